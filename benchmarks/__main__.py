@@ -135,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quick", action="store_true", help="less work, for a look")
     parser.add_argument(
-        "--keep", action="store_true", help="write docs/speed.md and the table of the README anew"
+        "--keep", action="store_true", help="write docs/speed.md and the table of the README"
     )
     parser.add_argument("--json", action="store_true", help="print JSON only")
     return parser
@@ -155,7 +155,7 @@ def _known_rivals(text: str) -> frozenset[str]:
 
 
 def _rivals(options: argparse.Namespace) -> frozenset[str]:
-    """Those that take part: nobody needs the network who names nothing."""
+    """Return the rivals that take part; without names, only those that need no network."""
     if options.rivals is not None:
         return frozenset(options.rivals)
     return RIVALS if options.names else frozenset()
@@ -178,7 +178,7 @@ def _pin(server: Server) -> None:
 
 
 def _about(server: Server, rounds: int) -> str:
-    """What was measured on, in a line."""
+    """Describe in one line on what the run was measured."""
     load = f"{os.getloadavg()[0]:.1f}"
     libraries = ", ".join(f"{name} {version(name)}" for name in ("holdfast", "redis", "hiredis"))
     return (

@@ -1,6 +1,6 @@
 """A bare lane: one connection, one write for all commands of a loop turn, replies in order.
 
-What a client could do at most: no deadlines, no cancellation, no cluster, nothing to be told of.
+What a client could do at most: no deadlines, no cancellation, no cluster, no push messages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BareLane(asyncio.Protocol):
         return lane
 
     def ask(self, *command: str | int) -> asyncio.Future[Any]:
-        """The reply to *command*, to be awaited."""
+        """Send *command*, and return a future of its reply."""
         future = self._loop.create_future()
         if not self._packed:
             self._loop.call_soon(self._send)

@@ -1,6 +1,6 @@
 """What a call costs the client, by part: processor time of its steps, alone and together.
 
-Each line holds those above it that belong to it: what a lane costs is told with packing and
+Each line holds those above it that belong to it: the time of a connection includes packing and
 parsing, what a call costs with its lane. The difference is its own.
 """
 
@@ -16,7 +16,7 @@ import hiredis
 from holdfast.core._async.caller import AsyncCaller
 from holdfast.core._sync.caller import Caller
 from holdfast.core.transport._async.connection import AsyncConnection
-from holdfast.core.transport._sync.connection import Lane
+from holdfast.core.transport._sync.connection import Connection
 from holdfast.core.transport.outcome import outcome_of
 from holdfast.core.transport.request import Request
 from holdfast.core.transport.settings import Settings
@@ -31,10 +31,10 @@ KEYS: Final = (KEY,)
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """Of both halves."""
+    """Measure both halves."""
     settings = Settings.from_url(bench.server.url)
     address = settings.addresses[0]
-    lane, caller = Lane(settings, address), Caller(settings)
+    lane, caller = Connection(settings, address), Caller(settings)
     caller.call(SCRIPT, UNIT, KEYS, [1])  # from now on the server knows it
     with asyncio.Runner() as runner:
         on_loop = _OnLoop(runner, settings)
@@ -107,7 +107,7 @@ async def _side_by_side(
 
 
 def _again(step: Callable[[], object]) -> Callable[[int], None]:
-    """The work of so many steps."""
+    """Return work that repeats a step so many times."""
 
     def work(count: int) -> None:
         for _ in range(count):

@@ -74,7 +74,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 @contextmanager
 def _blocking(bench: Bench) -> Iterator[tuple[Callable[[], object], Callable[[], object]]]:
-    """One call through Holdfast, and the same through redis-py."""
+    """Yield one call through Holdfast, and the same call through redis-py."""
     with redis.Redis.from_url(bench.server.url) as client:
         client.script_load(SCRIPT.source)
         caller = Caller(Settings.of(client))
@@ -89,7 +89,7 @@ def _blocking(bench: Bench) -> Iterator[tuple[Callable[[], object], Callable[[],
 def _on_loop(
     bench: Bench, runner: asyncio.Runner
 ) -> Iterator[tuple[Callable[[], Awaitable[Any]], Callable[[], Awaitable[Any]]]]:
-    """The same on asyncio."""
+    """Yield the same calls on asyncio."""
     client: Any = redis.asyncio.Redis.from_url(bench.server.url)
     caller = AsyncCaller(Settings.of(client))
     yield (
@@ -103,7 +103,7 @@ def _on_loop(
 def _in_threads(
     pool: ThreadPoolExecutor, threads: int, call: Callable[[], object]
 ) -> Callable[[int], object]:
-    """The work of *threads* that call one after the other."""
+    """Return work for *threads* that make one call after the other."""
 
     def lane(calls: int) -> None:
         for _ in range(calls):
@@ -121,7 +121,7 @@ def _in_threads(
 def in_coroutines(
     runner: asyncio.Runner, lanes: int, call: Callable[[], Awaitable[Any]]
 ) -> Callable[[int], object]:
-    """The work of *lanes* coroutines that call one after the other."""
+    """Return work for *lanes* coroutines that make one call after the other."""
 
     async def lane(calls: int) -> None:
         for _ in range(calls):
@@ -134,5 +134,5 @@ def in_coroutines(
 
 
 def _shares(count: int, lanes: int) -> list[int]:
-    """*count* in equal parts, whole numbers."""
+    """Split *count* into equal whole numbers."""
     return [count * (i + 1) // lanes - count * i // lanes for i in range(lanes)]

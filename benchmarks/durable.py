@@ -52,7 +52,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 @contextmanager
 def _replicated() -> Iterator[Server]:
-    """A server that has a replica."""
+    """Yield a server that has a replica."""
     quickly = ("--repl-diskless-sync-delay", "0")
     with serving(*quickly) as server, serving("--replicaof", f"{HOST} {server.port}"):
         until = time.monotonic() + _FOLLOWS_S
@@ -67,7 +67,7 @@ def _replicated() -> Iterator[Server]:
 def _on_loop(
     server: Server, runner: asyncio.Runner
 ) -> Iterator[tuple[Callable[[], Awaitable[Any]], Callable[[], Awaitable[Any]]]]:
-    """One durable call through Holdfast, and the same through redis-py."""
+    """Yield one durable call through Holdfast, and the same through redis-py."""
     client: Any = redis.asyncio.Redis.from_url(server.url)
     settings = replace(Settings.of(client), durability=Replicated(1))
     caller = AsyncCaller(settings)

@@ -21,7 +21,7 @@ _QUICKER: Final = 5
 
 
 def _nothing(count: int) -> None:
-    """No preparation."""
+    """Do nothing: no preparation is needed."""
     del count
 
 
@@ -104,7 +104,7 @@ class Bench:
     limit_s: float = 60.0
 
     def scaled(self, count: int) -> int:
-        """*count*, or a part of it when it has to be quick."""
+        """Return *count*, or a part of it in a quick run."""
         return max(1, count // _QUICKER) if self.quick else count
 
     def fewer(self, times: int) -> int:
@@ -156,7 +156,7 @@ def comparison(
     targets: Sequence[Target] = (),
     notes: Sequence[str] = (),
 ) -> Table:
-    """What *samples* say about *subject* and its *rivals*.
+    """Return the table that compares *subject* with its *rivals*.
 
     What was lost or repeated is told once there is any.
     """
@@ -175,7 +175,7 @@ def comparison(
 def best(
     samples: Mapping[str, Sequence[Sample]], subject: Case, rivals: Sequence[Case], target: float
 ) -> Target:
-    """That *subject* is *target* times as fast as the fastest of *rivals*, in the same run."""
+    """Return the target: *subject* is *target* times as fast as the fastest of *rivals*."""
     rival = min(rivals, key=lambda case: median(one.wall_s for one in samples[case.name]))
     ratio = ratios(samples[rival.name], samples[subject.name])
     return Target(f"{subject.name} ÷ {rival.name}", ratio.middle, target, at_least=True)
@@ -217,12 +217,12 @@ def _measured(case: Case, count: int, server: Server) -> Sample:
 
 
 def ratios(theirs: Sequence[Sample], ours: Sequence[Sample]) -> Range:
-    """How many times as fast *ours* was, round by round."""
+    """Return how many times as fast *ours* was, round by round."""
     return spread_of([a.wall_s / b.wall_s for a, b in zip(theirs, ours, strict=True)])
 
 
 def spread_of(values: Sequence[float]) -> Range:
-    """The median of *values*, and the half of them that lies around it."""
+    """Return the median of *values*, and the range of the middle half."""
     if len(values) < 2:
         return Range(values[0], values[0], values[0])
     low, middle, high = quantiles(values, n=4, method="inclusive")

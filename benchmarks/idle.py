@@ -25,7 +25,7 @@ TARGET: Final = 2.0
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """One worker, one queue, no task."""
+    """Measure one worker of one queue, without any task."""
     bench.server.clear()
     watch_s = bench.scaled(round(WATCH_S))
     with Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf, _working(hf):
@@ -50,7 +50,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 @contextmanager
 def _working(hf: Holdfast) -> Iterator[None]:
-    """A worker of one queue in a thread, while the context lasts."""
+    """Run a worker of one queue in a thread within the context."""
     tasks = TaskRegistry()
     tasks.task(queue="idle")(_nothing)
     worker = hf.worker(tasks)
@@ -64,4 +64,4 @@ def _working(hf: Holdfast) -> Iterator[None]:
 
 
 def _nothing() -> None:
-    """A task that never comes."""
+    """Do nothing: this task is never enqueued."""

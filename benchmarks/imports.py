@@ -49,7 +49,7 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 def _started(statement: str, environment: dict[str, str]) -> Taken:
-    """What one interpreter takes to run *statement*."""
+    """Return what one interpreter takes to run *statement*."""
     cpu_s, wall_s = _children_s(), time.perf_counter()
     subprocess.run([sys.executable, "-c", statement], check=True, env=environment)
     return time.perf_counter() - wall_s, _children_s() - cpu_s

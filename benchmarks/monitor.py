@@ -15,7 +15,7 @@ Command = tuple[str, bool]
 
 
 def watched(server: Server, watch_s: float) -> tuple[int, Counter[Command]]:
-    """How many commands *server* runs within *watch_s*, and which."""
+    """Return how many commands *server* runs within *watch_s*, and which."""
     seen: Counter[Command] = Counter()
     with redis.Redis.from_url(server.url) as client, client.monitor() as monitor:
 

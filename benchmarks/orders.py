@@ -23,7 +23,7 @@ _LAST_LINES: Final = 15
 
 
 class ContenderFailed(Exception):
-    """A contender did not do what it was told to; with the last that its processes printed."""
+    """A contender did not follow an order; contains the last output of its processes."""
 
 
 class Staff:
@@ -47,7 +47,7 @@ class Staff:
         self._output = output
 
     def started(self, command: Sequence[str | Path], *, orders: bool) -> subprocess.Popen[bytes]:
-        """A process with a session of its own; with pipes if it takes orders."""
+        """Start a process with a session of its own; with pipes if it takes orders."""
         with self._output.open("ab") as output:
             return subprocess.Popen(
                 command,
@@ -97,7 +97,7 @@ class Servant:
             self._staff.fail("a process of it has ended")
 
     def answer(self) -> dict[str, Any]:
-        """What it answers to the order before."""
+        """Return the answer to the last order."""
         stdout = self._process.stdout
         assert stdout is not None
         if not select.select([stdout], [], [], ORDER_S)[0]:
@@ -124,6 +124,6 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def obey_orders(obey: Callable[..., dict[str, Any]]) -> None:
-    """Be a process that takes orders, until there are no more."""
+    """Run a process that takes orders, until there are no more."""
     for line in sys.stdin:
         print(json.dumps(obey(**json.loads(line))), flush=True)

@@ -37,7 +37,7 @@ class Target:
 
     @property
     def met(self) -> bool:
-        """Whether the promise was kept."""
+        """Return whether the target was met."""
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Table:
         return [f"  {line}" for line in (*self.targets, *self.notes)]
 
     def plain(self) -> dict[str, Any]:
-        """The same as values of JSON."""
+        """Return the table as JSON values."""
         return {
             "title": self.title,
             "rows": [

@@ -78,7 +78,7 @@ class Server:
         )
 
     def usage(self) -> Usage:
-        """What it has done so far. The question itself is counted from the next answer on."""
+        """Return what it has done so far. This question is part of the next answer."""
         stats = self._control.info("stats", "cpu")
         cpu_s = stats["used_cpu_user"] + stats["used_cpu_sys"]
         return Usage(stats["total_commands_processed"], stats["total_reads_processed"], cpu_s)
@@ -92,7 +92,7 @@ class Server:
         self._control.config_resetstat()
 
     def spent_on(self, command: str) -> CommandTime:
-        """What it took to run *command* since the statistics were last forgotten."""
+        """Return what *command* took since the statistics were reset."""
         stats = self._control.info("commandstats")[f"cmdstat_{command}"]
         percentiles = self._control.info("latencystats")[f"latency_percentiles_usec_{command}"]
         return CommandTime(
@@ -100,11 +100,11 @@ class Server:
         )
 
     def ask(self, command: str, *arguments: str | int) -> Any:
-        """What it answers to any *command*, as in `CLUSTER INFO`."""
+        """Send any *command*, such as `CLUSTER INFO`, and return the reply."""
         return self._control.execute_command(command, *arguments)
 
     def version(self) -> str:
-        """Its name and version, for people to read."""
+        """Return its name and version, for people to read."""
         about = self._control.info("server")
         return f"{about.get('server_name', 'redis')} {_version(about)}"
 
@@ -113,7 +113,7 @@ class Server:
         self._control.flushall()
 
     def answers(self) -> bool:
-        """Whether it can be talked to."""
+        """Return whether it answers."""
         try:
             return bool(self._control.ping())
         except redis.RedisError:
@@ -126,7 +126,7 @@ class Server:
 
 @contextmanager
 def serving(*options: str) -> Iterator[Server]:
-    """A server of our own while the context lasts.
+    """Run a server within the context.
 
     Args:
         options: more of the server's own options.
@@ -167,8 +167,8 @@ def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody has now."""
-    # Somebody else may take it before the server does; then the server says so, and we fail loudly.
+    """Return a loopback port that is free now."""
+    # If another process takes it before the server does, the server fails, and so does the run.
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]

@@ -116,7 +116,7 @@ LINES: Final = (
     Line(
         "a lock taken and given back",
         "leases",
-        "a lock taken and given back, nobody else wants it, one thread",
+        "an uncontended lock acquired and released, one thread",
         "holdfast",
         ["redis-py"],
     ),
@@ -149,7 +149,7 @@ LINES: Final = (
         ["textbook", "BYLEX"],
     ),
     Line(
-        "likewise, 16 clients at once",
+        "the same search, 16 clients at once",
         "completions",
         "search, 16 clients",
         "holdfast, 16 coroutines",
@@ -170,7 +170,7 @@ LINES: Final = (
         ["redis-py", "dogpile"],
     ),
     Line(
-        "100 rows that nobody has cached",
+        "100 rows that are not cached",
         "rows",
         "a hundred rows that are not cached, loaded together",
         "holdfast",
@@ -224,7 +224,7 @@ def keep(benchmark: str, about: str, table: Table) -> None:
 
 
 def page(results: Results) -> str:
-    """Every table, with what was promised and what became of it."""
+    """Return the page: every table, with its targets and results."""
     parts = [INTRO.rstrip()]
     for benchmark, tables in results.items():
         parts.append(f"## {benchmark}")
@@ -234,7 +234,7 @@ def page(results: Results) -> str:
 
 
 def short(results: Results) -> Iterator[str]:
-    """The table of the README; what was never measured is left out."""
+    """Yield the table of the README, without what was never measured."""
     yield "| | Holdfast | beside it, in the same run | ratio |"
     yield "|---|---|---|---|"
     for line in LINES:
@@ -248,7 +248,7 @@ def short(results: Results) -> Iterator[str]:
 
 
 def _cases(table: Plain, names: Sequence[str]) -> list[Plain]:
-    """The first row of each that begins so; rivals may not have taken part."""
+    """Return the first row that begins with each name; rivals may be missing."""
     rows = [[row for row in table["rows"] if row["case"].startswith(name)] for name in names]
     return [found[0] for found in rows if found]
 

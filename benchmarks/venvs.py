@@ -19,7 +19,7 @@ _INSTALL_S: Final = 600.0
 
 
 def interpreter(name: str, packages: Sequence[str] | None) -> Path:
-    """The Python of the contender *name*, with *packages*; None: with those of Holdfast.
+    """Return the Python of the contender *name*, with *packages*.
 
     Raises:
         SystemExit: they could not be installed; with what pip said.

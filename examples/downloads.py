@@ -5,7 +5,7 @@
 
 A site says in its `robots.txt` what may be fetched, and bears only so much at once. Each crawler
 holds a place of the host's semaphore while it downloads. The crawlers may be processes on many
-machines: the server counts. Whoever waits for a place sleeps until its turn comes, first come,
+machines: the server counts. A process that waits for a permit sleeps until its turn, first come,
 first served; the place of a crawler that is killed is free after its lease.
 
 Here six processes fetch from a site that this program serves itself on this machine, first
@@ -51,7 +51,7 @@ class Crawler:
         self._robots: dict[str, RobotFileParser] = {}
 
     def fetch(self, url: str) -> bytes | None:
-        """The content of a URL; None: its site does not want that."""
+        """Return the content of a URL; None if its site forbids it."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
         if site not in self._robots:
@@ -63,8 +63,8 @@ class Crawler:
     def _download(self, url: str) -> bytes:
         if self._hf is None:
             return _get(url)
-        # One semaphore for each host. The limit is set by the first who comes; whoever says
-        # another one later is told so by DefinitionConflict.
+        # One semaphore for each host. The first process sets the limit; a process that sets
+        # another one later gets a DefinitionConflict.
         places = self._hf.semaphore(f"host:{urlsplit(url).netloc}", limit=AT_ONCE)
         with places.hold(timeout=60.0):
             return _get(url)
@@ -77,7 +77,7 @@ def _get(url: str) -> bytes:
 
 
 class Site(ThreadingHTTPServer):
-    """Pages, each of which takes a moment.
+    """Pages that each take a moment.
 
     Attributes:
         visits: how many were asked for.
@@ -125,7 +125,7 @@ class Page(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class's name)
-        """Nothing: a line for each page would hide the result."""
+        """Log nothing: a line for each page would hide the result."""
 
 
 crawler = Crawler(None)
@@ -139,12 +139,12 @@ def begin(url: str | None, namespace: str) -> None:
 
 
 def fetch(url: str) -> bytes | None:
-    """What the crawler of this process gets."""
+    """Return what the crawler of this process gets."""
     return crawler.fetch(url)
 
 
 def crawl(url: str | None, namespace: str) -> int:
-    """Fetch all pages with some processes; tells how many were under way at once."""
+    """Fetch all pages with some processes; return how many were under way at once."""
     with Site() as site:
         threading.Thread(target=site.serve_forever, daemon=True).start()
         setting_up = partial(begin, url, namespace)
@@ -163,7 +163,7 @@ def crawl(url: str | None, namespace: str) -> int:
 def main(url: str) -> int:
     """Crawl twice; the exit code is 1 if the site saw too many polite crawlers at once."""
     namespace = f"fakecrawler-{secrets.token_hex(4)}"
-    print(f"{CRAWLERS} processes, nobody counts:")
+    print(f"{CRAWLERS} processes without a semaphore:")
     crawl(None, namespace)
     print(f"{CRAWLERS} processes, a semaphore of {AT_ONCE} for the host:")
     return 0 if crawl(url, namespace) <= AT_ONCE else 1

@@ -4,9 +4,9 @@
     python guild.py redis://localhost      # on yours
     holdfast demo traffic                  # many players at once
 
-Who joins is found from then on by the beginning of the name, and of each later word of it; who
-leaves is not. A search writes nothing, so it costs about as little as any other read. Whoever was
-written to comes first the next time: the last hundred are kept for each player.
+After a player has joined, a search finds the player by the beginning of the name, and of each
+later word of it. A search writes nothing, so it costs as little as any other read. Players
+that one wrote to lately come first the next time: the last hundred are kept for each player.
 """
 
 import secrets
@@ -17,11 +17,11 @@ from holdfast import Completions, Holdfast
 from holdfast.server import EmbeddedServer
 
 SHOWN = 10
-"""Names below the line in which somebody types."""
+"""Number of names that are shown below the input field."""
 
 
 class NoSuchMate(Exception):
-    """Mail to somebody who is no member; nothing was sent."""
+    """The recipient is not a member; nothing was sent."""
 
     def __init__(self, guild: str, name: str) -> None:
         super().__init__(f"{name} is no member of guild {guild}")
@@ -46,7 +46,7 @@ class Guild:
         return self._names.remove(player) > 0
 
     def mates(self, typed: str) -> list[str]:
-        """Members whose name, or a later word of it, begins with what was *typed* so far."""
+        """Return members with a name, or a later word of it, that begins with *typed*."""
         return [match.name for match in self._names.search(typed, limit=SHOWN)]
 
     def write(self, sender: str, to: str, text: str, *, op_id: str | None = None) -> int:
@@ -69,13 +69,13 @@ class Guild:
         )
 
     def suggestions(self, player: str, typed: str) -> list[str]:
-        """What *player* may mean: first whom the player wrote to lately, then other members."""
+        """Return matching players: those that *player* wrote to lately come first."""
         lately = self.hf.recent(f"player:{player}").match(typed)
         mates = [name for name in lately if self.has(name)]
         return list(dict.fromkeys([*mates, *self.mates(typed)]))[:SHOWN]
 
     def has(self, player: str) -> bool:
-        """Whether *player* is a member."""
+        """Return whether *player* is a member."""
         return self._names.has(player)
 
     @property
@@ -84,7 +84,7 @@ class Guild:
 
 
 def main(url: str) -> None:
-    """Some join, one leaves, and mail goes to those who are left."""
+    """Let some players join and one leave, and send mail to the others."""
     with Holdfast.from_url(url, namespace=f"fakegame-{secrets.token_hex(4)}") as hf:
         guild = Guild(hf, "3")
         for player in ("jeff", "jenny", "jack", "jennifer", "张三", "张伟", "Carla Santos"):

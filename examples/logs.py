@@ -5,7 +5,7 @@
 
 The servers of the game write a line for each event: who (by address), when, what. A day has a log
 of each realm. The feed takes them to the consumers, each log to one of them, and they count into
-one tally; each line counts once, whoever is killed meanwhile, and however often.
+one tally; each line counts once, even if processes are killed.
 """
 
 import random
@@ -41,7 +41,7 @@ class City(NamedTuple):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """As a tally calls it, in each of `DIMENSIONS`."""
+        """Return the values in a tally, in each of `DIMENSIONS`."""
         return tuple("/".join(self[:depth]) for depth in (1, 2, 3))
 
 
@@ -66,14 +66,14 @@ CITIES: Final = (
 DIMENSIONS: Final = ("country", "region", "city")
 
 FOUR: Final = {f"{20 + n}.{20 + n}": city for n, city in enumerate(CITIES)}
-"""The first half of IPv4 addresses; all others but 10.* are nobody's."""
+"""The first half of IPv4 addresses; all others but 10.* are in no network."""
 
 SIX: Final = {f"2a02:{100 + n}": city for n, city in enumerate(CITIES)}
 """The beginning of IPv6 addresses."""
 
 
 def write_table(folder: Path) -> tuple[Path, Path]:
-    """Which network is where, as GeoLite2's CSV files tell it: of networks, and of places."""
+    """Write the CSV files of GeoLite2: networks, and locations."""
     networks, places = folder / "networks.csv", folder / "places.csv"
     rows = [f"{network}.0.0/16,{n}" for n, network in enumerate(FOUR)]
     rows += [f"{network}::/32,{n}" for n, network in enumerate(SIX)]
@@ -85,7 +85,7 @@ def write_table(folder: Path) -> tuple[Path, Path]:
 
 
 def write_days(folder: Path, *, days: int, lines: int, seed: int) -> None:
-    """A folder for each day, in it a log of each realm, with as many *lines* a day."""
+    """Write a folder for each day, with a log of each realm and as many *lines* a day."""
     dice = random.Random(seed)
     players = [_address(dice) for _ in range(PLAYERS)]
     for n in range(days):
@@ -99,7 +99,7 @@ def write_days(folder: Path, *, days: int, lines: int, seed: int) -> None:
 
 
 def _address(dice: random.Random) -> str:
-    """Of a player: most have IPv4, some IPv6; a few sit within a network, or nobody knows where."""
+    """Return the address of a player: most have IPv4, some IPv6, a few a private one."""
     kind = dice.choices(("four", "six", "private", "unknown"), (90, 6, 2, 2))[0]
     host = f"{dice.randrange(256)}.{dice.randrange(256)}"
     match kind:
@@ -174,7 +174,7 @@ class DirectCount:
 
 
 def home(address: str) -> tuple[str, ...]:
-    """Where a player with this address lives, in each of `DIMENSIONS`."""
+    """Return where a player with this address lives, in each of `DIMENSIONS`."""
     if address.startswith("10."):
         return ("private",) * 3
     four, six = ".".join(address.split(".")[:2]), address.partition("::")[0]

@@ -1,16 +1,16 @@
-"""Fake Game's market: an item for gold, and three ways to let no two players have it.
+"""Fake Game's market: an item for gold, and three classes that never sell it twice.
 
-    python market.py                        # one sale in each of the ways, on a Valkey of its own
+    python market.py                        # one sale with each class, on a Valkey of its own
     python market.py redis://localhost      # on yours
-    holdfast demo market                    # many sellers and buyers at once: what each way costs
+    holdfast demo market                    # many sellers and buyers at once: what each class costs
 
-A seller lists an item: it goes from the bag to the market. A buyer reads the offer and looks into
-the purse, and then everything changes hands at once, or nothing does: what is gone cannot be
-bought, nor what is too dear. Between reading and changing, nobody else may change what was read:
+A seller lists an item: it moves from the bag to the market. A buyer reads the offer and the purse;
+then item and gold change hands in one step. The step fails if the item is gone or too expensive.
+Between the read and the step, no other process may change what was read:
 
-* `WatchedMarket` lets the server watch what it reads, and begins again if somebody changed it.
+* `WatchedMarket` lets the server watch what it reads, and begins again if it was changed.
   Any sale or new offer is a change of the market, so the more players trade, the less is traded.
-* `LockedMarket` takes one lock of Holdfast over the market. Everybody's turn comes.
+* `LockedMarket` takes one lock of Holdfast over the market. Every trader gets a turn.
 * `ItemLockedMarket` takes a lock for the item and one for the purse. Only those wait who want the
   same.
 
@@ -42,7 +42,7 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a player wants to do, and nobody may interfere with.
+    """Change the market in one step without interference.
 
     Attributes:
         reads: the keys that it depends on.
@@ -82,15 +82,15 @@ class Market(ABC):
         self.retries = 0
 
     def purse(self, player: str) -> str:
-        """The key of the gold of a player: a STRING."""
+        """Return the key of the gold of a player: a STRING."""
         return f"{self.prefix}:purse:{player}"
 
     def bag(self, player: str) -> str:
-        """The key of the items of a player: a SET."""
+        """Return the key of the items of a player: a SET."""
         return f"{self.prefix}:bag:{player}"
 
     def look(self) -> str | None:
-        """Any item that is offered now; None if there is none."""
+        """Return an item that is offered now; None if there are no offers."""
         item: str | None = self.redis.hrandfield(self.offers)
         return item
 
@@ -137,11 +137,11 @@ class Market(ABC):
 
     @abstractmethod
     def _alone(self, step: Step, timeout: float) -> Any:
-        """Decide and do what follows, while nobody changes what was read."""
+        """Decide and execute, while no other process changes what was read."""
 
 
 class WatchedMarket(Market):
-    """Optimistic: WATCH, read, MULTI, change, EXEC, and all again if somebody was faster."""
+    """Optimistic: WATCH, read, MULTI, change, EXEC, and again if another process was faster."""
 
     def _alone(self, step: Step, timeout: float) -> Any:
         give_up_at = time.monotonic() + timeout
@@ -170,7 +170,7 @@ class LockedMarket(Market):
     one_for_each = False
 
     # A buyer that the system froze for longer than its lease does not know that its turn is over.
-    # `lease.lost` would tell, but between looking there and changing something it may be frozen
+    # `lease.lost` would show it, but between looking there and changing something it may be frozen
     # again. So the fence is compared where the data are, in the same step that changes them.
     FENCED = """
         -- KEYS: HASH of name → latest fence, the keys of the commands
@@ -209,7 +209,7 @@ class LockedMarket(Market):
             return answer
 
     def _change(self, fences: dict[str, int], commands: Sequence[Command]) -> None:
-        """Do all commands, or none if the lock was somebody else's meanwhile.
+        """Execute all commands, or none if another process holds the lock by now.
 
         Raises:
             StaleFence: it was.
@@ -229,7 +229,7 @@ class ItemLockedMarket(LockedMarket):
 
 
 def connect(url: str) -> Redis:
-    """A client for the market's data.
+    """Return a client for the data of the market.
 
     By default redis-py repeats a command when the connection breaks, also one that was carried out
     already: a player would pay twice.
@@ -241,7 +241,7 @@ def connect(url: str) -> Redis:
 
 
 def show(market: Market) -> None:
-    """One sale, and two that cannot be."""
+    """Show one sale, and two that fail."""
     redis = market.redis
     redis.sadd(market.bag("jason22"), "Dragon Egg", "Crown of the Drowned King")
     redis.mset({market.purse("jill"): 15_000, market.purse("jack451"): 20_000})
@@ -261,7 +261,7 @@ def show(market: Market) -> None:
 
 
 def main(url: str) -> None:
-    """Show each way, on a market that nobody else trades on."""
+    """Show each class, on a market without other traders."""
     name = f"fakegame-{secrets.token_hex(4)}"
     prefix = name + ":{market}"
     with connect(url) as redis, Holdfast.from_url(url, namespace=name) as hf:

@@ -21,7 +21,7 @@ from holdfast_demo.resources import FILES, MEMORY, NOT_JUDGED, OLD_S
 ABOUT: Final = Path(__file__).with_suffix(".md")
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs/soak.md"
 NAMED: Final = 5
-"""So many problems of a promise are told."""
+"""Number of problems of a promise that the page shows."""
 
 SHOWN: Final = 1 / 200
 """Blocks with less of the bytes are put together."""
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def played(asked: argparse.Namespace) -> dict[str, Any]:
-    """The report of a life of so many seconds."""
+    """Run the demo for so many seconds, and return its report."""
     command = ["demo", "--check", "--json", "--seconds", asked.seconds, "--seed", asked.seed]
     done = subprocess.run(
         [sys.executable, "-m", "holdfast", *command], stdout=subprocess.PIPE, check=False
@@ -52,7 +52,7 @@ def played(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def page(report: dict[str, Any]) -> str:
-    """What people read of a report."""
+    """Return a report as a page."""
     promises, kept = report["promises"], report["costs"]["kept"]
     judged = [c for c in report["costs"]["courses"] if c["lasted_s"] >= OLD_S and c["parts"]]
     held = [course for course in judged if (course["name"], course["what"]) not in NOT_JUDGED]
@@ -76,7 +76,7 @@ def page(report: dict[str, Any]) -> str:
 
 
 def verdict(promises: Sequence[dict[str, Any]], kills: int) -> str:
-    """In a sentence."""
+    """Return the result in a sentence."""
     broken = [promise for promise in promises if not promise["kept"]]
     if broken:
         found = [problem for promise in broken for problem in promise["problems"][:NAMED]]
@@ -86,14 +86,14 @@ def verdict(promises: Sequence[dict[str, Any]], kills: int) -> str:
 
 
 def promise_row(promise: dict[str, Any]) -> str:
-    """What was held to a promise."""
+    """Return the row of a promise."""
     sign = "kept" if promise["kept"] else "**not kept**"
     held = f"{promise['checked']:,} {promise['what']}"
     return f"| {promise['block']} | {promise['promise']} | {held} | {sign} |"
 
 
 def process_rows(courses: Sequence[Course]) -> Iterator[str]:
-    """The oldest process of each name."""
+    """Yield the rows of the oldest process of each name."""
     oldest: dict[tuple[str, str], Course] = {}
     for course in sorted(courses, key=lambda course: float(course["lasted_s"])):
         oldest[course["name"], course["what"]] = course
@@ -105,7 +105,7 @@ def process_rows(courses: Sequence[Course]) -> Iterator[str]:
 
 
 def server_rows(courses: Sequence[Course]) -> Iterator[str]:
-    """Its connections, and the memory that is in no key."""
+    """Yield the rows of connections, and of memory outside keys."""
     for course in courses:
         if course["name"] == "server" and course["what"] not in (MEMORY, FILES):
             first, middle, last = (f"{part:.1f}" for part in course["parts"])
@@ -113,12 +113,12 @@ def server_rows(courses: Sequence[Course]) -> Iterator[str]:
 
 
 def parts(course: Course, digits: int) -> str:
-    """At first, in the middle and at last."""
+    """Return a value at the start, in the middle and at the end."""
     return " → ".join(f"{part:.{digits}f}" for part in course["parts"])
 
 
 def kept_rows(shown: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The blocks with most of the bytes, and all others together."""
+    """Yield the rows of the blocks with most of the bytes, and of all others together."""
     last = shown[-1]["bytes"]
     large = [block for block, n in last.items() if n >= SHOWN * sum(last.values())]
     for block in large:
@@ -128,7 +128,7 @@ def kept_rows(shown: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def kept_row(name: str, shown: Sequence[dict[str, Any]], blocks: Sequence[str]) -> str:
-    """How many keys of these blocks there were, and how much they took."""
+    """Return how many keys these blocks had, and how much memory they took."""
     cells = [sum(each["keys"].get(b, 0) for b in blocks) for each in shown]
     cells += [sum(each["bytes"].get(b, 0) for b in blocks) for each in shown]
     return f"| {name} | {' | '.join(f'{cell:,}' for cell in cells)} |"

@@ -64,7 +64,7 @@ def _textbook(bench: Bench, client: redis.Redis, names: list[str]) -> float:
 
 
 def _lists(bench: Bench, hf: Holdfast) -> float:
-    """With what the server remembers of the touches for an hour or two."""
+    """Return the memory with the touches that the server remembers for an hour or two."""
     bench.server.clear()
     before, count = bench.server.memory(), bench.scaled(LISTS)
     for n in range(count):

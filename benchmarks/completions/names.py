@@ -11,7 +11,7 @@ LETTERS: Final = 10
 
 
 def made_up(count: int) -> list[str]:
-    """So many different names of one word each, of ten small letters."""
+    """Return so many different names of one word of ten small letters."""
     dice = random.Random(6)
     names: dict[str, None] = {}
     while len(names) < count:
@@ -20,5 +20,5 @@ def made_up(count: int) -> list[str]:
 
 
 def prefixes(names: list[str], count: int) -> list[str]:
-    """What somebody types who looks for some of *names*: two letters of each."""
+    """Return the first two letters of some of *names*, as a user types them."""
     return [name[:2] for name in random.Random(7).choices(names, k=count)]

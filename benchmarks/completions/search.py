@@ -38,7 +38,7 @@ Search = Callable[[str], Any]
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """One client, and sixteen at once."""
+    """Measure one client, and sixteen at once."""
     bench.server.clear()
     names = made_up(MEMBERS)
     with (
@@ -64,7 +64,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 def _alike(ways: dict[str, Search], typed: list[str]) -> None:
-    """All find the same."""
+    """Check that all contenders find the same."""
     for prefix in typed:
         found = [match.name for match in ways["holdfast"](prefix)]
         assert found == ways["textbook"](prefix) == ways["BYLEX by hand"](prefix)
@@ -137,7 +137,7 @@ def _gathered(
     typed: list[str],
     coroutines: int,
 ) -> Callable[[int], object]:
-    """The work of coroutines that search one time after the other."""
+    """Return work for coroutines that search one time after the other."""
 
     async def lane(count: int) -> None:
         for _, prefix in zip(range(count), cycle(typed), strict=False):

@@ -2,7 +2,7 @@
 
 A guild is a ZSET of names in the order of their letters. A search puts two marks into it, before
 and behind all names with the prefix, looks up what lies between, and takes the marks away, under
-`WATCH` and again and again until nobody else has searched or joined meanwhile. Recent contacts are
+`WATCH`, repeated until no other client has searched or joined meanwhile. Recent contacts are
 a list that is read whole.
 """
 
@@ -25,7 +25,7 @@ def join(client: redis.Redis, guild: str, name: str) -> None:
 
 
 def search(client: redis.Redis, guild: str, prefix: str) -> list[str]:
-    """The first names of *guild* with *prefix*, of small letters only."""
+    """Return the first names of *guild* with *prefix*, of small letters only."""
     key, mark = f"textbook:members:{guild}", secrets.token_hex(16)
     before = LETTERS[LETTERS.index(prefix[-1]) - 1]
     start, end = f"{prefix[:-1]}{before}{{{mark}", f"{prefix}{{{mark}"
@@ -48,7 +48,7 @@ def search(client: redis.Redis, guild: str, prefix: str) -> list[str]:
 
 
 def touch(client: redis.Redis, player: str, name: str) -> None:
-    """*name* is the latest contact of *player*."""
+    """Make *name* the latest contact of *player*."""
     key = f"textbook:recent:{player}"
     with client.pipeline() as pipe:
         pipe.lrem(key, 0, name)
@@ -58,6 +58,6 @@ def touch(client: redis.Redis, player: str, name: str) -> None:
 
 
 def contacts(client: redis.Redis, player: str, prefix: str) -> list[str]:
-    """The contacts of *player* with *prefix*, the latest first."""
+    """Return the contacts of *player* with *prefix*, the latest first."""
     names: Any = client.lrange(f"textbook:recent:{player}", 0, -1)
     return [name for name in names if name.lower().startswith(prefix)]

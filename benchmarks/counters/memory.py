@@ -44,7 +44,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 def _fill(hf: Holdfast, name: str) -> None:
-    """A sample in each bucket that is kept, of each precision."""
+    """Write a sample into each kept bucket, of each precision."""
     counter, now = hf.counter(name), time.time()
     for precision in PRECISIONS:
         for n in range(KEEP):

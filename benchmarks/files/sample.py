@@ -30,7 +30,7 @@ def log_lines(count: int = LINES) -> bytes:
 
 
 def noise(chunks: int) -> bytes:
-    """So many chunks of random bytes, no two alike."""
+    """Return so many different chunks of random bytes."""
     return random.Random(2).randbytes(chunks * BLOCK)
 
 
@@ -43,11 +43,11 @@ class Repeated(io.RawIOBase):
         self._at = 0
 
     def readable(self) -> bool:
-        """It is there for that."""
+        """Return that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """The next bytes."""
+        """Read the next bytes."""
         count = min(len(buffer), self._left, len(self._data) - self._at)
         buffer[:count] = self._data[self._at : self._at + count]
         self._at = (self._at + count) % len(self._data)

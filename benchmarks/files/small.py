@@ -19,7 +19,7 @@ _DATA: Final = b"a line of a small file\n" * 40
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """Each is published, read and acknowledged."""
+    """Measure small files: each is published, read and acknowledged."""
     with (
         redis.Redis.from_url(bench.server.url) as client,
         Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf,

@@ -75,13 +75,13 @@ def _held(bench: Bench, crews: Sequence[Crew], notes: Sequence[str]) -> Table:
 
 
 def _among_the_even(results: Results) -> list[str]:
-    """Where one waiter keeps the lock from all others, it is fast because nobody contends."""
+    """Return the fairest rivals: a rival that lets one waiter keep the lock is fast, but unfair."""
     even = [name for name in results.honest if results.typical("inequality", name) <= EVEN]
     if not even:
-        return [f"there is no rival whose max ÷ min is within {EVEN:g}"]
+        return [f"there is no rival with max ÷ min within {EVEN:g}"]
     rate = results.rate(HOLDFAST.name) / results.rate(even[0])
     p99 = results.typical("p99_ms") / results.typical("p99_ms", even[0])
-    best = f"the best rival whose max ÷ min is within {EVEN:g} is {even[0]}"
+    best = f"the best rival with max ÷ min within {EVEN:g} is {even[0]}"
     return [f"{best}: ours has {rate:.2f} times its rate, {p99:.2f} times its p99"]
 
 

@@ -46,7 +46,7 @@ AsyncHold = Callable[[], AbstractAsyncContextManager[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What a process of a contender is told.
+    """The arguments of a process of a contender.
 
     Attributes:
         url: of the server.
@@ -84,13 +84,13 @@ class Contender(ABC):
         return Visits(self._witness, self.brief.first + lane, rules)
 
     def _shares(self, count: int) -> list[int]:
-        """*count* in equal parts for the lanes, whole numbers."""
+        """Split *count* into equal whole numbers, one for each lane."""
         lanes = self.brief.lanes
         return [count * (i + 1) // lanes - count * i // lanes for i in range(lanes)]
 
 
 class Blocking(Contender):
-    """A library whose callers block: its lanes are threads."""
+    """A library with blocking calls: its lanes are threads."""
 
     def __init__(self, brief: Brief) -> None:
         super().__init__(brief)
@@ -100,10 +100,10 @@ class Blocking(Contender):
 
     @abstractmethod
     def lock(self, name: str) -> Hold:
-        """How one lane holds the lock *name*."""
+        """Return how one lane holds the lock *name*."""
 
     def semaphore(self, name: str, limit: int) -> Hold:
-        """How one lane holds a place of the semaphore *name*; where the library has any."""
+        """Return how one lane holds a permit of the semaphore *name*, if the library has any."""
         raise NotImplementedError
 
     def _made(self, lane: int, name: str, limit: int | None) -> Hold:
@@ -193,7 +193,7 @@ class Asyncio(Contender):
 
     @abstractmethod
     def lock(self, name: str) -> AsyncHold:
-        """How one lane holds the lock *name*."""
+        """Return how one lane holds the lock *name*."""
 
     def _made(self, lane: int, name: str) -> AsyncHold:
         del lane  # each has its own
@@ -270,6 +270,6 @@ async def _awaited(obeying: Awaitable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def take_part(kind: Callable[[Brief], Contender]) -> None:
-    """Be the process that the command line asks for."""
+    """Run the process that the command line describes."""
     logging.basicConfig(level=logging.WARNING)
     obey_orders(kind(Brief(**json.loads(sys.argv[1]))).obey)

@@ -38,7 +38,7 @@ class Contest:
 
     @classmethod
     def of(cls, seconds: float, allowed: int, answers: Sequence[Mapping[str, Any]]) -> Contest:
-        """What the processes say."""
+        """Return the contest that the processes report."""
         lanes = [lane for answer in answers for lane in answer["lanes"]]
         waits_ms = [wait_us / 1000 for lane in lanes for wait_us in lane["waits_us"]]
         cuts = quantiles(waits_ms * 2, n=100, method="inclusive")  # also if there is only one
@@ -57,15 +57,15 @@ class Contest:
 
     @property
     def inequality(self) -> float:
-        """The most successful waiter's cycles, over the least successful one's."""
+        """Return the cycles of the most successful waiter over those of the least successful."""
         return max(self.cycles) / max(1, min(self.cycles))
 
     @property
     def overrun(self) -> bool:
-        """Whether more were in at once than might."""
+        """Return whether more were inside at once than allowed."""
         return self.peak > self.allowed
 
     def taken(self) -> Taken:
-        """The same for the harness: processors and commands work for all visits."""
+        """Return the same for the harness: processor time and commands for all visits."""
         wall_s = self.seconds * self.visits / max(1, self.total)
         return Taken(wall_s, self.cpu_s, done=self.visits)

@@ -99,7 +99,7 @@ class Crew:
         return Contest.of(seconds, limit or 1, [servant.answer() for servant in self.servants])
 
     def glimpse(self, seconds: float, limit: int | None = None) -> Contest:
-        """A contest of a few lanes of each process: enough to see whether a lock excludes."""
+        """Run a contest of a few lanes of each process, to see whether a lock excludes."""
         lanes = min(self.lanes, _FEW)
         return self.contest(seconds, hold_s=_GLIMPSE_HOLD_S, limit=limit, lanes=lanes)
 
@@ -129,7 +129,7 @@ class Crew:
 
 @contextmanager
 def crews(bench: Bench, entries: Sequence[Entry], **settings: Any) -> Iterator[list[Crew]]:
-    """A crew for each of *entries*, in this order, while the context lasts.
+    """Yield a crew for each of *entries*, in this order.
 
     *settings* are those of `Crew`.
     """
@@ -146,7 +146,7 @@ def crews(bench: Bench, entries: Sequence[Entry], **settings: Any) -> Iterator[l
 def rehearsed(
     bench: Bench, crews: Sequence[Crew], limit: int | None = None
 ) -> tuple[list[Crew], list[str]]:
-    """Those of *crews* that work at all, and what is wrong with the others.
+    """Return those of *crews* that work at all, and what is wrong with the others.
 
     Raises:
         ContenderFailed: one that needs nothing but our own packages does not.

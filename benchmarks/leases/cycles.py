@@ -1,4 +1,4 @@
-"""A lock that nobody else wants: taken and given back, one after the other, in one thread.
+"""An uncontended lock: acquired and released, one after the other, in one thread.
 
 That it excludes anybody is seen before each round: then a second process wants it too.
 """
@@ -24,7 +24,7 @@ _GLIMPSE_S: Final = 0.05
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """One process beside each rival's."""
+    """Measure one process, interleaved with each rival's."""
     entries = chosen(bench, [HOLDFAST, *LOCKS])
     with crews(bench, entries, processes=2) as opened:
         cases, samples, notes = cycled(bench, opened, CYCLES)
@@ -34,14 +34,14 @@ def run(bench: Bench) -> Iterator[Table]:
         Target("round trips per cycle", round(reads, 2), READS_TARGET, at_least=False),
         best(samples, cases[0], [rival], RATE_TARGET),
     ]
-    title = "a lock taken and given back, nobody else wants it, one thread"
+    title = "an uncontended lock acquired and released, one thread"
     yield comparison(title, samples, cases[0], cases[1:], targets, notes)
 
 
 def cycled(
     bench: Bench, crews: Sequence[Crew], count: int
 ) -> tuple[list[Case], dict[str, list[Sample]], list[str]]:
-    """The cases of *crews* whose locks exclude, what they took for *count* cycles, and notes.
+    """Return the cases of the locks that exclude, their samples for *count* cycles, and notes.
 
     Raises:
         ContenderFailed: our own lock let two in at once.
@@ -52,7 +52,7 @@ def cycled(
     samples = interleaved(cases, bench.fewer(ROUNDS_PART), bench.scaled(count), bench.server)
     notes += [f"left out: {name} let {peak} in at once" for name, peak in broken.items()]
     if not broken:
-        notes.append("in a contest before each round nobody let two in at once")
+        notes.append("in a contest before each round, every lock excluded")
     return [case for case in cases if case.name not in broken], samples, notes
 
 

@@ -1,6 +1,6 @@
 """What one who waits for a lock asks of the server while nothing happens.
 
-Somebody else has the lock all the time, under a lease so long that its renewals do not show.
+Another process has the lock all the time, under a lease so long that its renewals do not show.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TARGET: Final = 2.0
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """One holder, one waiter, a process each."""
+    """Measure one holder and one waiter, a process each."""
     rows: list[list[Cell]] = []
     targets, notes = [], []
     for entry in chosen(bench, [*OURS, *LOCKS]):
@@ -46,11 +46,11 @@ def run(bench: Bench) -> Iterator[Table]:
                     targets.append(Target(what, per_s, TARGET, at_least=False))
     columns = ("case", "commands/s", "client µs/s", "which, per second")
     notes += [f"lease {LEASE_S} s: a shorter one adds renewals by the holder, and by BLPOP"]
-    yield Table("one waits for a lock that somebody keeps", columns, rows, targets, notes)
+    yield Table("one waits for a lock that another process holds", columns, rows, targets, notes)
 
 
 def _watched(bench: Bench, crew: Crew, watch_s: int) -> tuple[list[Cell], float]:
-    """The row of *crew*, and its commands per second."""
+    """Return the row of *crew*, and its commands per second."""
     bench.server.clear()
     keeper, visitor = crew.servants
     keeper.order("keep")

@@ -76,9 +76,9 @@ LOCKS: Final = (
     POTTERY,
     SEED,
 )
-"""Rivals whose callers block."""
+"""The rivals with blocking calls."""
 
 
 def chosen(bench: Bench, entries: Iterable[Entry]) -> list[Entry]:
-    """Those of *entries* that take part: what has to be installed only if it was asked for."""
+    """Return the entries that take part; rivals that need an installation only on request."""
     return [one for one in entries if one.library is None or one.library in bench.rivals]

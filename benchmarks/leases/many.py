@@ -1,4 +1,4 @@
-"""Fifty coroutines of one process, each with a lock of its own that nobody else wants.
+"""Fifty coroutines of one process, each with an uncontended lock of its own.
 
 That the locks exclude anybody is seen before each round: then some of them want the same one.
 """

@@ -55,18 +55,18 @@ class Results:
         return 1 / median(one.wall_s for one in self.samples[name])
 
     def typical(self, what: str, name: str | None = None) -> float:
-        """The median round's attribute *what* of a contest, ours by default."""
+        """Return the median over rounds of the attribute *what* of a contest, ours by default."""
         taken = self.contests[name or self.cases[0].name]
         return float(median(getattr(one, what) for one in taken))
 
     def times_as_fast(self, rival: str, limit: float) -> Target:
-        """That ours has *limit* times the rate of *rival*."""
+        """Return the target: ours has *limit* times the rate of *rival*."""
         ours = self.cases[0].name
         ratio = ratios(self.samples[rival], self.samples[ours]).middle
         return Target(f"{ours} ÷ {rival}", ratio, limit, at_least=True)
 
     def table(self, title: str, targets: Sequence[Target], notes: Sequence[str]) -> Table:
-        """As a table."""
+        """Return the results as a table."""
         rows = [self._row(case.name, subject=case is self.cases[0]) for case in self.cases]
         return Table(title, COLUMNS, rows, targets, [*self._verdicts(), *notes])
 
@@ -97,7 +97,7 @@ class Results:
             for name, contests in self.contests.items()
             if any(one.overrun for one in contests)
         ]
-        return broken or ["nobody ever let too many in"]
+        return broken or ["no lock or semaphore let too many in"]
 
 
 def contested(

@@ -20,7 +20,7 @@ RATE_TARGET: Final = 8.0
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """With no hold, and with a short one."""
+    """Measure without a hold, and with a short one."""
     entries = [HOLDFAST, SEED_LOCKED, SEED_FAIR, SEED_BASIC]
     with crews(bench, entries, processes=WAITERS) as opened:
         able, notes = rehearsed(bench, opened, LIMIT)

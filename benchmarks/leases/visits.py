@@ -32,7 +32,7 @@ class Rules:
     end_ns: int
 
     def left_s(self) -> float:
-        """Until all begin."""
+        """Return the seconds until all begin."""
         return max(0.0, (self.begin_ns - time.monotonic_ns()) / 1e9)
 
 
@@ -55,7 +55,7 @@ class Visits:
         self._in_time = 0
 
     def asks(self) -> bool:
-        """The visit before is over; whether there is time for one more. All have one at least."""
+        """End the last visit, and return whether there is time for one more."""
         now_ns = time.monotonic_ns()
         if self._waits_us:
             self._in_time += self._rules.count_ns <= now_ns < self._rules.end_ns
@@ -65,14 +65,14 @@ class Visits:
         return True
 
     def enters(self) -> None:
-        """It has the place."""
+        """Record that the permit was acquired."""
         self._waits_us.append((time.monotonic_ns() - self._asked_ns) // 1000)
         self._peak = max(self._peak, self._witness.enter(self._number))
 
     def leaves(self) -> None:
-        """It is about to give it back."""
+        """Record that the permit is about to be released."""
         self._witness.leave(self._number)
 
     def told(self) -> dict[str, Any]:
-        """How many visits count, what each of all waited, and how many were in at once."""
+        """Return how many visits count, what each one waited, and how many were inside at once."""
         return {"done": self._in_time, "waits_us": self._waits_us, "peak": self._peak}

@@ -21,7 +21,7 @@ class Witness:
 
     @classmethod
     def make(cls, path: Path, waiters: int) -> Witness:
-        """A new one in *path*."""
+        """Make a new witness in *path*."""
         path.write_bytes(bytes(waiters))
         return cls(path)
 

@@ -46,7 +46,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 def _fill(hf: Holdfast, client: redis.Redis) -> None:
-    """The same messages on both sides; another member has read none."""
+    """Write the same messages on both sides; another member has read none."""
     textbook.place(client, "other", CHATS, 0)
     for chat_id in CHATS:
         chat = hf.create_chat(["user", "other"], sender="other", body=BODY, chat_id=chat_id)
@@ -96,7 +96,7 @@ def place(client: redis.Redis, user: str, number: int) -> None:
 
 
 def _each(prepare: Callable[[], None], fetch: Callable[[], None]) -> Callable[[int], Taken]:
-    """The work of fetches, each of which finds what was prepared."""
+    """Return work of fetches; each finds what was prepared."""
 
     def work(count: int) -> Taken:
         wall_s = cpu_s = 0.0

@@ -63,7 +63,7 @@ def _textbook(pool: ThreadPoolExecutor, client: redis.Redis) -> Callable[[int], 
 
 
 def _shared(pool: ThreadPoolExecutor, send: Callable[[], object]) -> Callable[[int], object]:
-    """The work of threads that send one message after the other."""
+    """Return work for threads that send one message after the other."""
 
     def lane(count: int) -> None:
         for _ in range(count):
@@ -78,7 +78,7 @@ def _in_coroutines(runner: asyncio.Runner, hf: AsyncHoldfast) -> Callable[[int],
 
 
 def _bare(runner: asyncio.Runner, lane: BareLane) -> Callable[[int], object]:
-    """The message alone: no number, no members, nobody woken."""
+    """Return work that only stores the message: no number, no members, no wake-up."""
     return _together(
         runner, lambda: lane.ask("XADD", "bare", "MAXLEN", "~", 1000, "*", "jack", BODY)
     )
@@ -87,7 +87,7 @@ def _bare(runner: asyncio.Runner, lane: BareLane) -> Callable[[int], object]:
 def _together(
     runner: asyncio.Runner, send: Callable[[], Awaitable[object]]
 ) -> Callable[[int], object]:
-    """The work of coroutines that send one message after the other."""
+    """Return work for coroutines that send one message after the other."""
 
     async def lane(count: int) -> None:
         for _ in range(count):

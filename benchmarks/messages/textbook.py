@@ -20,7 +20,7 @@ _PATIENCE_S = 10.0
 
 
 def send(client: redis.Redis, chat: str, sender: str, message: str) -> None:
-    """Say *message* in *chat*."""
+    """Send *message* to *chat*."""
     lock = SeedLock(client, f"textbook:{chat}")
     token = lock.token_within(_PATIENCE_S)
     if token is None:
@@ -43,7 +43,7 @@ def place(client: redis.Redis, user: str, chats: Iterable[str], number: int) -> 
 
 
 def fetch(client: redis.Redis, user: str) -> list[tuple[str, list[Any]]]:
-    """What *user* has not read, by chat."""
+    """Return what *user* has not read, by chat."""
     seen: Any = client.zrange(f"textbook:seen:{user}", 0, -1, withscores=True)
     with client.pipeline() as pipe:
         for chat, number in seen:

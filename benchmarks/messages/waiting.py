@@ -24,7 +24,7 @@ WATCH_S: Final = 20
 WAKES: Final = 50
 
 SETTLED_S: Final = 0.1
-"""Processor time of a second in which nobody comes any more."""
+"""Processor time of a second after the last connection."""
 
 SETTLING_S: Final = 300
 
@@ -80,7 +80,7 @@ async def _waited(bench: Bench, users: int) -> Table:
     rows: list[list[Cell]] = [
         ["users", users],
         ["seconds until all wait", settled_s],
-        ["connections on which somebody listens", lines],
+        ["connections with a subscriber", lines],
         ["idle: processor seconds per second, client", cpu],
         ["idle: processor seconds per second, server", (after.cpu_s - before.cpu_s) / watch_s],
         ["idle: commands per second", (after.commands - before.commands) / watch_s],

@@ -21,10 +21,10 @@ from ..orders import obey_orders
 from ..stopwatch import stopwatch
 
 BOARD: Final = "HOLDFAST_BENCH_BOARD"
-"""The variable of the environment that tells `task.py` where the scoreboard is."""
+"""The environment variable with the path of the scoreboard, for `task.py`."""
 
 HOLD_S: Final = "HOLDFAST_BENCH_HOLD_S"
-"""The one that tells it how long a task takes."""
+"""The environment variable with the duration of a task."""
 
 QUEUE: Final = "bench"
 TASK: Final = "touch"
@@ -44,7 +44,7 @@ LANES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What a process of a contender is told.
+    """The arguments of a process of a contender.
 
     Attributes:
         url: of the server.
@@ -61,7 +61,7 @@ class Brief:
     options: dict[str, Any]
 
     def arguments(self, number: int) -> tuple[Any, ...]:
-        """Of task *number*."""
+        """Return the arguments of task *number*."""
         return (number, "x" * self.padding) if self.padding else (number,)
 
 
@@ -85,7 +85,7 @@ class Contender(ABC):
 
 
 class Blocking(Contender):
-    """A library whose producers block."""
+    """A library with blocking producers."""
 
     @abstractmethod
     def enqueue(self, number: int) -> Any:
@@ -93,7 +93,7 @@ class Blocking(Contender):
 
     @abstractmethod
     def result(self, handle: Any) -> Any:
-        """What the task returned, waited for."""
+        """Wait for the result of the task, and return it."""
 
     def enqueue_many(self, numbers: Sequence[int]) -> None:
         """Put tasks in line; here one by one, for libraries that have no better way."""
@@ -134,7 +134,7 @@ class Blocking(Contender):
 
 
 class Asyncio(Contender):
-    """A library whose producers live on an event loop."""
+    """A library with producers on an event loop."""
 
     def __init__(self, brief: Brief) -> None:
         super().__init__(brief)
@@ -150,7 +150,7 @@ class Asyncio(Contender):
 
     @abstractmethod
     async def result(self, handle: Any) -> Any:
-        """What the task returned, waited for."""
+        """Wait for the result of the task, and return it."""
 
     async def enqueue_many(self, numbers: Sequence[int]) -> None:
         """Put tasks in line; here by many coroutines, for libraries that have no better way."""
@@ -210,7 +210,7 @@ async def in_lanes(enqueue: Callable[[int], Awaitable[Any]], numbers: Sequence[i
 
 
 def take_part(kind: Callable[[Brief], Contender]) -> None:
-    """Be the process that the command line asks for."""
+    """Run the process that the command line describes."""
     role, brief = sys.argv[1:]
     logging.basicConfig(level=logging.WARNING)
     contender = kind(Brief(**json.loads(brief)))

@@ -118,7 +118,7 @@ class Crew:
 def crews(
     bench: Bench, entries: Sequence[Entry], tasks: int, **settings: Any
 ) -> Iterator[list[Crew]]:
-    """A crew for each of *entries*, in this order, while the context lasts.
+    """Yield a crew for each of *entries*, in this order.
 
     *settings* are those of `Crew`.
     """
@@ -135,7 +135,7 @@ def crews(
 def rehearsed(
     bench: Bench, crews: Sequence[Crew], verb: str = "many"
 ) -> tuple[list[Crew], list[str]]:
-    """Those of *crews* that do what is measured, and what is wrong with the others.
+    """Return those of *crews* that do what is measured, and what is wrong with the others.
 
     Tasks that are enqueued by *verb* have to run once each, and their results have to be kept.
 

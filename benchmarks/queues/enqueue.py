@@ -49,7 +49,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 def _singles(bench: Bench) -> Table:
-    """One call per task, and the next one when it has returned."""
+    """Measure one call per task, one after the other."""
     rivals = chosen(bench, [*BLOCKING, *ON_A_LOOP])
     cases, samples, notes = _measured(bench, [HOLDFAST, *rivals, SEED], "each", SINGLE)
     reads = median(one.reads for one in samples[HOLDFAST.name])
@@ -78,7 +78,7 @@ def _bulk(bench: Bench) -> Table:
 def _measured(
     bench: Bench, entries: Sequence[Entry], verb: str, count: int
 ) -> tuple[list[Case], dict[str, list[Sample]], list[str]]:
-    """The cases of *entries*, ours first, what they took, and notes."""
+    """Return the cases of *entries*, ours first, their samples, and notes."""
     count = bench.scaled(count)
     with crews(bench, entries, count) as opened:
         able, notes = rehearsed(bench, opened, verb)

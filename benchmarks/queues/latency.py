@@ -49,7 +49,7 @@ class Delays:
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """A task every 20 ms."""
+    """Measure one task every 20 ms."""
     entries = chosen(bench, [HOLDFAST, HOLDFAST_THREADS, *RIVALS, SEED])
     tasks = bench.scaled(TASKS)
     with crews(bench, entries, tasks) as opened:
@@ -94,7 +94,7 @@ def _row(name: str, taken: Sequence[Delays], ours: Sequence[Delays]) -> list[Cel
 
 
 def _targets(delays: dict[str, list[Delays]]) -> Iterator[Target]:
-    """That ours is no later than the best rival, by its median and by its slowest hundredth."""
+    """Yield the targets: our median and 99th percentile are not above the best rival's."""
     ours = delays[HOLDFAST.name]
     rivals = [taken for name, taken in delays.items() if name in {one.name for one in RIVALS}]
     for what in ("p50", "p99"):

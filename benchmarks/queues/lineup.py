@@ -44,7 +44,7 @@ class Entry:
     processes: bool = False
 
     def placed(self, places: int, **options: Any) -> Entry:
-        """The same with other settings, under the name of its library."""
+        """Return the same entry with other settings, under the name of its library."""
         merged = {**self.options, **options}
         return replace(self, name=self.adapter, places=places, options=merged)
 
@@ -72,5 +72,5 @@ RQ: Final = Entry("RQ, SimpleWorker", "rq", 1, 0.02)
 
 
 def chosen(bench: Bench, entries: Iterable[Entry]) -> list[Entry]:
-    """Those of *entries* that take part: rivals only if they were asked for."""
+    """Return the entries that take part: rivals only on request."""
     return [one for one in entries if one.adapter not in PACKAGES or one.adapter in bench.rivals]

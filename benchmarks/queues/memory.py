@@ -46,7 +46,7 @@ BODIES: Final = "*:bodies"
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """One contender after the other, once: this hardly varies."""
+    """Measure each contender once: this hardly varies."""
     rivals = (HUEY, TASKIQ, ARQ, DRAMATIQ, SAQ, RQ, CELERY_THREADS)
     entries = chosen(bench, [HOLDFAST, SEED, *rivals])
     ours, notes = 0.0, []
@@ -79,7 +79,7 @@ def _bytes_per_task(bench: Bench, entry: Entry, tasks: int) -> float:
 
 
 def _envelope_bytes(bench: Bench) -> int:
-    """The size of one that is stored."""
+    """Return the size of a stored envelope."""
     with redis.Redis.from_url(bench.server.url) as client:
         key = next(client.scan_iter(BODIES, count=1_000))
         task: Any = client.hrandfield(key, 1, withvalues=True)

@@ -53,7 +53,7 @@ class Scoreboard:
 
     @classmethod
     def make(cls, path: Path, size: int) -> Scoreboard:
-        """A new one in *path*, for *size* tasks."""
+        """Make a new scoreboard in *path*, for *size* tasks."""
         path.write_bytes(bytes(size * _SLOT_BYTES))
         return cls(path)
 
@@ -72,19 +72,19 @@ class Scoreboard:
         self._ended[number] += 1
 
     def ended(self, number: int) -> bool:
-        """Whether task *number* has ever ended."""
+        """Return whether task *number* has ever ended."""
         return self._ended[number] > 0
 
     def left(self, count: int) -> int:
-        """How many of the first *count* tasks have not ended."""
+        """Return how many of the first *count* tasks have not ended."""
         return bytes(self._ended[:count]).count(0)
 
     def held(self, count: int) -> int:
-        """How many of the first *count* tasks have begun and not ended."""
+        """Return how many of the first *count* tasks have begun and not ended."""
         return bytes(self._begun[:count]).count(1) - (count - self.left(count))
 
     def runs(self, count: int) -> Runs:
-        """What happened to the first *count* tasks."""
+        """Return what happened to the first *count* tasks."""
         starts_ns, cpu_ns = list(self._at_ns[:count]), list(self._cpu_ns[:count])
         began = [number for number in range(count) if starts_ns[number]]
         wall_s, cpu_s = (

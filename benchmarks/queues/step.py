@@ -28,7 +28,7 @@ _LIMIT_S: Final = 60.0
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """One worker with a long line before it."""
+    """Measure one worker with a long queue."""
     tasks = bench.scaled(TASKS)
     with crews(bench, [HOLDFAST.placed(PLACES)], tasks) as opened:
         (crew,), notes = rehearsed(bench, opened)

@@ -1,6 +1,6 @@
 """The task that everybody runs: it marks that it ran, and may take a while.
 
-Its process is told by the environment where to leave the marks, as libraries import it by name.
+An environment variable says where its process leaves the marks, as libraries import it by name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def touch(number: int, padding: str = "") -> int:
 
 
 async def touch_async(number: int, padding: str = "") -> int:
-    """The same on an event loop."""
+    """Mark task *number* on an event loop."""
     del padding
     _board.begin(number)
     if _hold_s:
@@ -38,5 +38,5 @@ async def touch_async(number: int, padding: str = "") -> int:
 
 
 def has_ended(number: int) -> bool:
-    """Whether task *number* ran."""
+    """Return whether task *number* ran."""
     return _board.ended(number)

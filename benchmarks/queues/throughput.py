@@ -1,7 +1,7 @@
-"""How fast one worker process works off tasks that are in line already.
+"""How fast one worker process runs tasks that are queued already.
 
-The clock runs from the start of the first task to the start of the last, so that nobody's imports
-count; results are kept. The client's processor time is the worker's, over the same span.
+The time is from the start of the first task to the start of the last, so imports do not count.
+Results are kept. The processor time of the client is that of the worker, over the same span.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _case(bench: Bench, crew: Crew) -> Case:
 
 
 def _taken(crew: Crew, count: int) -> Taken:
-    """What the scoreboard says, for as many tasks as were in line."""
+    """Return what the scoreboard shows, for as many tasks as were queued."""
     runs = crew.board.runs(count)
     gaps = max(1, count - runs.lost - 1)
     cpu_s = None if crew.entry.processes else runs.cpu_s / gaps * count

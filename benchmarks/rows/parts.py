@@ -17,6 +17,6 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """All of them."""
+    """Measure all parts."""
     for part in PARTS.values():
         yield from part(bench)

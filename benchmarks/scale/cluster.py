@@ -26,7 +26,7 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        """For a client."""
+        """Return the URL for a client."""
         return f"redis+cluster://{HOST}:{self.servers[0].port}"
 
     def cpu_s(self) -> list[float]:
@@ -36,7 +36,7 @@ class Cluster:
 
 @contextmanager
 def clustered(primaries: int) -> Iterator[Cluster]:
-    """A cluster of so many while the context lasts."""
+    """Run a cluster of so many primaries within the context."""
     with ExitStack() as stack:
         buses = [free_port() for _ in range(primaries)]
         servers = [

@@ -18,7 +18,7 @@ CHATS_USED: Final = 10
 
 
 class Crowd(ABC):
-    """A kind of thing of which there may be many.
+    """A kind of thing that an application may have many of.
 
     Attributes:
         name: what they are, in the plural.
@@ -122,7 +122,7 @@ class Chats(Crowd):
 
     @abstractmethod
     async def _make(self, hf: AsyncHoldfast, n: int) -> None:
-        """One of them, with a hundred of what is counted."""
+        """Make one of them, with a hundred of what is counted."""
 
     def _send(self, times: int) -> None:
         for _ in range(times):
@@ -134,7 +134,7 @@ class Chats(Crowd):
             self._hf.inbox(self._member(self._used(), 1)).fetch(limit=10)
 
     def _used(self) -> int:
-        """The next of a few, from all over the crowd."""
+        """Return the next of a few, spread over the whole crowd."""
         return next(self._next) % CHATS_USED * self._chats // CHATS_USED
 
     def _chat(self, n: int) -> str:
@@ -150,7 +150,7 @@ class MessagesOfChats(Chats):
     name = f"messages in chats of {IN_A_CHAT}"
 
     async def _make(self, hf: AsyncHoldfast, n: int) -> None:
-        """With many messages at a time: one by one a million would take very long."""
+        """Make them with many messages at a time: one by one, a million takes very long."""
         sender, reader = self._member(n, 0), self._member(n, 1)
         chat = await hf.create_chat([reader], sender=sender, body=BODY, chat_id=self._chat(n))
         sent = (chat.send(BODY, sender=sender) for _ in range(IN_A_CHAT - 1))
@@ -158,7 +158,7 @@ class MessagesOfChats(Chats):
 
 
 class MembersOfChats(Chats):
-    """Nobody is in two, and each chat has one message."""
+    """Create the chats: each member is in one, and each has one message."""
 
     name = f"members of chats of {IN_A_CHAT}"
 

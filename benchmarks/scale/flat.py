@@ -28,7 +28,7 @@ OFF_TARGET: Final = 0.2
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """A table for each kind of thing."""
+    """Measure a table for each kind of thing."""
     for kind in CROWDS:
         bench.server.clear()
         url = bench.server.url

@@ -20,7 +20,7 @@ OFF_TARGET: Final = 0.15
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """A thousand of everything on one, two and three primaries."""
+    """Measure a thousand of everything on one, two and three primaries."""
     rows: list[list[Cell]] = []
     targets = []
     for primaries in PRIMARIES:
@@ -47,7 +47,7 @@ def _shares(cluster: Cluster, units: int) -> list[float]:
 
 
 def _work(hf: Holdfast, units: int) -> int:
-    """Something with each of so many units of some kinds; how many operations that were."""
+    """Work with each of so many units of some kinds; return the number of operations."""
     for n in range(units):
         with hf.lock(f"lock-{n}").hold():
             pass

@@ -32,7 +32,7 @@ CALLS_TARGET: Final = 1.0
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """A table of 3 million networks, and days of a million lines."""
+    """Measure a table of 3 million networks, and days of a million lines."""
     lines = bench.scaled(LINES)
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-bench-") as name,
@@ -97,7 +97,7 @@ def _fed(hf: Holdfast, log: Path, table: GeoTable) -> Callable[[int], object]:
 
 
 def _calls(bench: Bench, work: Callable[[int], object], lines: int) -> int:
-    """Scripts that a tally of the log has the server run, whoever calls them.
+    """Return how many scripts a tally of the log runs on the server.
 
     What is read without a script is the chunks, and a few values at the beginning of a file.
     """

@@ -32,11 +32,12 @@ before, begun = mib(), time.perf_counter()
 table = GeoTable.from_geolite2_csv(sys.argv[1], sys.argv[2])
 taken = time.perf_counter() - begun
 most = mib() - before
-atlas = table.atlas
-assert len(atlas.names) == 3
+data = table.data
+assert len(data.names) == 3
 gc.collect()
 time.sleep(5)
-columns = [atlas.four.starts, atlas.four.places, atlas.six.starts, atlas.six.places, atlas.places]
+ranges = [data.ipv4, data.ipv6]
+columns = [data.locations, *(each.starts for each in ranges), *(each.locations for each in ranges)]
 own = sum(column.estimated_size() for column in columns) / 2**20
 told = {"mib": mib() - before, "most": most, "own": own, "s": taken, "ranges": len(table)}
 print(json.dumps(told))

@@ -18,11 +18,11 @@ from holdfast import GeoTable
 
 
 def polars(log: Path, table: GeoTable) -> Callable[[int], object]:
-    """One query over the whole file; equal addresses are grouped before they are looked up."""
-    atlas = table.atlas
-    ranges = pl.DataFrame({"start": atlas.four.starts, "place": atlas.four.places})
+    """Return one query over the whole file; equal addresses are grouped before the lookup."""
+    data = table.data
+    ranges = pl.DataFrame({"start": data.ipv4.starts, "location": data.ipv4.locations})
     ranges = ranges.set_sorted("start")
-    places = atlas.places.with_row_index("place")
+    locations = data.locations.with_row_index("location")
     octets = pl.col("address").str.split_exact(".", 3).struct
     parts = [octets.field(f"field_{i}").cast(pl.UInt32) * 256 ** (3 - i) for i in range(4)]
 
@@ -42,9 +42,9 @@ def polars(log: Path, table: GeoTable) -> Callable[[int], object]:
             .with_columns(number=pl.sum_horizontal(parts))
             .sort("number")
             .join_asof(ranges.lazy(), left_on="number", right_on="start")
-            .group_by("day", "place")
+            .group_by("day", "location")
             .agg(pl.col("lines").sum())
-            .join(places.lazy(), on="place")
+            .join(locations.lazy(), on="location")
             .collect()
         )
         for keys in (["country"], ["country", "region"], ["country", "region", "city"]):
@@ -54,19 +54,19 @@ def polars(log: Path, table: GeoTable) -> Callable[[int], object]:
 
 
 def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
-    """The same by DuckDB, if it is installed."""
+    """Return the same query for DuckDB, if it is installed."""
     try:
         import duckdb as library
     except ModuleNotFoundError:
         return None
-    atlas = table.atlas
+    data = table.data
     folder = log.parent
-    pl.DataFrame({"start": atlas.four.starts, "place": atlas.four.places}).write_parquet(
+    pl.DataFrame({"start": data.ipv4.starts, "location": data.ipv4.locations}).write_parquet(
         folder / "ranges.parquet"
     )
-    atlas.places.with_row_index("place").write_parquet(folder / "places.parquet")
+    data.locations.with_row_index("location").write_parquet(folder / "locations.parquet")
     connection: Any = library.connect()
-    for name in ("ranges", "places"):
+    for name in ("ranges", "locations"):
         connection.execute(f"create table {name} as from '{folder / name}.parquet'")
 
     def work(lines: int) -> None:
@@ -87,7 +87,7 @@ def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
                 from groups
             )
             select day, country, region, city, sum(lines) as lines
-            from numbers asof join ranges on number >= start join places using (place)
+            from numbers asof join ranges on number >= start join locations using (location)
             group by all
             """
         )
@@ -100,11 +100,11 @@ def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
 
 
 def textbook(log: Path, table: GeoTable) -> Callable[[int], object]:
-    """The loop of the textbook, with its table in memory: by country only; also of a folder."""
+    """Return the loop of the textbook, by country only; *log* may be a folder."""
     logs = list(log.iterdir()) if log.is_dir() else [log]
-    atlas = table.atlas
-    starts, numbers = atlas.four.starts.to_list(), atlas.four.places.to_list()
-    countries = atlas.places["country"].to_list()
+    data = table.data
+    starts, numbers = data.ipv4.starts.to_list(), data.ipv4.locations.to_list()
+    countries = data.locations["country"].to_list()
 
     def score_of(address: str) -> int:
         score = 0

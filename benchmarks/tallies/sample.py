@@ -35,7 +35,7 @@ def write_table(folder: Path) -> tuple[Path, Path]:
 
 
 def write_log(path: Path, lines: int) -> None:
-    """A log of so many lines, in order of time: each player comes about ten times a day."""
+    """Write a log in order of time: each player has about ten lines a day."""
     players = FIRST + pl.int_range(PLAYERS, eager=True).hash(2) % (NETWORKS * 256)
     a_day = PLAYERS * EVENTS
     with path.open("wb") as log:

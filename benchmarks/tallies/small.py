@@ -24,7 +24,7 @@ MS_TARGET: Final = 3.0
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """Each is a commit of its own."""
+    """Measure many small files; each is a commit of its own."""
     files = bench.scaled(FILES)
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-bench-") as name,
@@ -41,7 +41,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 def _folder(folder: Path, files: int) -> Path:
-    """A folder of that many logs."""
+    """Write so many logs, and return their folder."""
     log, logs = folder / "game.log", folder / "logs"
     write_log(log, files * LINES)
     logs.mkdir()

@@ -38,7 +38,7 @@ def send_reset_email(email: str, player: str, code: str) -> None:
 
 @tasks.task(queue="email", retry=patiently)
 def send_sale_email(email: str, player: str, seller: str, item: str, price: int) -> None:
-    """Tell a player that the sale of a seller whom they follow has begun; not before it has."""
+    """Notify a player that a followed seller's sale has begun; not before it has."""
     send(
         to=f"{player} <{email}>",
         subject=f"It begins: {seller} sells {item}",
@@ -48,7 +48,7 @@ def send_sale_email(email: str, player: str, seller: str, item: str, price: int)
 
 @tasks.task(queue="email", retry=patiently)
 def send_sold_email(email: str, seller: str, item: str, price: int, buyer: str) -> None:
-    """Tell a seller who bought the item and for how much."""
+    """Notify a seller who bought the item and for how much."""
     send(
         to=f"{seller} <{email}>",
         subject=f"Sold: {item}",
@@ -58,7 +58,7 @@ def send_sold_email(email: str, seller: str, item: str, price: int, buyer: str) 
 
 @tasks.task(queue="email", priority="low", retry=patiently)
 def send_expired_email(email: str, seller: str, item: str, price: int) -> None:
-    """Tell a seller that nobody wanted the item; the good news of others go first."""
+    """Notify a seller that an item was not sold; good news of others go first."""
     send(
         to=f"{seller} <{email}>",
         subject=f"Not sold: {item}",
@@ -67,7 +67,7 @@ def send_expired_email(email: str, seller: str, item: str, price: int) -> None:
 
 
 def send(*, to: str, subject: str, text: str) -> None:
-    """Hand one mail to the SMTP server; the X- headers tell its way through the queue."""
+    """Hand one mail to the SMTP server; the X- headers show its path through the queue."""
     task, now = current_task(), datetime.now(UTC)
     mail = EmailMessage()
     mail["Message-ID"] = f"<{task.task_id}@fakegame.example>"

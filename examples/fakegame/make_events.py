@@ -51,7 +51,7 @@ ITEMS = {  # typical price in gold
 
 
 def players(rng: random.Random) -> list[tuple[str, str]]:
-    """Distinct names, busiest first, each with a plain ASCII address at a domain nobody can own."""
+    """Distinct names, busiest first, each with an ASCII address at a reserved domain."""
     names = NAMES.split()
     crowd = (f"{rng.choice(names)}{rng.randrange(10, 1000)}" for _ in range(2 * PLAYERS))
     distinct = dict.fromkeys([*TRADERS, *crowd])
@@ -64,7 +64,7 @@ def plain(name: str) -> str:
 
 
 def events(rng: random.Random) -> Iterator[dict[str, object]]:
-    """The evening's events, oldest first; their ids leave gaps, other things happen too."""
+    """Yield the events of the evening, oldest first; their ids have gaps."""
     everybody = players(rng)
     zeal = [1 / rank for rank in range(1, len(everybody) + 1)]  # Zipf's law
     seconds = sorted(rng.triangular(0, EVENING_S, RUSH_S) for _ in range(EVENTS))
@@ -85,7 +85,7 @@ def events(rng: random.Random) -> Iterator[dict[str, object]]:
 def details(
     rng: random.Random, kind: str, at: datetime, player: tuple[str, str], other: str
 ) -> dict[str, object]:
-    """What the mail to *player* (name and address) says; *other* is whom the event is about."""
+    """Return the details in the mail to *player* (name and address); *other* is its subject."""
     name, email = player
     if kind == "reset":
         return {"player": name, "email": email, "code": f"{rng.randrange(1_000_000):06}"}
@@ -98,7 +98,7 @@ def details(
 
 
 def offer(rng: random.Random) -> dict[str, object]:
-    """An item and its price in gold."""
+    """Return an item and its price in gold."""
     item = rng.choices(list(ITEMS), [price**-0.4 for price in ITEMS.values()])[0]
     return {"item": item, "price": max(1, round(ITEMS[item] * rng.lognormvariate(0, 0.25)))}
 

@@ -1,4 +1,4 @@
-"""Fake Garage: one-to-one messages and group chats among phones whose connections come and go.
+"""Fake Garage: one-to-one messages and group chats among phones with unstable connections.
 
     python -m fakegarage        # from the folder `examples`: a short day, on a Valkey of its own
     holdfast demo chat          # the same on a live screen

@@ -57,7 +57,7 @@ class Account:
                 self.tunnels += self.signal and not signal
                 self.signal = signal
             case {"gap": source, "first": first, "last": last}:
-                self._object(f"was told that numbers {first} to {last} of {source} are lost")
+                self._object(f"got an error that numbers {first} to {last} of {source} are lost")
             case {"got": source, "seq": seq}:
                 self._get(source, seq, record)
 

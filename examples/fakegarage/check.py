@@ -36,12 +36,12 @@ class Count:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do."""
+        """Return whether nothing is left to do."""
         return (self.written, self.delivered) == (self.to_write, self.to_deliver)
 
 
 def count(day: Day, accounts: Accounts, *, chats: bool) -> Count:
-    """How far it is in the chats, or in the mailboxes."""
+    """Return how far the chats, or the mailboxes, are."""
     to_write = written = to_deliver = delivered = 0
     for source, acts in day.written.items():
         if (source in day.acts) is chats:  # a user's name is a mailbox
@@ -56,7 +56,7 @@ def count(day: Day, accounts: Accounts, *, chats: bool) -> Count:
 
 
 def problems(day: Day, accounts: Accounts) -> Iterator[str]:
-    """What is not as it must be, in sentences."""
+    """Yield what is wrong, in sentences."""
     for user, account in accounts.items():
         yield from account.problems
         if undone := [act.id for act in day.acts[user] if act.id not in account.done]:
@@ -78,7 +78,7 @@ def _of_reader(account: Account, source: str, messages: Mapping[int, Act]) -> It
     for seq, note in got.items():
         act = messages.get(seq)
         if act is None:
-            yield f"{user} has number {seq} of {source}, which nobody has written"
+            yield f"{user} has number {seq} of {source}, which no user has written"
         elif note != (act.user, act.id, act.text):
             yield f"{user} has something else as number {seq} of {source}"
 

@@ -1,4 +1,4 @@
-"""The script of a day: who writes what to whom and when, and who is cut off meanwhile.
+"""The script of a day: who writes what, to which users and when, and who is cut off.
 
 All of it follows from the seed, so every process can make it up by itself, also a process that was
 killed and is started again in the middle of the day.
@@ -56,7 +56,7 @@ class Act:
 
     @property
     def id(self) -> str:
-        """Names the act: whoever does it again under this name has done it once."""
+        """Names the act, so that a repetition under this name counts once."""
         return f"{self.user}/{self.number}"
 
 
@@ -94,7 +94,7 @@ class Day:
 
     @classmethod
     def make(cls, *, seed: int, clients: int, seconds: float) -> Day:
-        """The day of this seed."""
+        """Return the day of this seed."""
         rng = random.Random(seed)
         users = [f"{NAMES[i % len(NAMES)]}{i // len(NAMES) or ''}" for i in range(clients)]
         count = max(2, ceil(clients / PHONES_PER_PROCESS))
@@ -121,12 +121,12 @@ class Day:
 
     @property
     def users(self) -> list[str]:
-        """All of them."""
+        """Return all users."""
         return list(self.acts)
 
 
 def _chats(rng: random.Random, users: Sequence[str]) -> dict[str, list[str]]:
-    """Who is in which chat, from the beginning or later."""
+    """Return who is in which chat, from the beginning or later."""
     chats = {}
     for number in range(max(1, len(users) // 4)):
         size = min(len(users), rng.randint(3, 10))
@@ -137,7 +137,7 @@ def _chats(rng: random.Random, users: Sequence[str]) -> dict[str, list[str]]:
 def _script(
     rng: random.Random, users: Sequence[str], chats: Mapping[str, Sequence[str]], seconds: float
 ) -> Iterator[Act]:
-    """All acts, in no order, without their numbers."""
+    """Yield all acts, in no order, without their numbers."""
     since: dict[tuple[str, str], float] = {}
     for chat, members in chats.items():
         begins_at = rng.uniform(0.0, 0.1) * seconds
@@ -164,7 +164,7 @@ def _numbered(user: str, script: Sequence[Act]) -> list[Act]:
 
 
 def _spans(rng: random.Random, seconds: float, every_s: float, lasts_s: Span) -> Iterator[Span]:
-    """One after the other, on average so often, until the day ends."""
+    """Yield spans one after the other, on average so often, until the day ends."""
     at = rng.expovariate(1 / every_s)
     while at < seconds:
         ends_at = at + rng.uniform(*lasts_s)

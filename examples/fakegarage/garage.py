@@ -111,31 +111,31 @@ class Garage:
 
     @property
     def elapsed_s(self) -> float:
-        """Of the day; more than it lasts when it is over."""
+        """Return the elapsed seconds of the day; more than it lasts when it is over."""
         return max(0.0, time.time() - self._began_at)
 
     def pids(self) -> dict[str, int]:
-        """The processes that are there at the moment, by name."""
+        """Return the processes that run now, by name."""
         pids = {f"phones-{n}": process.pid for n, process in enumerate(self._processes, 1)}
         return {name: pid for name, pid in pids.items() if pid is not None}
 
     @property
     def kills(self) -> int:
-        """How often a process was killed so far."""
+        """Return how often a process was killed so far."""
         return sum(process.kills for process in self._processes)
 
     @property
     def mailboxes(self) -> Count:
-        """How far it is in all mailboxes."""
+        """Return how far all mailboxes are."""
         return count(self.day, self.accounts, chats=False)
 
     @property
     def chats(self) -> Count:
-        """How far it is in all chats."""
+        """Return how far all chats are."""
         return count(self.day, self.accounts, chats=True)
 
     def told(self) -> str:
-        """How far it is, in a line."""
+        """Return the progress in a line."""
         counts = self.mailboxes, self.chats
         written, delivered, to_deliver = (
             sum(getattr(each, name) for each in counts)
@@ -150,11 +150,11 @@ class Garage:
         )
 
     def problems(self) -> list[str]:
-        """What is not as it must be, in sentences; for when the day is over."""
+        """Return what is wrong after the day, in sentences."""
         return list(problems(self.day, self.accounts))
 
     def _kills(self) -> deque[tuple[float, Callable[[], None]]]:
-        """When to do what to which process: kill it, start it again, and so on."""
+        """Return when to kill and start which process."""
         coming: deque[tuple[float, Callable[[], None]]] = deque()
         for kill in self.day.kills:
             process = self._processes[kill.process]

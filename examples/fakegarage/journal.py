@@ -35,7 +35,7 @@ class Journal:
         self._file.close()
 
     def records(self) -> Iterator[Record]:
-        """All up to now."""
+        """Yield all records up to now."""
         self._file.seek(0)
         return map(json.loads, self._file.read().splitlines())
 
@@ -53,7 +53,7 @@ class Follower:
         self._at = 0
 
     def news(self) -> Iterator[Record]:
-        """What was added since it was last asked."""
+        """Yield the records that were added since the last call."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:

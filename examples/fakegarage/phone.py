@@ -5,7 +5,7 @@
 * Writing: every message has a name of its own, and is sent under that name until it is known to
   be sent. The server applies it once, however often it hears of it.
 
-That is all. There is no state of a connection to be brought back, for there is none.
+That is all. A connection has no state that would have to be restored.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Phone:
         self._journal = journal
 
     async def read_chats(self) -> None:
-        """Read all chats of the user, for ever."""
+        """Read all chats of the user without an end."""
         await self._read(self._hf.inbox(self._user))
 
     async def read_mailbox(self) -> None:
-        """Read the one-to-one messages to the user, for ever."""
+        """Read the one-to-one messages to the user without an end."""
         await self._read(self._hf.mailbox(self._user))
 
     async def write(self, acts: Sequence[Act], *, began_at: float) -> None:
@@ -87,7 +87,7 @@ class Phone:
                 seq = await self._do(act)
             except OutcomeUnknown:
                 self._journal.note({"unsure": act.id})
-            except (ServerUnavailable, NoSuchChat):  # whoever begins the chat may be in a tunnel
+            except (ServerUnavailable, NoSuchChat):  # its first phone may be in a tunnel
                 pass
             else:
                 self._journal.note({"done": act.id, "seq": seq})
@@ -120,7 +120,7 @@ class Phone:
 
 
 def _received(batch: Batch) -> list[Record]:
-    """What a batch is on disk."""
+    """Return a batch as records on disk."""
     records: list[Record] = []
     if batch.gap:
         records.append({"gap": batch.source, "first": batch.gap.first, "last": batch.gap.last})

@@ -25,7 +25,7 @@ from .radio import Radio
 
 
 async def carry(day: Day, user: str, order: dict[str, Any]) -> None:
-    """Carry the phone of *user* through the day, for ever."""
+    """Carry the phone of *user* through the day without an end."""
     folder = Path(order["folder"])
     radio = Radio(folder / f"{user}.sock", order["server"])
     hf = AsyncHoldfast.from_url(f"unix://{folder / user}.sock", namespace=order["namespace"])

@@ -58,11 +58,11 @@ class PhoneProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process, while there is one."""
+        """Return the process id, while the process exists."""
         return self._process.pid if self._process else None
 
     def kill(self) -> None:
-        """As the system does that needs the memory: at once, in the midst of whatever it does."""
+        """Kill it as the kernel does without memory: at once, at any point."""
         if self._process:
             self._process.kill()
             self._process.communicate()

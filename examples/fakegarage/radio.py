@@ -54,7 +54,7 @@ class Radio:
         self._cut()
 
     def find(self) -> None:
-        """Come out of it: whoever connects now is connected."""
+        """Leave the tunnel: new connections succeed."""
         self._out_of_reach = self._deaf = self._mute = False
 
     def _cut(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def database(url: str | None) -> Iterator[str]:
-    """The URL of a database for SQLAlchemy; without one, of a database that is gone afterwards."""
+    """Yield the URL of a database; without one, of a temporary database."""
     if url is not None:
         yield url
         return

@@ -29,7 +29,7 @@ CONNECTIONS = 20
 
 
 class Tally:
-    """What was done since it was told last. Sums of single steps: good enough among threads."""
+    """What was done since the last report. Sums of single steps are exact enough among threads."""
 
     def __init__(self) -> None:
         self.counts: dict[str, float] = {}
@@ -43,7 +43,7 @@ class Tally:
         self.counts[what] = max(self.counts.get(what, 0), number)
 
     def tell(self) -> None:
-        """Print it, and begin anew."""
+        """Print it, and reset it."""
         counts, self.counts = self.counts, {}
         print(json.dumps(counts), flush=True)
 

@@ -1,4 +1,4 @@
-"""The sale from outside: starts its people, adds up what they tell, checks what came of it."""
+"""The sale from outside: starts its people, adds up their reports, checks the result."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Snapshot:
     counts: Mapping[str, float]
 
     def per_second(self, what: str) -> float:
-        """How often a second."""
+        """Return how often it happened per second."""
         return self.counts.get(what, 0) / self.seconds if self.seconds else 0.0
 
     @property
     def mean_age_s(self) -> float:
-        """Of the rows that were read."""
+        """Return the mean age of the rows that were read."""
         return self.counts.get("age_s", 0) / max(1, self.counts.get("reads", 0))
 
     @property
     def oldest_s(self) -> float:
-        """Likewise, of the oldest."""
+        """Return the age of the oldest row that was read."""
         return self.counts.get("oldest_s", 0)
 
     @property
@@ -80,7 +80,7 @@ class Sale:
         self._seconds = seconds
 
     def run(self) -> Iterator[Snapshot]:
-        """Hold it; tells now and then how it goes, at last of each part how it went."""
+        """Hold the sale; report progress now and then, and the result of each part at its end."""
         engine = sa.create_engine(self._order["database"])
         try:
             for cached in (False, True):
@@ -121,7 +121,7 @@ class Sale:
             staff.look_after()
             if time.monotonic() > limit:
                 failed = ", ".join(Snapshot(False, 0, staff.told()).failed) or "no error either"
-                raise PeopleFailed(f"nobody has read anything for {BEGIN_S:.0f} s: {failed}")
+                raise PeopleFailed(f"no process has read anything for {BEGIN_S:.0f} s: {failed}")
         staff.after_fork()
         return time.monotonic()
 
@@ -132,7 +132,7 @@ class Sale:
         engine.dispose()
 
     def _check(self, engine: sa.Engine, *, cached: bool) -> None:
-        """What was sold is gone from the shelf, and nothing else is."""
+        """Check that sold items are gone from the shelf, and no others."""
         sold, left = int(self._staff.told().get("sold", 0)), left_in(engine)
         if sold + left != ITEMS * EACH:
             self.problems.append(f"{sold:,} were sold and {left:,} are left of {ITEMS * EACH:,}")

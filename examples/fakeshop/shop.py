@@ -50,33 +50,33 @@ def open_shop(engine: sa.Engine) -> None:
 
 
 def left_in(engine: sa.Engine) -> int:
-    """How much is left of all items together."""
+    """Return how much is left of all items together."""
     with engine.connect() as connection:
         return int(connection.execute(sa.select(sa.func.sum(Stock.left))).scalar_one())
 
 
 def sold_in(engine: sa.Engine) -> list[int]:
-    """The numbers of all sales."""
+    """Return the numbers of all sales."""
     with engine.connect() as connection:
         return list(connection.execute(sa.select(Sold.id)).scalars())
 
 
 def untold(engine: sa.Engine, limit: int) -> list[Sold]:
-    """Sales of which nobody was told, as far as is known."""
+    """Return the sales that no seller was notified of, as far as is known."""
     with Session(engine, expire_on_commit=False) as session:
         wanted = sa.select(Sold).where(~Sold.told).order_by(Sold.id).limit(limit)
         return list(session.execute(wanted).scalars())
 
 
 def told(engine: sa.Engine, sales: list[Sold]) -> None:
-    """Note that somebody was told of these sales."""
+    """Record that the sellers were notified of these sales."""
     with engine.begin() as connection:
         ids = [sale.id for sale in sales]
         connection.execute(sa.update(Sold).where(Sold.id.in_(ids)).values(told=True))
 
 
 def cache_of(hf: Any, engine: sa.Engine) -> Any:
-    """The row cache of a client of either half."""
+    """Return the row cache of a client of either half."""
     return hf.row_cache("flash sale", source=SqlRows(engine, Stock, key="id"))
 
 
@@ -91,7 +91,7 @@ def buy(sessions: sessionmaker[Session], hook: CommitHook | None, item: int) -> 
         )
         left = session.execute(taken).scalar_one_or_none()
         if left == 0 and hook is not None:
-            hook.touch(session, item)  # what is sold out is told at once, the rest can wait
+            hook.touch(session, item)  # sold-out items are refreshed at once, the rest can wait
         if left is not None:
             session.add(Sold(item=item))
         return left is not None

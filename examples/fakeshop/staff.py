@@ -15,11 +15,11 @@ END_S = 20.0
 LOG_LINES = 8
 
 FAILED = "failed: "
-"""How people tell of errors: this, and the name."""
+"""Prefix of a line that reports an error; the name follows."""
 
 
 class PeopleFailed(RuntimeError):
-    """A process ended by itself, or nobody could read anything; carries the end of what it said."""
+    """A process ended by itself, or could not read; contains the end of its output."""
 
     def __init__(self, what: str, said: str = "") -> None:
         super().__init__("\n".join([what, *said.splitlines()[-LOG_LINES:]]))
@@ -76,7 +76,7 @@ class Staff:
             return dict(self._counts)
 
     def pids(self) -> dict[str, int]:
-        """The processes, by what is done there, numbered."""
+        """Return the processes, by their job, numbered."""
         return {f"{each.role}-{n}": each.process.pid for n, each in enumerate(self._hired, 1)}
 
     def after_fork(self) -> None:

@@ -198,7 +198,7 @@ def _clock(elapsed_s: float, seconds: float) -> str:
 
 
 def sent_once(accounts: Mapping[str, Any]) -> Invariant:
-    """Check that no write that was sent again for want of an answer is there twice.
+    """Check that no message is there twice because its writer got no answer and sent it again.
 
     Each message has a name of its own, under which its writer sent it until an answer came.
     """

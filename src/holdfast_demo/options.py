@@ -15,7 +15,7 @@ Seed = Annotated[
 
 
 def number(name: str, text: str, least: float, most: float) -> Any:
-    """Return an option for a number, whose help names its limits."""
+    """Return an option for a number; its help names the limits."""
     sign = "S" if name == "--seconds" else "N"
     limits = f"{least:,g} to {most:,.0f}"
     return typer.Option(name, metavar=sign, min=least, max=most, help=f"{text}, {limits}.")

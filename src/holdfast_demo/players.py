@@ -109,7 +109,7 @@ class Players:
 
     @property
     def reaching(self) -> list[int]:
-        """Return the precisions whose samples reach back to the beginning."""
+        """Return the precisions with samples that reach back to the beginning."""
         lasted_s = time.monotonic() - self._began_s
         return [precision for precision in PRECISIONS if precision * self._samples > lasted_s]
 

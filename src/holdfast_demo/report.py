@@ -22,7 +22,7 @@ NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class DemoReport:
-    """What came of a demo.
+    """The result of a demo.
 
     Attributes:
         figures: the last ones.
@@ -115,7 +115,7 @@ def _problems(invariant: Invariant) -> Iterator[str]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return as in `1 task` and `1,204 tasks`."""
+    """Return a number with its noun, as in `1 task` and `1,204 tasks`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -125,7 +125,7 @@ def printable(text: str) -> str:
 
 
 def size(octets: float) -> str:
-    """Return as in `12.3 KiB`."""
+    """Return a number of bytes, as in `12.3 KiB`."""
     if octets < 2**20:
         return f"{octets / 2**10:,.1f} KiB" if octets >= 2**10 else f"{octets:.0f} bytes"
     return f"{octets / 2**20:,.1f} MiB"

@@ -159,12 +159,12 @@ def never_older(rows: Iterable[InvalidatedRow]) -> Invariant:
         for row in rows
         if row.shown > row.left
     )
-    promise = "an invalidated row is read anew"
+    promise = "an invalidated row is read again"
     return Invariant("row cache", promise, len(rows), "rows", problems)
 
 
 def balanced(everything: int, left: int, sold: int, problems: Sequence[str]) -> Invariant:
-    """Check that what is gone from the shelf is in the ledger, and nothing else is."""
+    """Check that the ledger holds exactly the items that are missing on the shelf."""
     found = list(problems)
     if left + sold != everything:
         found.append(f"{sold:,} were sold and {left:,} are left of {everything:,}")

@@ -19,7 +19,7 @@ from holdfast.cli.app import app
 
 @pytest.fixture
 def home(standalone: Server) -> Iterator[Site]:
-    """A namespace of the test's own, with a user who may touch nothing else.
+    """Yield a namespace of the test's own, with a user that may access no other namespace.
 
     What is shown depends on no topology; `test_resources` reads every kind in each of them.
     """
@@ -43,14 +43,14 @@ def run(home: Site) -> Run:
 
 @pytest.fixture
 def hf(home: Site) -> Iterator[Holdfast]:
-    """A client of the same server and namespace."""
+    """Yield a client of the same server and namespace."""
     with Holdfast.from_url(home.url, namespace=home.namespace) as hf:
         yield hf
 
 
 @pytest.fixture
 def run_in(home: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Run]]:
-    """Run a command in a folder whose modules it may import."""
+    """Run a command in a folder; it may import the modules of that folder."""
     folders = []
     monkeypatch.setattr(sys, "path", list(sys.path))
 
@@ -67,6 +67,6 @@ def run_in(home: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Pa
 
 @pytest.fixture
 def crowd(hf: Holdfast) -> Iterator[Holdfast]:
-    """The same, with a queue `crowd` that holds something of everything."""
+    """Yield the same client, with tasks in every state in the queue `crowd`."""
     with crowded(hf):
         yield hf

@@ -1,4 +1,4 @@
-"""A queue that holds something of everything, for the commands to look at."""
+"""Fill a queue with tasks in every state, for the commands to show."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def note(text: str) -> str:
 
 @contextmanager
 def crowded(hf: Holdfast) -> Iterator[Holdfast]:
-    """In queue `crowd`: 1 running, 3 queued, 1 delayed, 2 dead, and `ended`, which is done."""
+    """Put into queue `crowd`: 1 running task, 3 queued, 1 delayed, 2 dead; `ended` is done."""
     free.clear()
     for number in (1, 2):
         hf.enqueue(fail.call(HOSTILE, number=number).options(task_id=f"dead-{number}"))
@@ -69,12 +69,12 @@ def crowded(hf: Holdfast) -> Iterator[Holdfast]:
 
 
 def enqueue_dead(hf: Holdfast, number: int) -> list[TaskHandle[Any]]:
-    """So many dead tasks in queue `crowd`."""
+    """Put *number* dead tasks into queue `crowd`."""
     handles = hf.enqueue_many([fail.call("no") for _ in range(number)])
     hf.worker(tasks).run(until_idle=True)
     return list(handles)
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
-    """The JSON objects that a command printed, one per line."""
+    """Return the JSON objects that a command printed, one per line."""
     return [json.loads(line) for line in result.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""The command line as a program of its own, in a pipe or on a terminal."""
+"""Run the command line as a program of its own, in a pipe or on a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from faults import warm
 PATIENCE_S = 100.0
 CTRL_C = "\x03"
 
-# Ctrl-C reaches only a program whose own terminal it is, and that was not begun in the background.
+# Ctrl-C reaches only the foreground group of a terminal, and no program that ignores SIGINT.
 AS_ITS_OWN = """
 import fcntl, os, signal, sys, termios
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -49,12 +49,14 @@ def holdfast(
         streams = nothing.fileno(), to_out, to_err
         process = warm.start(argv, env=whole, cwd=cwd, streams=streams)
     with os.fdopen(out) as read, os.fdopen(err) as errors, ThreadPoolExecutor(2) as readers:
-        told = [readers.submit(each.read) for each in (read, errors)]
+        output = [readers.submit(each.read) for each in (read, errors)]
         try:
             process.wait(patience_s)
         finally:
             process.kill()
-        return subprocess.CompletedProcess(argv, process.wait(), *[each.result() for each in told])
+        return subprocess.CompletedProcess(
+            argv, process.wait(), *[each.result() for each in output]
+        )
 
 
 def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tuple[int, str]:
@@ -87,12 +89,12 @@ def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tu
 
 
 class Terminal:
-    """A command on a terminal, with which a test talks; it is killed at the end of `with`.
+    """Run a command on a terminal and talk to it; it is killed at the end of `with`.
 
     Args:
         args: of the command.
         rows: of the terminal.
-        columns: likewise.
+        columns: of the terminal.
         env: variables of the command.
     """
 
@@ -115,11 +117,11 @@ class Terminal:
 
     @property
     def is_as_before(self) -> bool:
-        """Whether the terminal behaves, after the command, as it did before."""
+        """Return whether the terminal behaves after the command as it did before."""
         return self._after == self._before
 
     def expect(self, text: str) -> None:
-        """Wait until the terminal gets *text*; what came before it is forgotten."""
+        """Wait until the terminal gets *text*; forget everything up to it."""
         while text not in self.shown:
             assert select([self._ours], [], [], PATIENCE_S)[0], f"no {text!r} in {self.shown!r}"
             self.shown += os.read(self._ours, 65536).decode(errors="replace")
@@ -130,7 +132,7 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def resize(self, rows: int, columns: int) -> None:
-        """Give the terminal another size; the command is told."""
+        """Give the terminal another size; the command gets a signal."""
         ioctl(self._ours, TIOCSWINSZ, pack("HHHH", rows, columns, 0, 0))
 
     def signal(self, number: int) -> None:
@@ -138,7 +140,7 @@ class Terminal:
         self._process.send_signal(number)
 
     def code(self) -> int:
-        """The exit code, once it has ended; what it still showed is in `shown`."""
+        """Wait for the end of the command and return its exit code; the rest is in `shown`."""
         while self._process.poll() is None:
             if select([self._ours], [], [], 0.05)[0]:
                 self.shown += os.read(self._ours, 65536).decode(errors="replace")
@@ -172,10 +174,10 @@ def _begun(
 
 
 def _read(terminal: int, *, again: str) -> bytes:
-    """What the terminal got; nothing once the program has ended, or hangs.
+    """Return what the terminal got; nothing once the program has ended, or hangs.
 
-    Meanwhile *again* is typed now and then, as a person would who is not heard: Python misses a
-    Ctrl-C that comes in the very moment in which it begins to read.
+    Type *again* every few seconds until then: Python misses a Ctrl-C that comes at the very moment
+    in which it begins to read.
     """
     for _ in range(4):
         if select([terminal], [], [], PATIENCE_S / 4)[0]:
@@ -185,11 +187,11 @@ def _read(terminal: int, *, again: str) -> bytes:
         return b""
     try:
         return os.read(terminal, 4096)
-    except OSError:  # as Linux reports that nobody has the terminal open any more
+    except OSError:  # Linux: no process has the terminal open any more
         return b""
 
 
 def clean() -> dict[str, str]:
-    """Variables without those that a command listens to."""
+    """Return the environment without the variables that change what a command does."""
     unwanted = ("HOLDFAST_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
     return {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}

@@ -34,33 +34,33 @@ NAMES = [
 
 @pytest.fixture
 def empty(fresh_server: Server) -> Server:
-    """A server that holds nothing."""
+    """Return a server without keys."""
     with fresh_server.client() as client:
         assert client.dbsize() == 0
     return fresh_server
 
 
 def test_everything_is_measured_and_nothing_is_left(empty: Server) -> None:
-    """For scripts; the warning goes beside it."""
+    """Print one JSON object; the warning goes to standard error."""
     result = CliRunner().invoke(app, ["bench", "--seconds", "1", "--json", "--url", empty.url])
     assert result.exit_code == 0, result.stderr
     assert "holdfast: this loads redis://" in result.stderr
-    [told] = map(json.loads, result.stdout.splitlines())
-    assert [measure["name"] for measure in told["measures"]] == NAMES
+    [shown] = map(json.loads, result.stdout.splitlines())
+    assert [measure["name"] for measure in shown["measures"]] == NAMES
     assert len(NAMES) == MEASUREMENTS
-    assert all(measure["per_second"] > 0 for measure in told["measures"])
-    assert told["measures"][0]["p50_ms"] <= told["measures"][0]["p99_ms"]
+    assert all(measure["per_second"] > 0 for measure in shown["measures"])
+    assert shown["measures"][0]["p50_ms"] <= shown["measures"][0]["p99_ms"]
     with empty.client() as client:
         info = client.info("server")
     version = info.get("valkey_version", info["redis_version"])
-    assert [server["version"] for server in told["servers"]] == [version]
-    assert told["limits"]
+    assert [server["version"] for server in shown["servers"]] == [version]
+    assert shown["limits"]
     with empty.client() as client:
         assert client.dbsize() == 0
 
 
 def test_for_people(empty: Server) -> None:
-    """A line for each, within eighty columns."""
+    """Print a line for each measurement, within eighty columns."""
     result = CliRunner().invoke(app, ["bench", "--seconds", "1", "--url", empty.url])
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
@@ -73,7 +73,7 @@ def test_for_people(empty: Server) -> None:
 
 
 def test_nothing_is_left_after_ctrl_c(empty: Server) -> None:
-    """Though it was in the middle."""
+    """Interrupt it in the middle: it still removes its keys."""
     command = ["bench", "--seconds", "600", "--url", empty.url]
     with subprocess.Popen(
         [sys.executable, "-m", "holdfast", *command],
@@ -93,7 +93,7 @@ def test_nothing_is_left_after_ctrl_c(empty: Server) -> None:
 
 
 def test_a_user_of_one_namespace_is_refused(empty: Server) -> None:
-    """It never works in a namespace of somebody."""
+    """Refuse such a user: `bench` never works in a namespace of an application."""
     with empty.client() as client:
         rule = acl_rule("jill").split()
         client.execute_command("ACL", "SETUSER", "jill", *rule, "on", ">secret")
@@ -103,7 +103,7 @@ def test_a_user_of_one_namespace_is_refused(empty: Server) -> None:
 
 
 def test_a_server_that_is_away() -> None:
-    """Is told of once."""
+    """Print one error for it."""
     result = CliRunner().invoke(app, ["bench", "--url", "redis://localhost:1"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.count("cannot use") == 1
@@ -119,8 +119,8 @@ def facts(**changed: object) -> ServerFacts:
     return ServerFacts(**(usual | changed))  # type: ignore[arg-type]
 
 
-def test_what_limits_is_told() -> None:
-    """By the processor time of this program, and by what the server says of itself."""
+def test_the_limit_is_named() -> None:
+    """Name the limit by processor time, by the load, and by what the server reports."""
     trip = Measurement(ROUND_TRIP, 1_000, 1.0, 0.25)
     first, second = limits([trip, Measurement(CROWDED, 9, 1.0, 0.97)], [facts()], 0.1, 2)
     assert (
@@ -138,7 +138,7 @@ def test_what_limits_is_told() -> None:
 
 
 def test_once_at_least() -> None:
-    """However long that takes: else nothing would be known."""
+    """Repeat an action at least once, however long it takes."""
     assert repeat("x", int, 0.0).count == 1
     assert repeat_in_threads("x", int, 0.0, 2).count == 2
 
@@ -148,7 +148,7 @@ def test_once_at_least() -> None:
 
 
 def test_percentiles() -> None:
-    """Of what was timed."""
+    """Compute them only if each repetition was timed."""
     measure = Measurement("x", 4, 2.0, 1.0, [0.001, 0.002, 0.003, 0.1])
     assert (measure.per_second, measure.cpu_share) == (2.0, 0.5)
     assert (measure.percentile_ms(0.5), measure.percentile_ms(0.99)) == (2.0, 3.0)

@@ -1,4 +1,4 @@
-"""`holdfast chat`: who is where, what was said, who holds messages back."""
+"""Test `holdfast chat`: members, messages, and who holds messages back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast import Chat, Holdfast
 
 @pytest.fixture
 def chat(hf: Holdfast) -> Chat:
-    """Three members; two messages."""
+    """Create a chat with three members and two messages."""
     chat = hf.create_chat(
         ["jason22", "jeff24", "jill"], sender="jason22", body="hello", chat_id="827"
     )
@@ -27,7 +27,7 @@ def chat(hf: Holdfast) -> Chat:
 
 
 def test_chats_are_listed(chat: Chat, hf: Holdfast, run: Run) -> None:
-    """By id; without the members, but with the instant of the newest message."""
+    """List them by id, with the time of the newest message and without members."""
     hf.create_chat(["uma"], sender="uma", body="x", chat_id="0", keep="until_read")
     _, other, busy = run("chat", "ls").stdout.splitlines()
     assert (other.split()[:3], busy.split()[:3]) == (["0", "1", "1"], ["827", "3", "2"])
@@ -38,7 +38,7 @@ def test_chats_are_listed(chat: Chat, hf: Holdfast, run: Run) -> None:
 
 
 def test_one_chat_is_shown(chat: Chat, hf: Holdfast, run: Run) -> None:
-    """How far everybody has read, and what was said; looking at it acknowledges nothing."""
+    """Show how far each member has read, and the messages; nothing is acknowledged."""
     hf.inbox("jill").ack(hf.inbox("jill").fetch()[0])
     before = chat.members()
     shown = run("chat", "show", "827").stdout
@@ -57,7 +57,7 @@ def test_one_chat_is_shown(chat: Chat, hf: Holdfast, run: Run) -> None:
 
 
 def test_a_mailbox_is_shown(hf: Holdfast, run: Run) -> None:
-    """Its messages are still unread afterwards; bytes are told by their number."""
+    """Leave its messages unread; show the number of bytes for a binary message."""
     hf.mailbox("jack451").send(b"\x00" * 2000, sender="jill")
     shown = run("chat", "show", "jack451", "--mailbox").stdout
     assert "(2,000 bytes)" in shown
@@ -67,8 +67,8 @@ def test_a_mailbox_is_shown(hf: Holdfast, run: Run) -> None:
     assert hf.mailbox("jack451").status().unread == 1
 
 
-def test_what_nobody_has_written_to_is_a_typing_error(chat: Chat, hf: Holdfast, run: Run) -> None:
-    """It is not found, and a name like it is offered; nothing begins."""
+def test_an_unused_name_is_not_found(chat: Chat, hf: Holdfast, run: Run) -> None:
+    """Exit with code 3 and offer a similar name; create nothing."""
     hf.mailbox("jack451").send("x", sender="jill")
     for command in (["show", "828"], ["tail", "828"], ["explain", "828"]):
         result = run("chat", *command)
@@ -85,7 +85,7 @@ def test_what_nobody_has_written_to_is_a_typing_error(chat: Chat, hf: Holdfast, 
 
 
 def test_untrusted_text_is_shown_as_text(hf: Holdfast, run: Run) -> None:
-    """Ids, users and messages, on a terminal of 80 columns too; JSON has them unchanged."""
+    """Escape ids, users and messages, also on 80 columns; JSON has them unchanged."""
     hf.create_chat([HOSTILE, "jill"], sender=HOSTILE, body="x " * 500, chat_id=HOSTILE, keep=1)
     for place in (hf.chat(HOSTILE), hf.mailbox(HOSTILE)):
         place.send(HOSTILE, sender=HOSTILE)
@@ -101,7 +101,7 @@ def test_untrusted_text_is_shown_as_text(hf: Holdfast, run: Run) -> None:
 
 
 def test_eighty_columns_are_enough(hf: Holdfast, home: Site) -> None:
-    """For members, messages and advice."""
+    """Fold members, messages and advice into 80 columns."""
     hf.create_chat(
         ["u" * 60, "q"], sender="q", body="x " * 500, chat_id="c" * 70, keep="until_read"
     )
@@ -115,7 +115,7 @@ def test_eighty_columns_are_enough(hf: Holdfast, home: Site) -> None:
 
 
 def test_a_text_is_sent(chat: Chat, hf: Holdfast, run: Run) -> None:
-    """By a member to a chat; by anybody to a mailbox, which may begin with it."""
+    """A member sends it to a chat; any user sends it to a mailbox, which may be new."""
     assert (
         run("chat", "send", "827", "yes", "--as", "jill").stdout
         == "sent to chat '827' as number 3\n"
@@ -133,7 +133,7 @@ def test_a_text_is_sent(chat: Chat, hf: Holdfast, run: Run) -> None:
 
 
 def test_what_is_refused(chat: Chat, hf: Holdfast, run: Run) -> None:
-    """A stranger, a full mailbox, an empty text: nothing is sent, and each has its exit code."""
+    """Refuse a stranger, a full mailbox and an empty text, each with its exit code."""
     stranger = run("chat", "send", "827", "hi", "--as", "zed")
     assert (stranger.exit_code, "'zed' is not a member" in stranger.stderr) == (4, True)
     hf.mailbox("jack451", capacity=1).send("x", sender="jill")
@@ -145,21 +145,21 @@ def test_what_is_refused(chat: Chat, hf: Holdfast, run: Run) -> None:
     assert len(chat.history()) == 2
 
 
-def test_nobody_holds_back_what_is_kept_by_number(hf: Holdfast, run: Run) -> None:
-    """But whoever comes too seldom misses something, and is named."""
+def test_no_member_holds_back_what_is_kept_by_number(hf: Holdfast, run: Run) -> None:
+    """Name the member that comes too seldom and misses messages."""
     chat = hf.create_chat(["p", "q"], sender="p", body="x", chat_id="few", keep=5)
     for _ in range(9):
         chat.send("x", sender="p")
-    told = run("chat", "explain", "few").stdout
-    assert "no member holds any back" in told
-    assert "'q' has missed 5 messages" in told
+    output = run("chat", "explain", "few").stdout
+    assert "no member holds any back" in output
+    assert "'q' has missed 5 messages" in output
     (row,) = rows(run("chat", "explain", "few", "--json"))
     assert (row["held_back"], row["held_by"], row["since"]) == (0, [], None)
     assert [each["user"] for each in row["missed_by"]] == ["q"]
 
 
 def test_who_holds_messages_back_is_named(hf: Holdfast, run: Run) -> None:
-    """With the numbers of messages and bytes, since when, and for how long; until it reads."""
+    """Print messages, bytes, since when, and for how long, until the member reads."""
     chat = hf.create_chat(
         ["omar", "nina", "rosa"], sender="omar", body="x", chat_id="all", keep="until_read"
     )
@@ -171,9 +171,9 @@ def test_who_holds_messages_back_is_named(hf: Holdfast, run: Run) -> None:
 
     inbox = hf.inbox("rosa")
     inbox.ack(inbox.fetch(limit=4)[0])
-    told = run("chat", "explain", "all").stdout
-    assert "4 messages of these are kept for 'nina' alone" in told
-    assert "reads or leaves, or in 7 d if it stays silent" in told
+    output = run("chat", "explain", "all").stdout
+    assert "4 messages of these are kept for 'nina' alone" in output
+    assert "reads or leaves, or in 7 d if it stays silent" in output
     (row,) = rows(run("chat", "explain", "all", "--json"))
     assert (row["held_back"], row["idle_ttl"]) == (10, 604_800.0)
     assert row["held_back_bytes"] > 100
@@ -190,16 +190,16 @@ def test_who_holds_messages_back_is_named(hf: Holdfast, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("overflow", "told"),
+    ("overflow", "output"),
     [("reject", "senders get MailboxFull"), ("drop_oldest", "the oldest one is lost")],
 )
-def test_a_mailbox_that_is_not_read(hf: Holdfast, run: Run, overflow: str, told: str) -> None:
-    """What fits in, and what happens then."""
+def test_a_mailbox_that_is_not_read(hf: Holdfast, run: Run, overflow: str, output: str) -> None:
+    """Print how many messages fit in, and what happens after that."""
     box = hf.mailbox("jack451", capacity=2, overflow=overflow)  # type: ignore[arg-type]
     box.send("x", sender="jill")
     assert "1 more message fits in." in run("chat", "explain", "jack451", "--mailbox").stdout
     box.send("x", sender="jill")
-    assert told in run("chat", "explain", "jack451", "--mailbox").stdout
+    assert output in run("chat", "explain", "jack451", "--mailbox").stdout
     (row,) = rows(run("chat", "explain", "jack451", "--mailbox", "--json"))
     assert (row["unread"], row["left"]) == (2, 0)
 
@@ -209,16 +209,16 @@ def test_a_mailbox_that_is_not_read(hf: Holdfast, run: Run, overflow: str, told:
 
 @pytest.fixture
 def place(standalone: Server, request: pytest.FixtureRequest) -> Iterator[Holdfast]:
-    """A client of a namespace of the test's own, on a server that programs can reach, too."""
+    """Yield a client of a namespace of the test's own, on a server that programs can reach."""
     with Holdfast.from_url(standalone.url, namespace=request.node.name) as hf:
         yield hf
 
 
 @pytest.mark.parametrize("mailbox", [False, True], ids=["chat", "mailbox"])
-def test_a_listener_hears_everything_and_moves_nobody(
+def test_tail_prints_each_message_once_and_acknowledges_none(
     place: Holdfast, standalone: Server, mailbox: bool
 ) -> None:
-    """What was said last, and then each message once and in order; nobody has read it by that."""
+    """Print the last messages, then each new one once and in order; acknowledge none."""
     if mailbox:
         source = place.mailbox("jill")
         source.send("0", sender="p")
@@ -240,16 +240,16 @@ def test_a_listener_hears_everything_and_moves_nobody(
         assert place.chat("jill").members() == {"p": 302, "q": 0}
 
 
-def test_ctrl_c_ends_listening(place: Holdfast, standalone: Server) -> None:
-    """In good order."""
+def test_ctrl_c_ends_tail(place: Holdfast, standalone: Server) -> None:
+    """Exit with code 130, without a traceback."""
     place.create_chat(["p"], sender="p", body="hello there", chat_id="c")
     where = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": place.namespace}
     code, shown = on_terminal("chat", "tail", "c", wait_for="hello there", say=CTRL_C, **where)
     assert (code, "Traceback" in shown) == (130, False), shown
 
 
-def test_a_listener_is_told_what_it_misses(place: Holdfast, standalone: Server) -> None:
-    """Messages that were gone before it looked, and a chat that is another one now."""
+def test_tail_warns_of_missed_messages(place: Holdfast, standalone: Server) -> None:
+    """Warn of messages that were dropped, and of a chat that was created again."""
     chat = place.create_chat(["p"], sender="p", body="first", chat_id="c", keep=1)
     where = ["--url", standalone.url, "--namespace", place.namespace]
     with Process.python("-m", "holdfast", "chat", "tail", "c", *where, name="tail") as tail:
@@ -264,11 +264,11 @@ def test_a_listener_is_told_what_it_misses(place: Holdfast, standalone: Server) 
             client.delete(*client.scan_iter(f"{place.namespace}:*chat:c*"))
         place.create_chat(["p"], sender="p", body="anew", chat_id="c")
         eventually(lambda: "anew" in tail.output or tail.returncode is not None)
-        assert "was created anew" in tail.output or tail.returncode == 3
+        assert "was deleted and created again" in tail.output or tail.returncode == 3
 
 
-def test_a_listener_is_told_when_a_chat_ends(place: Holdfast, standalone: Server) -> None:
-    """It is not there any more: exit code 3."""
+def test_tail_ends_when_the_chat_is_deleted(place: Holdfast, standalone: Server) -> None:
+    """Exit with code 3 when the chat is deleted."""
     chat = place.create_chat(["p"], sender="p", body="hello", chat_id="c")
     where = ["--url", standalone.url, "--namespace", place.namespace]
     with Process.python("-m", "holdfast", "chat", "tail", "c", *where, name="tail") as tail:

@@ -1,4 +1,4 @@
-"""The commands, as a person or a script runs them."""
+"""Run the commands as a person or a script does."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="cli")
 def write(name: str, after: str = "") -> None:
-    """The producer's side of the task in MODULE."""
+    """Enqueue a call of the task in MODULE, as a producer does."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_worker_runs_tasks_until_there_are_none(folder: Path, standalone: Server) -> None:
-    """From the module in the current folder."""
+    """Import the module from the current folder."""
     with Holdfast.from_url(standalone.url, namespace=folder.name) as hf:
         hf.enqueue_many([write.call(f"done-{n}") for n in range(3)])
     result = holdfast(
@@ -60,7 +60,7 @@ def test_a_worker_runs_tasks_until_there_are_none(folder: Path, standalone: Serv
 
 
 def test_a_worker_says_what_it_serves_and_where(folder: Path, standalone: Server) -> None:
-    """Its server without the password, its namespace, its queues with weights, its places."""
+    """Log the server without its password, the namespace, the queues with weights, the slots."""
     standalone.execute("ACL", "SETUSER", "joe", "on", ">secret", "~*", "&*", "+@all")
     url = standalone.url.replace("redis://", "redis://joe:secret@")
     command = ("worker", "chores", "--until-idle", "--concurrency", "7")
@@ -69,16 +69,16 @@ def test_a_worker_says_what_it_serves_and_where(folder: Path, standalone: Server
         cwd=folder,
     )  # fmt: skip
     shown = standalone.url.replace("redis://", "redis://joe:***@")
-    told = f": {shown}, namespace 'here', queues cli=3, more=1, concurrency 7\n"
-    assert (result.returncode, told in result.stderr) == (0, True), result.stderr
+    output = f": {shown}, namespace 'here', queues cli=3, more=1, concurrency 7\n"
+    assert (result.returncode, output in result.stderr) == (0, True), result.stderr
     assert "secret" not in result.stderr
     result = holdfast(*command, "--embedded", "data", cwd=folder)
-    told = ": the embedded server of 'data', namespace 'holdfast', queues cli=1, concurrency 7\n"
-    assert (result.returncode, told in result.stderr) == (0, True), result.stderr
+    output = ": the embedded server of 'data', namespace 'holdfast', queues cli=1, concurrency 7\n"
+    assert (result.returncode, output in result.stderr) == (0, True), result.stderr
 
 
 def test_sigterm_finishes_what_runs(folder: Path, standalone: Server) -> None:
-    """And gives back what has not begun; the exit code says that all went well."""
+    """Give back the tasks that have not begun, and exit with code 0."""
     argv = (
         "-m", "holdfast", "worker", "chores:tasks", "--url", standalone.url, "--namespace",
         folder.name, "--concurrency", "1", "--queue", "cli=3",
@@ -100,5 +100,5 @@ def test_sigterm_finishes_what_runs(folder: Path, standalone: Server) -> None:
 
 
 def test_the_version() -> None:
-    """As the package has it."""
+    """Print the version of the package."""
     assert CliRunner().invoke(app, ["--version"]).output == f"holdfast {__version__}\n"

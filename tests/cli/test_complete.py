@@ -1,4 +1,4 @@
-"""`holdfast complete`: names by their beginning, once, by the line, and as one types."""
+"""Test `holdfast complete`: find names by prefix, for one prefix, by line, and as a user types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def by_line(home: Site, lines: str, *args: str) -> Result:
 
 
 def test_names_by_a_prefix(guild: Holdfast, run: Run) -> None:
-    """For people and for scripts."""
+    """Print them for people and for scripts."""
     assert run("complete", "guild:3", "JE").stdout == "jeff\njennifer\njenny\n"
     assert run("complete", "guild:3", "je", "--limit", "1").stdout == "jeff\n"
     assert run("complete", "guild:3", "san").stdout == "Carla Santos\t42\n"
@@ -40,7 +40,7 @@ def test_names_by_a_prefix(guild: Holdfast, run: Run) -> None:
 
 
 def test_nothing_is_found(guild: Holdfast, run: Run) -> None:
-    """Code 3; it says whether there are any names at all."""
+    """Exit with code 3, and print whether there are any names at all."""
     none = run("complete", "guild:3", "x")
     assert (none.exit_code, none.stdout) == (3, "")
     assert "nothing in completions 'guild:3'" in none.stderr
@@ -50,25 +50,25 @@ def test_nothing_is_found(guild: Holdfast, run: Run) -> None:
     assert "there are no completions 'guild:4'" in nowhere.stderr
 
 
-def test_names_of_strangers_are_harmless(hf: Holdfast, run: Run) -> None:
-    """Their control characters are shown, not obeyed."""
+def test_untrusted_names_are_escaped(hf: Holdfast, run: Run) -> None:
+    """Escape control characters in names."""
     hf.completions("guild:3").add(HOSTILE, id=HOSTILE)
     assert run("complete", "guild:3", "[").stdout == f"{VISIBLE}\t{VISIBLE}\n"
 
 
 def test_prefixes_by_the_line(guild: Holdfast, home: Site) -> None:
-    """An empty line ends the matches of each; what is no prefix does not end the others."""
+    """End the matches of each prefix by an empty line; go on after an invalid prefix."""
     done = by_line(home, "je\nx\n\0\nsan\n")
     assert done.exit_code == 0
     assert done.stdout == "jeff\njennifer\njenny\n\n\n\nCarla Santos\t42\n\n"
     assert "holds a NUL" in done.stderr
-    told = rows(by_line(home, "jef\nx\nja\n", "--json"))
-    assert [(each["prefix"], each["name"]) for each in told] == [("jef", "jeff"), ("ja", "jack")]
+    output = rows(by_line(home, "jef\nx\nja\n", "--json"))
+    assert [(each["prefix"], each["name"]) for each in output] == [("jef", "jeff"), ("ja", "jack")]
 
 
 @pytest.fixture
 def where(standalone: Server, request: pytest.FixtureRequest) -> dict[str, str]:
-    """A server with names that programs can reach."""
+    """Return the variables of a server with names that programs can reach."""
     namespace = request.node.name
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         hf.completions("guild:3").add_many(GUILD)
@@ -80,7 +80,7 @@ def where(standalone: Server, request: pytest.FixtureRequest) -> dict[str, str]:
     ("typed", "found"), [("jack\r", "jack\n"), ("san\t\r", "Carla Santos\t42\n")]
 )
 def test_names_as_one_types(where: dict[str, str], typed: str, found: str) -> None:
-    """They are shown before anything is typed; Tab takes the first, Enter prints."""
+    """Show names before anything is typed; Tab takes the first, Enter prints."""
     code, shown = on_terminal("complete", "guild:3", wait_for="jennifer", say=typed, **where)
     assert code == 0, shown
     assert shown.endswith(found)
@@ -95,8 +95,8 @@ def test_names_as_one_types(where: dict[str, str], typed: str, found: str) -> No
     ],
     ids=["the first", "the second", "by name only"],
 )
-def test_namesakes(where: dict[str, str], typed: str, found: str) -> None:
-    """Who chooses one of them gets that one."""
+def test_equal_names(where: dict[str, str], typed: str, found: str) -> None:
+    """Return the one that the user chose among names that are equal."""
     with Holdfast.from_url(where["HOLDFAST_URL"], namespace=where["HOLDFAST_NAMESPACE"]) as hf:
         hf.completions("jo").add_many([("Li Jo", "1"), ("Li Jo", "2"), ("Li Joy", "3")])
     code, shown = on_terminal("complete", "jo", wait_for="Li Joy", say=typed, **where)
@@ -106,21 +106,21 @@ def test_namesakes(where: dict[str, str], typed: str, found: str) -> None:
 
 @pytest.mark.parametrize("key", [CTRL_C, "\x04"])
 def test_leaving_it(where: dict[str, str], key: str) -> None:
-    """By Ctrl-C or Ctrl-D."""
+    """End the prompt by Ctrl-C or Ctrl-D."""
     code, shown = on_terminal("complete", "guild:3", wait_for="jennifer", say=key, **where)
     assert code == 130, shown
     assert "Traceback" not in shown
 
 
 def test_colours_of_the_line(where: dict[str, str]) -> None:
-    """Not with NO_COLOR."""
+    """Use no colours with NO_COLOR."""
     keys = {"wait_for": "jennifer", "say": CTRL_C}
     assert "48;5;" in on_terminal("complete", "guild:3", **keys, **where)[1]
     assert "48;5;" not in on_terminal("complete", "guild:3", **keys, NO_COLOR="1", **where)[1]
 
 
 def test_a_server_that_goes_away(where: dict[str, str]) -> None:
-    """Is told below the line, and the line lives."""
+    """Show the problem below the line; the prompt goes on."""
     where |= {"HOLDFAST_URL": "redis://127.0.0.1:1"}
     code, shown = on_terminal("complete", "guild:3", wait_for="failed", say=CTRL_C, **where)
     assert code == 130, shown

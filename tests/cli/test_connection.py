@@ -1,4 +1,4 @@
-"""Which server a command talks to."""
+"""Test which server a command uses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def invoke(*args: str | Path, **env: str) -> Result:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder whose server runs, with a queue `q`."""
+    """Yield a folder with a running server and a queue `q`."""
     folder = tmp_path_factory.mktemp("embedded") / "data"
     with Holdfast.embedded(folder) as hf:
         hf.enqueue(TaskRegistry().task(queue="q")(print).call().options(task_id="t"))
@@ -30,13 +30,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_a_server_is_asked_for() -> None:
-    """No command but the demo brings its own unasked."""
+    """Require a server: only the demo starts one by itself."""
     result = invoke("queues")
     assert (result.exit_code, "--embedded FOLDER" in result.stderr) == (2, True)
 
 
 def test_a_server_that_does_not_answer_is_a_failure() -> None:
-    """In a sentence: what, where, why, and what to do. Steps and scripts are nobody's business."""
+    """Print what failed, where, why, and what to do; no script names."""
     for command in (["queues"], ["tasks", "ls", "q"], ["queues", "pause", "q"]):
         result = invoke(*command, "--url", NOBODY)
         assert (result.exit_code, result.stdout) == (1, "")
@@ -47,7 +47,7 @@ def test_a_server_that_does_not_answer_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "output"),
     [
         ("redis//localhost", "'redis//localhost' is no URL of a server: it does not begin with"),
         ("localhost:6379", "expected such as redis://localhost:6379"),
@@ -59,16 +59,16 @@ def test_a_server_that_does_not_answer_is_a_failure() -> None:
         ("redis://localhost?pass_word=secret", "unknown options in the URL: pass_word"),
     ],
 )
-def test_a_mistyped_url_is_wrong_usage(url: str, told: str) -> None:
-    """In a sentence, which does not tell the password to whoever looks on."""
+def test_a_mistyped_url_is_wrong_usage(url: str, output: str) -> None:
+    """Print a sentence that does not show the password."""
     result = invoke("queues", "--url", url)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert told in result.stderr
+    assert output in result.stderr
     assert "sec" not in result.stderr.replace("pass_word=secret", "")
 
 
 def test_a_password_is_not_shown() -> None:
-    """Neither in front of the host nor among the options."""
+    """Hide it in front of the host and among the options."""
     for url, shown in (
         ("redis://joe:secret@127.0.0.1:1/2", "redis://joe:***@127.0.0.1:1/2 "),
         ("redis://:se@cret@127.0.0.1:1", "redis://:***@127.0.0.1:1 "),
@@ -76,27 +76,27 @@ def test_a_password_is_not_shown() -> None:
         ("redis://joe@127.0.0.1:1", "redis://joe@127.0.0.1:1 "),
         ("redis+cluster://u:secret@127.0.0.1:1,127.0.0.1:2", "://u:***@127.0.0.1:1,127.0.0.1:2 "),
     ):
-        told = invoke("queues", "--url", url + ("&" if "?" in url else "?") + "socket_timeout=1")
-        assert shown.rstrip() in told.stderr
-        assert "secret" not in told.stderr
-        assert "cret@" not in told.stderr
+        result = invoke("queues", "--url", url + ("&" if "?" in url else "?") + "socket_timeout=1")
+        assert shown.rstrip() in result.stderr
+        assert "secret" not in result.stderr
+        assert "cret@" not in result.stderr
 
 
 def test_a_server_that_refuses_is_a_failure(standalone: Server) -> None:
-    """In its own words, and none of ours about steps."""
+    """Print the error of the server, without advice for programs."""
     standalone.execute("ACL", "SETUSER", "mouse", "on", ">cheese", "~*", "+ping")
     host = standalone.url.removeprefix("redis://")
-    for login, told in (
+    for login, output in (
         ("mouse:cheese", f"holdfast: redis://mouse:***@{host} refuses: NOPERM"),
         ("mouse:milk", f"holdfast: cannot use redis://mouse:***@{host} ("),
     ):
         result = invoke("queues", "--url", f"redis://{login}@{host}")
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-        assert result.stderr.startswith(told), result.stderr
+        assert result.stderr.startswith(output), result.stderr
 
 
 def test_two_servers_are_wrong_usage(data: Path) -> None:
-    """None of them is taken silently, whichever comes first."""
+    """Refuse two options, in either order."""
     two = [["--url", NOBODY, "--embedded", data], ["--embedded", data, "--url", NOBODY]]
     for options in two:
         for command in (
@@ -111,14 +111,14 @@ def test_two_servers_are_wrong_usage(data: Path) -> None:
 
 
 def test_the_command_line_goes_before_variables(data: Path) -> None:
-    """So a variable of the other kind does not stand in the way."""
+    """Ignore a variable of the other kind."""
     assert invoke("queues", "--embedded", data, HOLDFAST_URL=NOBODY).exit_code == 0
     result = invoke("queues", "--url", NOBODY, HOLDFAST_EMBEDDED=str(data))
     assert (result.exit_code, "127.0.0.1:1" in result.stderr) == (1, True)
 
 
 def test_the_folder_can_come_from_a_variable(data: Path) -> None:
-    """For all commands."""
+    """Accept HOLDFAST_EMBEDDED for all commands."""
     for command in (["queues"], ["queues", "show", "q"], ["tasks", "ls", "q"]):
         assert invoke(*command, HOLDFAST_EMBEDDED=str(data)).exit_code == 0
 
@@ -131,15 +131,15 @@ def test_the_folder_can_come_from_a_variable(data: Path) -> None:
         ["tasks", "cancel", "q", "t", "--yes"], ["tasks", "replay", "q", "--yes"],
     ],
 )  # fmt: skip
-def test_who_only_looks_makes_no_folder(tmp_path: Path, command: list[str]) -> None:
-    """A typing error must not become an empty server."""
+def test_commands_that_read_create_no_folder(tmp_path: Path, command: list[str]) -> None:
+    """Create no empty server because of a typing error."""
     result = invoke(*command, "--embedded", tmp_path / "nosuch")
     assert (result.exit_code, "there is no folder" in result.stderr) == (3, True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_existing_folder_may_hold_no_queues(tmp_path: Path) -> None:
-    """Which is said, and no error."""
+    """Print that there are none; this is no error."""
     result = invoke("queues", "--embedded", tmp_path)
     assert (result.exit_code, result.stdout) == (0, "no queues in namespace holdfast\n")
     assert invoke("queues", "--json", "--embedded", tmp_path).stdout == ""

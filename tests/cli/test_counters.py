@@ -1,4 +1,4 @@
-"""`holdfast counters`: which there are, and one of them as a chart."""
+"""Test `holdfast counters`: list them, and draw one as a chart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def samples(*values: int, precision: int = 60) -> list[Sample]:
 
 
 def test_counters_are_listed(hf: Holdfast, run: Run) -> None:
-    """With and without `ls`, for people and for scripts."""
+    """List them with and without `ls`, for people and for scripts."""
     hf.counter("hits").add(1204)
     hf.counter("hits").add(3000, at=time.time() - 7200)
     hf.counter(HOSTILE, precisions=[5], keep=30).add(-3)
@@ -42,7 +42,7 @@ def test_counters_are_listed(hf: Holdfast, run: Run) -> None:
 
 
 def test_one_counter_as_a_chart(hf: Holdfast, run: Run) -> None:
-    """By default the last hour, in its finest samples."""
+    """Draw the last hour by default, in its finest samples."""
     now = time.time()
     hf.counter("hits").add(10)
     hf.counter("hits").add(20, at=now - 1800)
@@ -60,15 +60,15 @@ def test_one_counter_as_a_chart(hf: Holdfast, run: Run) -> None:
 
 
 def test_one_counter_for_scripts(hf: Holdfast, run: Run) -> None:
-    """Every sample."""
+    """Print every sample."""
     hf.counter("hits", precisions=[10, 100], keep=5).add(10)
-    [told] = rows(run("counters", "show", "hits", "--last", "5m", "--json"))
-    assert (told["counter"], told["precision"], told["total"]) == ("hits", 100, 10)
-    assert told["rate"] == 10 / 300
-    assert [sample["value"] for sample in told["samples"]] in ([0, 0, 10], [0, 10, 0])
-    assert told["samples"][0]["start"].endswith("Z")
-    [told] = rows(run("counters", "show", "hits", "--json"))  # it keeps less than an hour
-    assert (told["precision"], len(told["samples"])) == (100, 5)
+    [output] = rows(run("counters", "show", "hits", "--last", "5m", "--json"))
+    assert (output["counter"], output["precision"], output["total"]) == ("hits", 100, 10)
+    assert output["rate"] == 10 / 300
+    assert [sample["value"] for sample in output["samples"]] in ([0, 0, 10], [0, 10, 0])
+    assert output["samples"][0]["start"].endswith("Z")
+    [output] = rows(run("counters", "show", "hits", "--json"))  # it keeps less than an hour
+    assert (output["precision"], len(output["samples"])) == (100, 5)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_one_counter_for_scripts(hf: Holdfast, run: Run) -> None:
 def test_what_cannot_be_shown(
     hf: Holdfast, run: Run, args: list[str], code: int, message: str
 ) -> None:
-    """Says why, and leaves with the usual codes."""
+    """Print the reason, and exit with the usual codes."""
     hf.counter("hits", precisions=[10, 60]).add()
     shown = run("counters", "show", *args)
     assert shown.exit_code == code
@@ -94,7 +94,7 @@ def test_what_cannot_be_shown(
 
 
 def test_colours_and_a_narrow_terminal(standalone: Server, request: pytest.FixtureRequest) -> None:
-    """Bars are sums of neighbours then; colours are for terminals that want them."""
+    """Sum neighbouring samples on few columns; use colours only on terminals."""
     where = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": request.node.name}
     with Holdfast.from_url(standalone.url, namespace=request.node.name) as hf:
         hf.counter("hits").add(7)
@@ -110,7 +110,7 @@ def test_colours_and_a_narrow_terminal(standalone: Server, request: pytest.Fixtu
 
 
 def test_bars_rise_from_zero() -> None:
-    """The highest fills all rows; times are below the edges."""
+    """Fill all rows with the highest bar; print times below the edges."""
     lines, together = bar_chart(samples(0, 4, 8), 60, columns=40, rows=2)
     assert together == 1
     assert lines == [
@@ -122,7 +122,7 @@ def test_bars_rise_from_zero() -> None:
 
 
 def test_bars_rise_from_what_is_below_zero() -> None:
-    """Else one could not see it."""
+    """Begin the bars at the lowest value, so that negative values are visible."""
     lines, _ = bar_chart(samples(-4, 0, 4), 1, columns=40, rows=1)
     assert lines[:2] == [" 4 ┤    ▄▄▄▄████", "-4 ┼────────────"]
 
@@ -131,7 +131,7 @@ def test_bars_rise_from_what_is_below_zero() -> None:
 @pytest.mark.parametrize("count", [1, 2, 60, 119, 1000])
 @pytest.mark.parametrize("value", [0, 1, 99_999, 2**63 - 1, -(2**63)])
 def test_a_chart_fits(columns: int, count: int, value: int) -> None:
-    """Whatever there is to be drawn."""
+    """Draw any samples within the given columns."""
     lines, _ = bar_chart(samples(*[value] * count), 60, columns=columns, rows=8)
     assert max(map(len, lines)) <= columns
     assert len(lines) == 10
@@ -143,5 +143,5 @@ def test_a_chart_fits(columns: int, count: int, value: int) -> None:
      ("1w", 604_800)],
 )  # fmt: skip
 def test_durations(text: str, seconds: float) -> None:
-    """As people write them."""
+    """Parse durations as people write them."""
     assert parse_duration(text) == seconds

@@ -16,7 +16,7 @@ from holdfast.cli.app import app
 
 
 def test_findings_are_listed(run: Run) -> None:
-    """For people with a why and what to do, and a sum; for scripts one object each."""
+    """Print why, what to do and a sum for people; one object each for scripts."""
     listed = run("doctor")
     assert "warning 127.0.0.1:" in listed.stdout
     assert "it does not append writes to a file" in listed.stdout
@@ -29,7 +29,7 @@ def test_findings_are_listed(run: Run) -> None:
 
 
 def test_the_exit_code_says_how_bad_it_is(fresh_server: Server) -> None:
-    """0 for notes, 5 for warnings, 6 for errors; 1 as everywhere, when nobody can be asked."""
+    """Exit with 0 for notes, 5 for warnings, 6 for errors, 1 without a server."""
 
     def code(url: str) -> int:
         return CliRunner().invoke(app, ["doctor", "--url", url]).exit_code
@@ -45,7 +45,7 @@ def test_the_exit_code_says_how_bad_it_is(fresh_server: Server) -> None:
 
 
 def test_colours_are_for_terminals(standalone: Server) -> None:
-    """And not with NO_COLOR."""
+    """Use colours on a terminal, and not with NO_COLOR."""
     asked = ("doctor", "--url", standalone.url)
     yellow = "\x1b[1;33m"
     assert yellow in on_terminal(*asked)[1]
@@ -54,7 +54,7 @@ def test_colours_are_for_terminals(standalone: Server) -> None:
 
 
 def test_the_rule_can_be_pasted(standalone: Server, home: Site) -> None:
-    """Whoever it makes may do all of Holdfast, and its rights are as they should be."""
+    """Create a user by it: this user may do all of Holdfast, and no finding is about rights."""
     result = CliRunner().invoke(app, ["acl", "--user", "pasted", "--namespace", home.namespace])
     assert result.exit_code == 0
     assert "replace PASSWORD by a password" in result.stderr
@@ -70,8 +70,8 @@ def test_the_rule_can_be_pasted(standalone: Server, home: Site) -> None:
             client.execute_command("ACL", "DELUSER", "pasted")
 
 
-def test_who_may_not_ask_is_told_what_is_missing(standalone: Server) -> None:
-    """Without INFO there is nothing else to judge by."""
+def test_a_missing_right_is_named(standalone: Server) -> None:
+    """Name the missing right if the user may not call INFO."""
     with standalone.client() as client:
         rule = (*acl_rule("asking").split(), "-info")
         client.execute_command("ACL", "SETUSER", "asking", *rule, "on", ">secret")
@@ -88,12 +88,12 @@ def test_who_may_not_ask_is_told_what_is_missing(standalone: Server) -> None:
 
 
 def test_the_rule_alone_goes_into_other_tools() -> None:
-    """On standard output, with nothing beside it."""
+    """Print it on standard output, with nothing beside it."""
     result = CliRunner().invoke(app, ["acl", "--namespace", "shop"])
     assert (result.exit_code, result.stdout, result.stderr) == (0, acl_rule("shop") + "\n", "")
 
 
 @pytest.mark.parametrize("args", [["--user", "a b"], ["--user", ""], ["--namespace", "\ud800"]])
-def test_names_that_cannot_be_are_refused(args: list[str]) -> None:
-    """Before anybody pastes them."""
+def test_impossible_names_are_refused(args: list[str]) -> None:
+    """Refuse invalid names before a user pastes them."""
     assert CliRunner().invoke(app, ["acl", *args]).exit_code == 2

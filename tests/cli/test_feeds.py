@@ -1,4 +1,4 @@
-"""`holdfast logs send`, `show` and `retry`: what they send and tell, and their exit codes."""
+"""Test `holdfast logs send`, `show` and `retry`: their effects, reports and exit codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast import DamagedFile, Holdfast
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two good files."""
+    """Return a folder with two good files."""
     (tmp_path / "days").mkdir()
     (tmp_path / "a.log").write_bytes(b"a\n" * 500)
     (tmp_path / "days" / "b.log.gz").write_bytes(gzip.compress(b"b\n" * 300))
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_sent(hf: Holdfast, run: Run, folder: Path) -> None:
-    """To each consumer, and the feed is sealed; a second time nothing is sent."""
+    """Send it to each consumer and seal the feed; a second run sends nothing."""
     sent = run("logs", "send", str(folder), "--to", "geo-1", "--to", "geo-2", "--budget", "16")
     assert sent.exit_code == 0, sent.output
     assert sent.stdout == "2 files, 1.6 KiB, in feed logs, sealed\n"
@@ -48,7 +48,7 @@ def test_a_folder_is_sent(hf: Holdfast, run: Run, folder: Path) -> None:
 def test_a_terminal_shows_how_far_it_is(
     standalone: Server, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Which file it is, bytes and their rate, and who is furthest behind."""
+    """Show the file, the bytes, their rate, and the slowest consumer."""
     code, shown = on_terminal(
         *("logs", "send", str(folder), "--to", "geo"), HOLDFAST_URL=standalone.url, NO_COLOR="1",
         HOLDFAST_NAMESPACE=request.node.name,
@@ -58,8 +58,8 @@ def test_a_terminal_shows_how_far_it_is(
         assert text in shown
 
 
-def test_what_cannot_be_sent_is_told(run: Run, folder: Path) -> None:
-    """The others are sent; the feed is left open, so that it can be sent after all."""
+def test_files_that_cannot_be_sent_are_reported(run: Run, folder: Path) -> None:
+    """Send the other files, and leave the feed open for another try."""
     gone = folder / "c.log"
     gone.symlink_to(folder / "none")
     sent = run("logs", "send", str(folder), "--share")
@@ -72,8 +72,8 @@ def test_what_cannot_be_sent_is_told(run: Run, folder: Path) -> None:
     assert (again.exit_code, again.stdout.split()[-1]) == (0, "sealed"), again.output
 
 
-def test_a_damaged_file_keeps_nobody_waiting(hf: Holdfast, run: Run, folder: Path) -> None:
-    """It is told; whoever reads is told as well, and comes to the end of the feed."""
+def test_a_damaged_file_is_reported(hf: Holdfast, run: Run, folder: Path) -> None:
+    """Report it to the sender and the consumers, which reach the end of the feed."""
     (folder / "bad.gz").write_bytes(gzip.compress(b"good\n") + b"no gzip")
     for _ in range(2):
         sent = run("logs", "send", str(folder), "--to", "geo")
@@ -90,15 +90,15 @@ def test_a_damaged_file_keeps_nobody_waiting(hf: Holdfast, run: Run, folder: Pat
     assert (len(found), damaged) == (801, ["bad"])
 
 
-def test_wrong_settings_are_told(run: Run, folder: Path) -> None:
-    """With what can be done from a shell."""
-    for words, told in [
+def test_wrong_settings_are_reported(run: Run, folder: Path) -> None:
+    """Print what can be done from a shell."""
+    for words, output in [
         ((str(folder / "a.log"),), "is no folder"),
         ((str(folder),), "the feed is new: give its consumers"),
         ((str(folder), "--budget", "3"), "--budget needs the consumers too"),
     ]:
         refused = run("logs", "send", *words)
-        assert (refused.exit_code, told in refused.stderr) == (2, True), refused.output
+        assert (refused.exit_code, output in refused.stderr) == (2, True), refused.output
     assert run("logs", "send", str(folder), "--to", "a", "--keep-open").exit_code == 0
     refused = run("logs", "send", str(folder), "--to", "b")
     assert refused.exit_code == 2
@@ -106,7 +106,7 @@ def test_wrong_settings_are_told(run: Run, folder: Path) -> None:
 
 
 def test_a_feed_is_shown(hf: Holdfast, run: Run) -> None:
-    """Whatever its consumers are called; one that is not there is not found."""
+    """Show any names of consumers; exit with 3 for an unknown feed."""
     assert run("logs", "show").exit_code == 3
     feed = hf.file_feed("logs", consumers=["geo", HOSTILE])
     feed.publish(io.BytesIO(b"x" * 3000), name="x")
@@ -123,17 +123,17 @@ def test_a_feed_is_shown(hf: Holdfast, run: Run) -> None:
 def test_files_that_failed_too_often_are_shown_and_tried_again(
     hf: Holdfast, run: Run, home: Site
 ) -> None:
-    """What they are called and why they failed is text of anybody."""
+    """Escape their names and reasons."""
     assert run("logs", "retry").exit_code == 3
     feed = hf.file_feed("logs", consumers=["geo"])
     feed.publish(io.BytesIO(b"x"), name=HOSTILE)
-    place = f"{hf.namespace}:{{feed:logs}}:places"
+    positions = f"{hf.namespace}:{{feed:logs}}:positions"
     for _ in range(2):
         with pytest.raises(OSError, match="no space"), next(feed.consumer("geo").files()):
             raise OSError(f"no space {HOSTILE}")
-        stored = msgspec.msgpack.decode(home.client.hget(place, "1:1"))
+        stored = msgspec.msgpack.decode(home.client.hget(positions, "1:1"))
         stored |= {"tries": 9, "after_ms": 0}
-        home.client.hset(place, "1:1", msgspec.msgpack.encode(stored))
+        home.client.hset(positions, "1:1", msgspec.msgpack.encode(stored))
     shown = run("logs", "show")
     assert "1 file; try again: holdfast logs retry" in shown.stdout
     assert "OSError: no space" in shown.stdout
@@ -145,8 +145,8 @@ def test_files_that_failed_too_often_are_shown_and_tried_again(
     assert feed.status().failed == 0
 
 
-def test_links_out_of_a_folder_are_sent_only_if_it_is_said(run: Run, folder: Path) -> None:
-    """Without that the exit code is 1, and the feed stays open for another try."""
+def test_links_out_of_a_folder_are_sent_only_with_the_option(run: Run, folder: Path) -> None:
+    """Exit with code 1 without the option; the feed stays open."""
     (folder / "days" / "link").symlink_to(__file__)
     sent = run("logs", "send", str(folder), "--share")
     assert (sent.exit_code, "leads out of the folder" in sent.stderr) == (1, True)

@@ -8,7 +8,7 @@ from holdfast import Holdfast
 
 
 def test_a_sound_namespace(crowd: Holdfast, run: Run, home: Site) -> None:
-    """One line, and nothing for scripts."""
+    """Print one line for people, and nothing for scripts."""
     result = run("fsck")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(f"namespace {home.namespace}: ")
@@ -16,12 +16,12 @@ def test_a_sound_namespace(crowd: Holdfast, run: Run, home: Site) -> None:
     assert run("fsck", "--json").stdout == ""
 
 
-def test_damages_are_told(hf: Holdfast, run: Run, home: Site) -> None:
-    """Where, what, and which key; for scripts one object each. The exit code says how bad it is."""
+def test_damages_are_reported(hf: Holdfast, run: Run, home: Site) -> None:
+    """Print unit, problem and key; the exit code is that of the worst."""
     home.client.set(f"{home.namespace}:{HOSTILE}", "x")
     strange = run("fsck")
     assert strange.exit_code == 5
-    assert f"warning no key of Holdfast is called so; it holds a string\n  {home.namespace}:" in (
+    assert f"warning no key of Holdfast has this name; it holds a string\n  {home.namespace}:" in (
         strange.stdout
     )
     assert VISIBLE in strange.stdout
@@ -35,8 +35,8 @@ def test_damages_are_told(hf: Holdfast, run: Run, home: Site) -> None:
     assert [set(each) for each in found] == [{"level", "kind", "name", "key", "what"}] * 2
 
 
-def test_more_than_is_told_is_said(run: Run, home: Site) -> None:
-    """On standard error, so that scripts do not take it for a damage."""
+def test_a_warning_says_that_there_is_more(run: Run, home: Site) -> None:
+    """Warn on standard error, so that scripts take it for no damage."""
     key = f"{home.namespace}:{{queue:q}}:due:h"
     home.client.zadd(key, {f"nobody-{n}": n for n in range(1001)})
     result = run("fsck", "--json")

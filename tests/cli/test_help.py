@@ -19,7 +19,7 @@ from holdfast.cli.commands import LazyCommand
 
 
 def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
-    """Every command, as it is called."""
+    """Yield every command, as a user calls it."""
     yield path
     if isinstance(command, LazyCommand):
         command = command.load()
@@ -30,8 +30,8 @@ def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.long)])
 @pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
-def test_an_option_says_what_it_takes_in_words(path: tuple[str, ...], columns: int) -> None:
-    """No types of Python, no inequations; flags take nothing. And it fits on the screen."""
+def test_help_describes_options_in_words(path: tuple[str, ...], columns: int) -> None:
+    """Print no Python types and no ranges; flags take nothing; it fits on the screen."""
     result = CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*path, "--help"])
     assert result.exit_code == 0
     assert not any(sign in result.stdout for sign in ("<", ">", "range", "x="))
@@ -48,21 +48,21 @@ def test_an_option_says_what_it_takes_in_words(path: tuple[str, ...], columns: i
     ],
 )  # fmt: skip
 def test_what_is_out_of_range_is_refused(args: list[str]) -> None:
-    """Though the help has no inequations."""
+    """Validate limits although the help shows no ranges."""
     result = CliRunner().invoke(app, args)
     assert (result.exit_code, "Input should be" in result.stderr) == (2, True)
 
 
 def test_the_help_has_colours_where_they_are_wanted() -> None:
-    """On a terminal, and not with NO_COLOR."""
+    """Use colours on a terminal, and not with NO_COLOR."""
     cyan = "\x1b[1;36m"
     assert cyan in on_terminal("worker", "--help")[1]
     assert cyan not in on_terminal("worker", "--help", NO_COLOR="1")[1]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_says_of_a_command_what_it_says_itself(name: str) -> None:
-    """Though listing the commands loads none."""
+def test_the_list_agrees_with_the_help_of_each_command(name: str) -> None:
+    """Compare the table of commands with the help of each."""
     command = get_command(app)
     assert isinstance(command, TyperGroup)
     later = command.commands[name]
@@ -73,7 +73,7 @@ def test_the_list_says_of_a_command_what_it_says_itself(name: str) -> None:
 
 @pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
 def test_the_page_of_commands_has_them_all(path: tuple[str, ...]) -> None:
-    """Each with what it says itself."""
+    """Compare `docs/cli.md` with the help of each command."""
     command: Any = get_command(app)
     for name in path:
         command = command.commands[name]
@@ -101,7 +101,7 @@ for words in sys.argv[1:]:
 
 
 def test_help_loads_little() -> None:
-    """No client and no pydantic: help must be fast."""
+    """Import neither a client nor pydantic, so that help is fast."""
     paths = ("", "worker", "queues", "queues ls", "locks run")
     done = subprocess.run(
         [sys.executable, "-c", HELP, *paths], capture_output=True, text=True, check=False

@@ -32,7 +32,7 @@ def write(name: str) -> None: ...
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Modules of a user, good and bad."""
+    """Return a folder with modules of a user, good and bad."""
     for name, source in FILES.items():
         (tmp_path / name).write_text(source)
     return tmp_path
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_wrong_target_is_explained(
     folder: Path, run_in: Callable[[Path], Run], target: str, problem: str
 ) -> None:
-    """In one sentence, with the exit code for wrong usage."""
+    """Print one sentence, and exit with the code for wrong usage."""
     result = run_in(folder)("worker", target, "--url", "redis://127.0.0.1:1")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.stderr
     stdlib = sysconfig.get_paths()["stdlib"]
@@ -70,7 +70,7 @@ def test_a_wrong_target_is_explained(
 
 
 @pytest.mark.parametrize(
-    ("module", "told"),
+    ("module", "shown"),
     [
         (
             "broken",
@@ -84,20 +84,20 @@ def test_a_wrong_target_is_explained(
     ],
 )
 def test_a_module_that_fails_is_explained(
-    folder: Path, run_in: Callable[[Path], Run], module: str, told: list[str]
+    folder: Path, run_in: Callable[[Path], Run], module: str, shown: list[str]
 ) -> None:
-    """By its error and the lines of the user's own code, no others."""
+    """Print the error and the lines of the user's own code."""
     result = run_in(folder)("worker", module, "--url", "redis://127.0.0.1:1")
     assert result.exit_code == 1
     lines = result.stderr.splitlines()
     assert lines[0].startswith(f"holdfast: module {module!r} cannot be imported: ")
-    assert len(lines) == len(told)
-    for line, part in zip(lines, told, strict=True):
+    assert len(lines) == len(shown)
+    for line, part in zip(lines, shown, strict=True):
         assert part in line
 
 
 def test_a_queue_that_no_task_names_is_warned_of(folder: Path) -> None:
-    """The worker runs all the same; it makes the folder of its server."""
+    """Warn and run all the same; create the folder of the server."""
     result = holdfast(
         "worker", "chores", "--embedded", "data", "--until-idle", "--quiet",
         "--queue", "emial=2", "--queue", "email", cwd=folder,
@@ -110,7 +110,7 @@ def test_a_queue_that_no_task_names_is_warned_of(folder: Path) -> None:
 
 
 def test_a_task_that_the_program_lacks_is_given_up(folder: Path) -> None:
-    """After as many seconds as are said; by default it waits for a worker that has it."""
+    """Wait for the given seconds; by default for an hour."""
     with Holdfast.embedded(folder / "data") as hf:
         hf.enqueue(TaskRegistry().task(queue="email", name="unheard_of")(print).call())
         result = holdfast(

@@ -1,4 +1,4 @@
-"""`holdfast locks ls`, `show` and `wait`: what they tell, and their exit codes."""
+"""Test `holdfast locks ls`, `show` and `wait`: their output and their exit codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast import Holdfast, LockState
 
 @contextmanager
 def crowded(hf: Holdfast, number: int) -> Iterator[LockState]:
-    """While the context lasts, so many wait for lock `crowded`, which is held and listed."""
+    """Hold and list lock `crowded` while *number* clients wait for it."""
     lock = hf.lock("crowded")
 
     def wait() -> None:
@@ -37,7 +37,7 @@ def crowded(hf: Holdfast, number: int) -> Iterator[LockState]:
 
 @pytest.fixture
 def busy(hf: Holdfast) -> Iterator[Holdfast]:
-    """Lock `market` is held, and so are two of three places of semaphore `api`."""
+    """Hold lock `market` and two of three permits of semaphore `api`."""
     with ExitStack() as stack:
         stack.enter_context(hf.lock("market").hold())
         for _ in range(2):
@@ -47,7 +47,7 @@ def busy(hf: Holdfast) -> Iterator[Holdfast]:
 
 
 def test_what_is_in_use_is_listed(busy: Holdfast, run: Run) -> None:
-    """By name, with permits and waiters."""
+    """List them by name, with permits and waiters."""
     with crowded(busy, 1):
         _, *lines = run("locks", "ls").stdout.splitlines()
         found = rows(run("locks", "ls", "--json"))
@@ -60,7 +60,7 @@ def test_what_is_in_use_is_listed(busy: Holdfast, run: Run) -> None:
 
 
 def test_a_lock_is_shown_with_who_has_it_and_who_is_next(hf: Holdfast, run: Run) -> None:
-    """Host and process, what is left of the lease, the fence, the waiters in order."""
+    """Print host, process, remaining lease, fence, and the waiters in order."""
     here = f"{socket.gethostname()}, process {os.getpid()}"
     with crowded(hf, 2) as state:
         shown = run("locks", "show", "crowded")
@@ -79,7 +79,7 @@ def test_a_lock_is_shown_with_who_has_it_and_who_is_next(hf: Holdfast, run: Run)
 
 
 def test_a_semaphore_is_shown(busy: Holdfast, run: Run) -> None:
-    """With its limit, and every holder."""
+    """Print its limit, and every holder."""
     shown = run("locks", "show", "api", "--semaphore")
     assert shown.exit_code == 0, shown.output
     assert "held       2/3\n" in shown.stdout
@@ -91,8 +91,8 @@ def test_a_semaphore_is_shown(busy: Holdfast, run: Run) -> None:
     assert "fence" not in row
 
 
-def test_what_nobody_uses_is_not_found(busy: Holdfast, run: Run) -> None:
-    """What may have been meant is offered; JSON is there all the same."""
+def test_a_lock_that_is_not_in_use_is_not_found(busy: Holdfast, run: Run) -> None:
+    """Offer similar names; print JSON all the same."""
     for name, hint in (
         ("markt", "did you mean 'market'?"),
         ("api", "a semaphore of that name is in use: add --semaphore"),
@@ -107,7 +107,7 @@ def test_what_nobody_uses_is_not_found(busy: Holdfast, run: Run) -> None:
 
 
 def test_wait_returns_when_the_lock_is_free(hf: Holdfast, run: Run) -> None:
-    """At once if it is, else when it was given back."""
+    """Return at once if it is free, otherwise when it is released."""
     assert run("locks", "wait", "market", "--timeout", "0").exit_code == 0
     lease = hf.lock("market").acquire()
     releasing = threading.Timer(0.7, lease.release)
@@ -119,7 +119,7 @@ def test_wait_returns_when_the_lock_is_free(hf: Holdfast, run: Run) -> None:
 
 
 def test_wait_gives_up_after_its_timeout(busy: Holdfast, run: Run) -> None:
-    """With an exit code of its own, and says who has it."""
+    """Exit with a code of its own, and name the holder."""
     for timeout in ("0", "0.2"):
         waited = run("locks", "wait", "market", "--timeout", timeout)
         assert waited.exit_code == 124
@@ -127,8 +127,8 @@ def test_wait_gives_up_after_its_timeout(busy: Holdfast, run: Run) -> None:
         assert f"process {os.getpid()} holds it" in waited.stderr
 
 
-def test_wait_for_a_place_of_a_semaphore(busy: Holdfast, run: Run) -> None:
-    """It is free while there is one."""
+def test_wait_for_a_permit_of_a_semaphore(busy: Holdfast, run: Run) -> None:
+    """Return while one permit is free."""
     command = ("locks", "wait", "api", "--semaphore", "--timeout", "0")
     assert run(*command).exit_code == 0
     with busy.semaphore("api").hold():
@@ -136,6 +136,6 @@ def test_wait_for_a_place_of_a_semaphore(busy: Holdfast, run: Run) -> None:
 
 
 @pytest.mark.parametrize("timeout", ["-1", "nan", "inf", "soon"])
-def test_a_timeout_that_is_none_is_wrong_usage(run: Run, timeout: str) -> None:
-    """Before a server is asked."""
+def test_an_invalid_timeout_is_wrong_usage(run: Run, timeout: str) -> None:
+    """Refuse it before a server is used."""
     assert run("locks", "wait", "market", "--timeout", timeout).exit_code == 2

@@ -20,7 +20,7 @@ from faults.waiting import eventually
 from holdfast import Holdfast, server
 
 LEASE_S = 4.0
-"""Renewed after a third of it: who is stopped for two seconds has it still."""
+"""Renewed after a third of it, so a process that is stopped for two seconds still has it."""
 
 SLACK_S = 50.0
 """What a busy machine may add."""
@@ -49,7 +49,7 @@ def begin(home: Site) -> Iterator[Begin]:
 
 
 def shell(script: str, *args: str | Path) -> tuple[str | Path, ...]:
-    """A command that runs *script* with *args* as `$1` and so on."""
+    """Return a command that runs *script* with *args* as `$1` and so on."""
     return ("--", "sh", "-c", script, "sh", *args)
 
 
@@ -58,7 +58,7 @@ def is_held(hf: Holdfast) -> bool:
 
 
 def is_running(pid_file: Path) -> bool:
-    """Whether the process whose id is in a file is there; no file: not yet."""
+    """Return whether the process with the id in this file exists."""
     try:
         os.kill(int(pid_file.read_text()), 0)
     except (FileNotFoundError, ProcessLookupError, ValueError):
@@ -68,9 +68,9 @@ def is_running(pid_file: Path) -> bool:
 
 
 def until_guarded(run: Process) -> None:
-    """Wait until it waits for its command, of which it has told the guard by then.
+    """Wait until *run* waits for its command; the guard knows the command by then.
 
-    Only Linux says what a process waits for, and not everywhere.
+    Only Linux shows what a process waits for, and not in every container.
     """
     waits_for = Path(f"/proc/{run.pid}/wchan")
     with contextlib.suppress(AssertionError, OSError):
@@ -78,7 +78,7 @@ def until_guarded(run: Process) -> None:
 
 
 def test_the_command_has_the_lock_and_its_fence(hf: Holdfast, begin: Begin) -> None:
-    """Its output and its exit code are the command's; then the lock is free."""
+    """Pass its output and exit code on; the lock is free afterwards."""
     with hf.lock("nightly").hold() as earlier:
         pass
     run = begin(*shell("echo fence=$HOLDFAST_FENCE; exit 7"))
@@ -89,7 +89,7 @@ def test_the_command_has_the_lock_and_its_fence(hf: Holdfast, begin: Begin) -> N
 
 
 def test_several_runs_exclude_one_another(begin: Begin, tmp_path: Path) -> None:
-    """Each finds itself alone."""
+    """Run each command alone."""
     script = 'mkdir "$1/alone" && sleep 0.3 && rmdir "$1/alone"'
     runs = [begin(*shell(script, tmp_path)) for _ in range(4)]
     assert [(run.wait(START_S), run.output) for run in runs] == [(0, "")] * 4
@@ -98,7 +98,7 @@ def test_several_runs_exclude_one_another(begin: Begin, tmp_path: Path) -> None:
 def test_the_lease_is_renewed_as_long_as_the_command_runs(
     hf: Holdfast, begin: Begin, tmp_path: Path
 ) -> None:
-    """Nobody else gets the lock meanwhile."""
+    """Give the lock to no other client meanwhile."""
     lasts: list[float] = []
 
     def is_renewed() -> bool:
@@ -116,7 +116,7 @@ def test_the_lease_is_renewed_as_long_as_the_command_runs(
 
 
 def test_permits_of_a_semaphore(hf: Holdfast, begin: Begin, run: Run) -> None:
-    """So many run at once; the limit is given once."""
+    """Run as many as the limit at once; the limit is given once."""
     options = ("--semaphore", "--limit", "2")
     unknown = run("locks", "run", "api", "--semaphore", "--", "true")
     assert (unknown.exit_code, "with --limit N" in unknown.stderr) == (125, True)
@@ -134,7 +134,7 @@ def test_permits_of_a_semaphore(hf: Holdfast, begin: Begin, run: Run) -> None:
 
 
 def test_a_lock_that_is_not_free_in_time(hf: Holdfast, run: Run, tmp_path: Path) -> None:
-    """The command does not run; the error names the holder; no waiter is left."""
+    """Do not run the command; name the holder; leave no waiter."""
     with hf.lock("nightly").hold() as lease:
         for timeout in ("0", "0.3"):
             command = ("--timeout", timeout, "--", "touch", str(tmp_path / "ran"))
@@ -145,7 +145,7 @@ def test_a_lock_that_is_not_free_in_time(hf: Holdfast, run: Run, tmp_path: Path)
 
 
 def test_what_cannot_be_run(hf: Holdfast, run: Run, tmp_path: Path) -> None:
-    """Is said before it waits for anything, as a shell does; what only the attempt tells, after."""
+    """Fail before waiting, as a shell does; a damaged program fails when it is started."""
     (tmp_path / "text").write_text("x")
     (tmp_path / "garbage").write_bytes(b"\x7fELF")
     (tmp_path / "garbage").chmod(0o755)
@@ -170,13 +170,13 @@ def test_what_cannot_be_run(hf: Holdfast, run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage_and_no_server(run: Run, args: list[str], code: int) -> None:
-    """Have different exit codes."""
+    """Exit with different codes."""
     assert run("locks", "run", "nightly", *args).exit_code == code
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_go_to_the_command(hf: Holdfast, begin: Begin, number: signal.Signals) -> None:
-    """And to what it has started; it may end in its own way, and in its own time."""
+    """Pass them to its processes too; it decides how and when it ends."""
     name = number.name.removeprefix("SIG")
     script = f"trap 'echo heard; exit 9' {name}; echo ready; while :; do sleep 0.1; done"
     run = begin(*shell(script))
@@ -187,7 +187,7 @@ def test_signals_go_to_the_command(hf: Holdfast, begin: Begin, number: signal.Si
 
 
 def test_a_command_that_is_killed(hf: Holdfast, begin: Begin) -> None:
-    """The exit code is that of a shell: 128 and the signal."""
+    """Exit as a shell does, with 128 and the signal."""
     run = begin(*shell("kill -KILL $$"))
     assert run.wait(START_S) == 128 + signal.SIGKILL
     run = begin(*shell("echo ready; exec sleep 600"))
@@ -199,7 +199,7 @@ def test_a_command_that_is_killed(hf: Holdfast, begin: Begin) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_wait(hf: Holdfast, begin: Begin, number: signal.Signals) -> None:
-    """It leaves the line, and the command never runs."""
+    """Leave the wait queue, and never run the command."""
     lock = hf.lock("nightly")
     with lock.hold():
         run = begin(*shell("echo ran"))
@@ -210,7 +210,7 @@ def test_a_signal_ends_the_wait(hf: Holdfast, begin: Begin, number: signal.Signa
 
 
 def test_a_lost_lease_ends_the_command(hf: Holdfast, begin: Begin, standalone: Server) -> None:
-    """The server has forgotten it: the next renewal tells."""
+    """Delete the lock on the server: the next renewal finds that out."""
     run = begin("--lease", str(LEASE_S), *shell("echo ready; exec sleep 600"))
     run.wait_for_output("ready", START_S)
     with standalone.client() as client:
@@ -221,7 +221,7 @@ def test_a_lost_lease_ends_the_command(hf: Holdfast, begin: Begin, standalone: S
 
 
 def test_a_server_that_is_away_for_too_long(begin: Begin, tmp_path: Path) -> None:
-    """Ends the command, too; an output of it is seen to its end."""
+    """End the command; pass its output on to the end."""
     folder = tmp_path / "data"
     url = server.start(folder).url
     script = "trap 'echo cleaned up; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
@@ -236,7 +236,7 @@ def test_a_server_that_is_away_for_too_long(begin: Begin, tmp_path: Path) -> Non
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc to find the guard")
 def test_a_killed_guard_is_replaced(hf: Holdfast, begin: Begin, standalone: Server) -> None:
-    """A command does not outlive its lease for that."""
+    """End the command with its lease, although its guard was killed."""
     run = begin("--lease", str(LEASE_S), *shell("echo ready; exec sleep 600"))
     run.wait_for_output("ready", START_S)
     [guard] = eventually(lambda: list(guards_of(run)))
@@ -247,7 +247,7 @@ def test_a_killed_guard_is_replaced(hf: Holdfast, begin: Begin, standalone: Serv
 
 
 def guards_of(run: Process) -> Iterator[int]:
-    """The ids of processes that guard the command of *run*."""
+    """Yield the ids of processes that guard the command of *run*."""
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if b"guard.py" in (path / "cmdline").read_bytes():
@@ -259,7 +259,7 @@ def guards_of(run: Process) -> Iterator[int]:
 def test_a_command_that_does_not_end_is_killed(
     hf: Holdfast, begin: Begin, standalone: Server, tmp_path: Path
 ) -> None:
-    """With all that it has started, after the grace."""
+    """Kill its processes too, after the grace."""
     script = "trap '' TERM; sleep 600 & echo $! > \"$1\"; echo ready; wait; sleep 600"
     pid_file = tmp_path / "pid"
     run = begin("--lease", str(LEASE_S), "--grace", "0.3", *shell(script, pid_file))
@@ -272,7 +272,7 @@ def test_a_command_that_does_not_end_is_killed(
 
 
 def test_a_run_that_is_stopped_beyond_its_lease(hf: Holdfast, begin: Begin, tmp_path: Path) -> None:
-    """Its command ends while it is stopped; when it goes on, it says who has the lock."""
+    """End the command meanwhile; name the new holder when the run goes on."""
     pid_file = tmp_path / "pid"
     script = 'echo $$ > "$1"; echo ready; exec sleep 600'
     run = begin("--lease", str(LEASE_S), *shell(script, pid_file))
@@ -289,7 +289,7 @@ def test_a_run_that_is_stopped_beyond_its_lease(hf: Holdfast, begin: Begin, tmp_
 def test_a_killed_run_frees_the_lock_and_ends_its_command(
     hf: Holdfast, begin: Begin, tmp_path: Path
 ) -> None:
-    """Within the lease and a second, and the command before that."""
+    """End the command first; free the lock within the lease and a second."""
     pid_file = tmp_path / "pid"
     script = 'echo $$ > "$1"; echo ready; exec sleep 600'
     run = begin("--lease", str(LEASE_S), *shell(script, pid_file))
@@ -305,7 +305,7 @@ def test_a_killed_run_frees_the_lock_and_ends_its_command(
 def test_a_command_that_ends_by_itself_may_leave_others_behind(
     begin: Begin, tmp_path: Path
 ) -> None:
-    """Only a lost lease ends what it has started."""
+    """End its processes only if the lease is lost."""
     pid_file = tmp_path / "pid"
     run = begin(*shell('sleep 600 > /dev/null 2>&1 & echo $! > "$1"', pid_file))
     assert run.wait(START_S) == 0
@@ -314,7 +314,7 @@ def test_a_command_that_ends_by_itself_may_leave_others_behind(
 
 
 def test_on_a_terminal_ctrl_c_reaches_the_command_once(hf: Holdfast, standalone: Server) -> None:
-    """It is in the foreground, can read what is typed, and gets what the terminal sends."""
+    """Run it in the foreground: it reads the keys and gets signals once."""
     variables = {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": hf.namespace}
     script = "trap 'echo heard; exit 9' INT; echo ready; read line; echo read $line; exit 1"
     command = ("locks", "run", "nightly", *map(str, shell(script)))

@@ -1,4 +1,4 @@
-"""`holdfast logs`: counts folders and feeds, and shows what was counted."""
+"""Test `holdfast logs tally` and `top`: count folders and feeds, and show the counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from holdfast import (
     LocalFiles,
 )
 from holdfast.cli.logs import counting
-from holdfast.cli.logs.feed_progress import progress_of
+from holdfast.cli.logs.progress import progress_of
 from tallies.tables import write_csv, write_mmdb
 
 LOG = (
@@ -40,7 +40,7 @@ LOG = (
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """A folder of a few logs, one within another folder and packed."""
+    """Return a folder with a log, and a packed log in a folder within it."""
     folder = tmp_path / "logs"
     (folder / "old").mkdir(parents=True)
     (folder / "a.log").write_bytes(LOG)
@@ -49,11 +49,11 @@ def logs(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_counted_once(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -> None:
-    """Whatever the number of cores, and however often it is told."""
+    """Count each line once on any number of cores; a second run adds nothing."""
     table = str(write_mmdb(tmp_path / "places.mmdb"))
-    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
-    assert told.exit_code == 0, told.output
-    assert told.stdout.splitlines() == [
+    result = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
         f"tally 'daily': 12 lines of 2 files, {2 * len(LOG)} B",
         "2 lines rejected",
     ]
@@ -65,7 +65,7 @@ def test_a_folder_is_counted_once(run: Run, hf: Holdfast, logs: Path, tmp_path: 
 def test_a_log_that_is_written_is_counted_line_by_line(
     run: Run, hf: Holdfast, logs: Path, tmp_path: Path
 ) -> None:
-    """Its last line when it has its end."""
+    """Count its last line as soon as that has a line end."""
     words = ["--from", str(logs), "--geo", str(write_mmdb(tmp_path / "places.mmdb")), "--growing"]
     for more, lines in ((b"1.0.0.1 2011", 12), (b"-10-10 13:55:36 x\n", 1), (b"", 0)):
         with (logs / "a.log").open("ab") as log:
@@ -76,7 +76,7 @@ def test_a_log_that_is_written_is_counted_line_by_line(
 
 
 def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -> None:
-    """As one of its consumers; here with a table of CSV files."""
+    """Count as one of its consumers, here with a table of CSV files."""
     (logs / "c.log").write_bytes(b"2001:4860::1 2011-10-10 13:55:36 x\n")
     feed = hf.file_feed("f", consumers=["geo"])
     feed.publish_dir(logs)
@@ -85,8 +85,8 @@ def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -
     options = ["--feed", "f", "--consumer", "geo", "--locations", str(locations)]
     for of_one_kind in blocks:  # IPv4, and IPv6
         options += ["--geo", str(of_one_kind)]
-    told = run("logs", "tally", "daily", *options)
-    assert told.exit_code == 0, told.output
+    result = run("logs", "tally", "daily", *options)
+    assert result.exit_code == 0, result.output
     assert hf.tally("daily").total("2011-10-10") == 9
     assert hf.tally("daily").count("country", "US", day="2011-10-10") == 7
 
@@ -94,7 +94,7 @@ def test_a_feed_is_counted(run: Run, hf: Holdfast, logs: Path, tmp_path: Path) -
 def test_a_terminal_shows_how_far_it_is(
     standalone: Server, logs: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Bytes, lines a second, and who is furthest behind."""
+    """Show bytes, lines a second, and the slowest consumer."""
     table, namespace = str(write_mmdb(tmp_path / "places.mmdb")), request.node.name
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         feed = hf.file_feed("f", consumers=["quick", "slow"])
@@ -114,7 +114,7 @@ def test_a_terminal_shows_how_far_it_is(
 
 @pytest.mark.parametrize("source", ["folder", "feed"])
 def test_ctrl_c_ends_it(standalone: Server, tmp_path: Path, source: str) -> None:
-    """In the midst of many files, or while it waits for more; what is counted is counted."""
+    """Interrupt it among many files, and while it waits for more; keep the counts."""
     table, namespace = str(write_mmdb(tmp_path / "places.mmdb")), secrets.token_hex(4)
     words = ["--feed", "f", "--consumer", "a"]
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
@@ -137,7 +137,7 @@ def test_ctrl_c_ends_it(standalone: Server, tmp_path: Path, source: str) -> None
 def test_ctrl_c_ends_those_who_have_begun(
     hf: Holdfast, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when it comes before all have."""
+    """End the running threads if Ctrl-C comes before all have begun."""
 
     class Interrupted(ThreadPoolExecutor):
         def submit(self, *args: Any, **options: Any) -> Any:
@@ -161,8 +161,8 @@ def test_ctrl_c_ends_those_who_have_begun(
     ("mode", "said"),
     [("broadcast", "b is 2.0 MiB behind"), ("share", "2.0 MiB to go, a has the oldest file")],
 )
-def test_who_is_slow_is_told(mode: Literal["broadcast", "share"], said: str) -> None:
-    """Where they share the files, nobody is behind by himself."""
+def test_the_slowest_consumer_is_named(mode: Literal["broadcast", "share"], said: str) -> None:
+    """Name the slowest consumer; if they share the files, the holder of the oldest."""
     now, behind = datetime.now(UTC), {"a": 2**20 * (1 + (mode == "share")), "b": 2**21}
     consumers = tuple(ConsumerStatus(n, True, now, 0, 0, behind[n], 0, 0) for n in behind)
     status = FeedStatus("f", "open", mode, holders=("a", "b"), consumers=consumers)
@@ -173,7 +173,7 @@ def test_who_is_slow_is_told(mode: Literal["broadcast", "share"], said: str) -> 
 def test_the_most_frequent_values_are_shown(
     run: Run, hf: Holdfast, logs: Path, tmp_path: Path
 ) -> None:
-    """With bars, of the last day or another one."""
+    """Show them with bars, of the last day or of another one."""
     table = str(write_mmdb(tmp_path / "places.mmdb"))
     run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
     shown = run("logs", "top", "daily")
@@ -189,7 +189,7 @@ def test_the_most_frequent_values_are_shown(
 
 
 def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs: Path) -> None:
-    """No markup, no control characters."""
+    """Read values as no markup, and escape control characters."""
     tally = hf.tally("daily")
     tally.aggregate(LocalFiles(logs), key=lambda _: Counted("2011-10-10", {HOSTILE: HOSTILE}))
     shown = run("logs", "top", "daily", HOSTILE)
@@ -214,29 +214,29 @@ def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs:
     ],
 )
 def test_what_is_missing_is_said(run: Run, args: list[str], code: int, said: str) -> None:
-    """In a sentence, with an exit code."""
-    told = run("logs", *args)
-    assert told.exit_code == code, told.output
-    assert said in told.stderr.replace("\n", " ")
+    """Print a sentence, and exit with a code."""
+    result = run("logs", *args)
+    assert result.exit_code == code, result.output
+    assert said in result.stderr.replace("\n", " ")
 
 
-def test_an_extra_that_is_missing_is_told(
+def test_a_missing_extra_is_named(
     run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the command that installs it."""
+    """Print the command that installs it."""
     (logs / "c.zst").write_bytes(b"")
     table = str(write_mmdb(tmp_path / "places.mmdb"))
     for name in ("backports", "compression"):
         monkeypatch.setitem(sys.modules, name, None)  # to be imported it would have to be there
-    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
-    assert told.exit_code == 1
-    assert "pip install 'holdfast[zstd]'" in told.stderr.replace("\n", " ")
+    result = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert result.exit_code == 1
+    assert "pip install 'holdfast[zstd]'" in result.stderr.replace("\n", " ")
 
 
-def test_a_damaged_log_is_told_by_the_exit_code(run: Run, logs: Path, tmp_path: Path) -> None:
-    """The others are counted."""
+def test_a_damaged_log_sets_the_exit_code(run: Run, logs: Path, tmp_path: Path) -> None:
+    """Count the other logs."""
     (logs / "c.gz").write_bytes(gzip.compress(LOG)[:-9])
     table = str(write_mmdb(tmp_path / "places.mmdb"))
-    told = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
-    assert told.exit_code == 1
-    assert "1 file damaged" in told.stdout
+    result = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
+    assert result.exit_code == 1
+    assert "1 file damaged" in result.stdout

@@ -1,4 +1,4 @@
-"""What commands that run on print of their logs: a record is a line, whatever strangers write."""
+"""Test the log lines of commands that run for long: one line for each record, whatever it holds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ FORGED = f"{HOSTILE}\n2026-11-22 10:00:00,000 INFO ann (operator) queue/purge: d
 
 
 def line_of(*args: object, exc_info: object = None) -> str:
-    """As it is printed."""
+    """Return a record as it is printed."""
     record = logging.LogRecord("holdfast", logging.INFO, "f.py", 1, "task %s", args, exc_info)  # type: ignore[arg-type]
     return LineFormatter("%(levelname)s %(message)s").format(record)
 
 
-def test_no_text_of_strangers_begins_a_line() -> None:
-    """It could pass for a record that nobody made; nor does any of it reach the terminal."""
+def test_no_untrusted_text_begins_a_line() -> None:
+    """Escape line ends: such a line could pass for a record."""
     said = line_of(FORGED)
     assert said.isprintable()
     assert said.startswith("INFO task [red]\\x1b[31m")
@@ -25,7 +25,7 @@ def test_no_text_of_strangers_begins_a_line() -> None:
 
 
 def test_an_error_stays_below_its_record() -> None:
-    """Line by line, each indented."""
+    """Indent each of its lines."""
     error = ValueError(FORGED)
     said = line_of("7", exc_info=(ValueError, error, None))
     first, *below = said.split("\n")

@@ -1,4 +1,4 @@
-"""The event loops of commands: of uvloop where it is installed, of asyncio elsewhere."""
+"""Test the event loops of commands: uvloop if it is installed, otherwise asyncio."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ main()
 def test_rows_are_refreshed_in_the_quickest_loop_there_is(
     standalone: Server, loops_from: str
 ) -> None:
-    """By an async cache."""
+    """Refresh the rows of an async cache."""
     args = [standalone.url, secrets.token_hex(4), loops_from]
     with Process.python("-c", REFRESHER, *args, name="refresher") as refresher:
         assert refresher.wait(60) == 0, refresher.output
@@ -54,7 +54,7 @@ def test_rows_are_refreshed_in_the_quickest_loop_there_is(
 def test_the_gateway_serves_in_the_quickest_loop_there_is(
     standalone: Server, loops_from: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With all that it serves."""
+    """Serve with it."""
     loops = []
 
     async def noted(hf: AsyncHoldfast, taken: socket.socket, *_: Any, **__: Any) -> None:

@@ -9,7 +9,7 @@ from holdfast import Holdfast
 
 
 def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
-    """By name, with the numbers of each."""
+    """List them by name, with their numbers."""
     crowd.queue("limited").redefine(capacity=10_000)
     _, busy, limited = run("queues", "ls").stdout.splitlines()
     assert busy.split() == ["crowd", "3", "1", "1", "2", "0", "-"]
@@ -23,7 +23,7 @@ def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
 
 
 def test_one_queue_is_shown(crowd: Holdfast, run: Run) -> None:
-    """What is next in line, and why the latest died, the last one first."""
+    """Print what is next, and why the latest tasks died, the last one first."""
     shown = run("queues", "show", "crowd").stdout
     assert shown.index("next\n") < shown.index("queued-1") < shown.index("queued-2")
     assert shown.index(HOSTILE_ID) < shown.index("  delayed  ") < shown.index("latest dead")
@@ -37,8 +37,8 @@ def test_one_queue_is_shown(crowd: Holdfast, run: Run) -> None:
     assert [task["reason"] for task in row["latest_dead"]] == [f"failed: ValueError: {HOSTILE}"] * 2
 
 
-def test_a_queue_that_nobody_has_used_is_a_typing_error(crowd: Holdfast, run: Run) -> None:
-    """It is not found, and a name like it is offered."""
+def test_an_unused_queue_is_not_found(crowd: Holdfast, run: Run) -> None:
+    """Exit with code 3, and offer a similar name."""
     for command in ("show", "resume", "purge"):
         result = run("queues", command, "crwd")
         assert (result.exit_code, result.stdout) == (3, "")
@@ -48,7 +48,7 @@ def test_a_queue_that_nobody_has_used_is_a_typing_error(crowd: Holdfast, run: Ru
 
 
 def test_pause_and_resume(crowd: Holdfast, run: Run) -> None:
-    """Without a question; it says whether anything changed."""
+    """Ask nothing; print whether anything changed."""
     assert (
         "queue 'crowd' is paused: 4 tasks waiting, 1 running"
         in run("queues", "pause", "crowd").stdout
@@ -63,7 +63,7 @@ def test_pause_and_resume(crowd: Holdfast, run: Run) -> None:
 
 
 def test_a_queue_can_be_paused_before_it_is_used(hf: Holdfast, run: Run) -> None:
-    """It is listed from then on; a warning tells a typing error apart."""
+    """List it from then on; warn, because it may be a typing error."""
     result = run("queues", "pause", "future", "--json")
     assert result.exit_code == 0
     assert rows(result) == [{"queue": "future", "paused": True, "changed": True}]
@@ -74,7 +74,7 @@ def test_a_queue_can_be_paused_before_it_is_used(hf: Holdfast, run: Run) -> None
 
 
 def test_purge_asks_first_and_says_how_many(crowd: Holdfast, run: Run) -> None:
-    """Without a terminal nobody can be asked."""
+    """Refuse without a terminal, because no user can answer."""
     refused = run("queues", "purge", "crowd")
     assert (refused.exit_code, refused.stdout) == (4, "")
     assert "drop 4 waiting tasks of queue 'crowd'" in refused.stderr
@@ -87,7 +87,7 @@ def test_purge_asks_first_and_says_how_many(crowd: Holdfast, run: Run) -> None:
 
 
 def test_purge_of_the_dead(hf: Holdfast, run: Run) -> None:
-    """Leaves what waits; with nothing to drop there is no question."""
+    """Keep the waiting tasks; ask nothing if there is nothing to drop."""
     enqueue_dead(hf, 3)
     assert "drop 3 dead tasks" in run("queues", "purge", "crowd", "--dead").stderr
     for number in (3, 0):

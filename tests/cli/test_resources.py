@@ -24,7 +24,7 @@ MANY_COLUMNS = 100
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of thing.
+    """Describe one kind of thing.
 
     Attributes:
         group: the command.
@@ -196,12 +196,12 @@ CASES = {
 
 @pytest.fixture(params=CASES)
 def case(request: pytest.FixtureRequest) -> Case:
-    """One kind after the other."""
+    """Return one kind after the other."""
     return CASES[request.param]
 
 
 def test_there_are_none(case: Case, site: Site) -> None:
-    """A sentence for people, no line for scripts, no error."""
+    """Print a sentence for people and no line for scripts; this is no error."""
     run = runner(site)
     empty = run(case.group, "ls", *case.options)
     assert (empty.exit_code, empty.output) == (0, f"{case.nothing} in namespace {site.namespace}\n")
@@ -209,7 +209,7 @@ def test_there_are_none(case: Case, site: Site) -> None:
 
 
 def test_one_is_listed_and_shown(case: Case, site: Site) -> None:
-    """Its name is no more than a text for people, and unchanged for scripts."""
+    """Escape its name for people; print it unchanged for scripts."""
     run = runner(site)
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf, case.add(hf, site, HOSTILE):
         listed = run(case.group, "ls", *case.options)
@@ -235,7 +235,7 @@ def test_one_is_listed_and_shown(case: Case, site: Site) -> None:
 
 
 def test_eighty_columns_are_enough(case: Case, site: Site) -> None:
-    """Long names are folded on a terminal, and whole in a pipe."""
+    """Fold long names on a terminal, and keep them whole in a pipe."""
     name, narrow = "n" * MANY_COLUMNS, runner(site, COLUMNS="80")
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf, case.add(hf, site, name):
         commands = [(case.group, "ls", *case.options)]
@@ -249,7 +249,7 @@ def test_eighty_columns_are_enough(case: Case, site: Site) -> None:
 
 
 def test_an_unknown_name_is_not_found(case: Case, site: Site) -> None:
-    """Names like it are offered; an impossible name is wrong usage."""
+    """Offer similar names; refuse an impossible name as wrong usage."""
     if case.show is None:
         pytest.skip("there is no such command")
     run = runner(site)
@@ -267,13 +267,13 @@ def test_an_unknown_name_is_not_found(case: Case, site: Site) -> None:
     "group", ["queues", "workers", "locks", "chat", "counters", "rows", "tallies"]
 )
 def test_options_before_a_command_are_not_dropped(run: Run, group: str) -> None:
-    """They belong to the list; a command has its own."""
+    """Refuse them: they belong to the list, a command has its own."""
     result = run(group, "--namespace", "other", "ls")
     assert (result.exit_code, "options come after the command" in result.stderr) == (2, True)
 
 
 def test_two_kinds_of_one_name_are_listed_together(site: Site) -> None:
-    """Locks and semaphores have one list, by name and kind."""
+    """List locks and semaphores together, by name and kind."""
     with ExitStack() as stack:
         hf = stack.enter_context(Holdfast.from_url(site.url, namespace=site.namespace))
         for add in (permit_held, held):

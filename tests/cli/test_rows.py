@@ -29,30 +29,30 @@ reader = hf.row_cache("stock")
 
 
 class Source:
-    """Half of the rows fail."""
+    """Load rows; half of them fail."""
 
     def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """Odd ones."""
+        """Return the rows with odd ids."""
         return {each: ValueError("odd") if each == 3 else {"name": HOSTILE} for each in ids}
 
 
 @pytest.fixture
 def stock(hf: Holdfast) -> None:
-    """A cache with three rows, one of which fails."""
+    """Create a cache with three rows; one of them fails."""
     cache = hf.row_cache("stock", source=Source())
     cache.schedule_many({1: 1000, 3: 1000, "4": 1000})
     cache.refresh_due()
 
 
 def test_caches_are_listed(stock: None, run: Run) -> None:
-    """With the state of their source."""
+    """Print the state of their source."""
     _, line = run("rows", "ls").stdout.splitlines()
     name, scheduled, _, failing, *_, source = line.split()  # a row that fails is due again soon
     assert [name, scheduled, failing, source] == ["stock", "3", "1", "ok"]
 
 
 def test_one_cache_and_its_rows_are_shown(stock: None, run: Run) -> None:
-    """Why a row is as it is; ids may be JSON."""
+    """Print why a row is in its state; ids may be JSON."""
     assert "failing    1" in run("rows", "show", "stock").stdout
     assert rows(run("rows", "show", "stock", "--json"))[0]["cache"] == "stock"
     shown = run("rows", "show", "stock", "1").stdout
@@ -70,7 +70,7 @@ def test_one_cache_and_its_rows_are_shown(stock: None, run: Run) -> None:
 
 
 def test_a_row_that_cannot_be_decoded(hf: Holdfast, run: Run) -> None:
-    """Such as one of another codec: why it is as it is can be told all the same."""
+    """Explain the row all the same, for example if another codec wrote it."""
 
     class Raw:
         def encode(self, value: Any) -> bytes:
@@ -93,7 +93,7 @@ def test_a_row_that_cannot_be_decoded(hf: Holdfast, run: Run) -> None:
 def test_rows_are_refreshed_until_it_is_stopped(
     standalone: Server, tmp_path: Path, half: str
 ) -> None:
-    """By a process of its own, which ends in good order."""
+    """Refresh them in a process of its own; exit with code 0 at the end."""
     namespace = secrets.token_hex(4)
     prefix = "async " if half == "AsyncHoldfast" else ""
     (tmp_path / "shop.py").write_text(
@@ -117,7 +117,7 @@ def test_rows_are_refreshed_until_it_is_stopped(
 
 
 def test_a_wrong_target_is_explained(tmp_path: Path, run_in: Callable[[Path], Run]) -> None:
-    """In one sentence."""
+    """Print one sentence."""
     url = "redis://127.0.0.1:1"
     module = MODULE.format(half="Holdfast", prefix="", url=url, namespace="n")
     (tmp_path / "shop.py").write_text(module)

@@ -18,10 +18,10 @@ import pytest
 from starlette.requests import HTTPConnection
 from typer.testing import CliRunner, Result
 
-from cli.programs import holdfast
 from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually
+from holdfast import Holdfast
 from holdfast.cli.app import app
 from holdfast.web import Passes, Tokens, Visitor
 
@@ -44,21 +44,24 @@ def secret(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def serving(standalone: Server, tmp_path: Path, secret: Path) -> Iterator[Process]:
-    """A gateway on a free port, with the secret of a file."""
+    """Yield a gateway on a free port, with the secret of a file; SIGTERM must end it well."""
     args = ["--url", standalone.url, "--namespace", tmp_path.name, "--secret-file", str(secret)]
     with Process.python("-m", "holdfast", "serve", "--port", "0", "--user", "jill", *args) as one:
         eventually(lambda: "#token=" in one.output or not one.is_running)
         yield one
+        if one.is_running:  # SIGTERM ends it with code 0, too
+            one.terminate()
+            assert one.wait(60) == 0
 
 
 def address(process: Process) -> str:
-    """Where it serves, as it says itself."""
+    """Return the URL that the gateway printed."""
     [found] = re.findall(r"^(http://\S+) serves", process.output, re.MULTILINE)
     return str(found)
 
 
 def test_a_gateway_from_its_first_line_to_its_last(serving: Process, secret: Path) -> None:
-    """It says where it is, takes tokens of the command, and ends by Ctrl-C in good order."""
+    """Print the URL, accept tokens of the command, and end by Ctrl-C with code 0."""
     url = address(serving)
     assert re.search(rf"^jill: {url}/chat#token=hf1\.", serving.output, re.MULTILINE)
     made = invoke("token", "jack", "--secret-file", secret, "--bare")
@@ -73,15 +76,8 @@ def test_a_gateway_from_its_first_line_to_its_last(serving: Process, secret: Pat
     assert made.stdout.strip() not in serving.output
 
 
-def test_sigterm_ends_it_as_well(serving: Process) -> None:
-    """With nothing left to do, at once."""
-    os.kill(serving.pid, signal.SIGTERM)
-    eventually(lambda: not serving.is_running)
-    assert serving.returncode == 0
-
-
 def test_a_token_is_printed_as_a_link(secret: Path) -> None:
-    """In the fragment, which is never sent."""
+    """Put the token into the fragment, which browsers never send."""
     result = invoke("token", "jill", "--secret-file", secret, "--at", "https://chat.example.org/")
     link, _, token = result.stdout.strip().partition("#token=")
     assert link == "https://chat.example.org/chat"
@@ -89,7 +85,7 @@ def test_a_token_is_printed_as_a_link(secret: Path) -> None:
 
 
 def test_a_pass_for_the_dashboard_is_printed_as_a_link(secret: Path) -> None:
-    """Likewise; with the role that it names, at first that of a viewer."""
+    """Print it for the given role; the default is viewer."""
     for role, args in {"viewer": [], "operator": ["--role", "operator"]}.items():
         result = invoke("pass", "ann", "--secret-file", secret, *args)
         link, _, made = result.stdout.strip().partition("#token=")
@@ -102,14 +98,19 @@ def test_a_pass_for_the_dashboard_is_printed_as_a_link(secret: Path) -> None:
     assert (wrong.exit_code, "role must be one of viewer, operator" in wrong.stderr) == (2, True)
 
 
-def test_the_dashboard_is_beside_the_gateway(serving: Process, secret: Path) -> None:
-    """`/` leads there; actions are told on standard error."""
+def test_the_dashboard_is_beside_the_gateway(
+    serving: Process, standalone: Server, secret: Path, tmp_path: Path
+) -> None:
+    """Redirect `/` to it; show messages; log actions on standard error."""
+    with Holdfast.from_url(standalone.url, namespace=tmp_path.name) as hf:
+        hf.mailbox("jack").send("private", sender="jill")
     url = address(serving)
     assert get(f"{url}/").headers["location"] == "/dashboard/"
     assert get(f"{url}/dashboard").headers["location"] == "/dashboard/"
     made = invoke("pass", "ann", "--role", "operator", "--bare", "--secret-file", secret)
     headers = {"Authorization": f"Bearer {made.stdout.strip()}", "Accept": "application/json"}
     assert get(f"{url}/dashboard/overview.json", headers=headers).json()["queues"] == 0
+    assert "private" in get(f"{url}/dashboard/mailbox.json?name=jack", headers=headers).text
     assert 'holdfast_units{kind="queue"} 0.0' in get(f"{url}/metrics", headers=headers).text
     done = post(f"{url}/dashboard/queue/pause", headers=headers, json={"queue": "email"})
     assert done.status_code == 200
@@ -117,7 +118,7 @@ def test_the_dashboard_is_beside_the_gateway(serving: Process, secret: Path) -> 
 
 
 def test_a_run_without_a_secret_prints_a_link_to_its_dashboard(standalone: Server) -> None:
-    """With a pass that ends with the run."""
+    """Print a pass that ends with the run."""
     args = ["serve", "--port", "0", "--url", standalone.url]
     with Process.python("-m", "holdfast", *args) as one:
         eventually(lambda: "dashboard: " in one.output or not one.is_running)
@@ -131,7 +132,7 @@ def test_a_run_without_a_secret_prints_a_link_to_its_dashboard(standalone: Serve
 
 
 def test_it_serves_a_diagnosis_while_there_is_no_server(secret: Path) -> None:
-    """And says so; the page comes as soon as there is one."""
+    """Print a warning; show the page as soon as there is a server."""
     args = ["serve", "--port", "0", "--url", "redis://127.0.0.1:1", "--secret-file", str(secret)]
     with Process.python("-m", "holdfast", *args) as one:
         eventually(lambda: " serves namespace" in one.output or not one.is_running)
@@ -143,22 +144,22 @@ def test_it_serves_a_diagnosis_while_there_is_no_server(secret: Path) -> None:
 
 
 def test_the_secret_may_be_a_variable() -> None:
-    """As containers hand it over."""
+    """Accept the secret as containers pass it."""
     key = secrets.token_hex()
     result = invoke("token", "jill", "--bare", HOLDFAST_SECRET=key)
     assert Tokens(key.encode()).user(result.stdout.strip()) == "jill"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
-def test_others_are_let_in_only_with_a_secret_that_is_kept(host: str) -> None:
-    """Refused before anything is listened to."""
+def test_other_machines_need_a_permanent_secret(host: str) -> None:
+    """Refuse before the socket is opened."""
     result = invoke("--host", host, "--url", "redis://127.0.0.1:1")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--secret-file" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "shown"),
     [
         (None, "cannot be read: No such file"),
         ("", "holds no secret"),
@@ -167,8 +168,8 @@ def test_others_are_let_in_only_with_a_secret_that_is_kept(host: str) -> None:
         (b"\xff\xfe", "must be text"),
     ],
 )
-def test_secrets_that_are_none(tmp_path: Path, text: str | bytes | None, told: str) -> None:
-    """In a sentence, with the command that makes a good one; and the secret is not in it."""
+def test_invalid_secrets_are_refused(tmp_path: Path, text: str | bytes | None, shown: str) -> None:
+    """Print the command that makes a good secret, and never the secret."""
     path = tmp_path / "secret"
     if text is not None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -176,49 +177,49 @@ def test_secrets_that_are_none(tmp_path: Path, text: str | bytes | None, told: s
     for command in (["token", "jill"], []):
         result = invoke(*command, "--secret-file", path)
         assert result.exit_code == 2
-        assert told in result.stderr
+        assert shown in result.stderr
         assert "short" not in result.stderr
 
 
 def test_a_token_needs_the_secret_of_the_gateway() -> None:
-    """One that is made up would open nothing."""
+    """Refuse to make a token with a secret that no gateway has."""
     result = invoke("token", "jill")
     assert (result.exit_code, "HOLDFAST_SECRET" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("args", [["", "--lifetime", "60"], ["jill", "--lifetime", "0"]])
-def test_tokens_that_cannot_be(secret: Path, args: list[str]) -> None:
-    """Of nobody, and of no time."""
+def test_impossible_tokens_are_refused(secret: Path, args: list[str]) -> None:
+    """Refuse an empty user, and a lifetime of zero."""
     result = invoke("token", *args, "--secret-file", secret)
     assert (result.exit_code, result.stdout) == (2, "")
 
 
 def test_a_port_that_is_taken(standalone: Server) -> None:
-    """Is named."""
+    """Name the port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        result = holdfast("serve", "--port", port, "--url", standalone.url)
-    assert result.returncode == 1
+        result = invoke("--port", port, "--url", standalone.url)
+    assert result.exit_code == 1
     assert result.stderr == (
         f"holdfast: cannot listen on 127.0.0.1, port {port}: Address already in use\n"
     )
 
 
 def test_a_server_that_does_not_answer(secret: Path) -> None:
-    """Is told at once, not to the first client."""
-    result = holdfast("serve", "--no-dashboard", "--port", "0", "--url", "redis://127.0.0.1:1")
-    assert (result.returncode, result.stdout) == (1, "")
+    """Fail at the start, not at the first request."""
+    result = invoke("--no-dashboard", "--port", "0", "--url", "redis://127.0.0.1:1")
+    assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("holdfast: cannot use redis://127.0.0.1:1 (")
 
 
 def test_options_of_a_command_come_after_it(secret: Path) -> None:
-    """Else they would be dropped without a word."""
+    """Refuse options before it: they would be dropped."""
     result = invoke("--port", "1", "token", "jill", "--secret-file", secret)
     assert (result.exit_code, "options come after the command" in result.stderr) == (2, True)
 
 
 def test_without_its_extra_it_says_what_to_install() -> None:
-    """Not with a traceback."""
+    """Print a sentence, not a traceback."""
     hidden = "import sys; sys.modules['starlette'] = None; import holdfast.cli; holdfast.cli.main()"
     with Process(sys.executable, "-c", hidden, "serve", "--url", "redis://127.0.0.1:1") as process:
         eventually(lambda: not process.is_running)

@@ -14,7 +14,7 @@ from holdfast import Holdfast
 
 
 def test_tasks_are_listed_as_they_come(crowd: Holdfast, run: Run) -> None:
-    """What runs, what is next, what has to wait, what died; each with what matters of it."""
+    """List running, next, delayed and dead tasks, each with its details."""
     listed = run("tasks", "ls", "crowd")
     assert listed.exit_code == 0, listed.output
     headings = [line for line in listed.stdout.splitlines() if line and line[0] != " "]
@@ -32,7 +32,7 @@ def test_tasks_are_listed_as_they_come(crowd: Holdfast, run: Run) -> None:
 
 
 def test_a_list_shows_the_arguments(hf: Holdfast, run: Run) -> None:
-    """As far as they fit on a line; whole in JSON, and of one task."""
+    """Cut them to one line; print them whole in JSON, and for one task."""
     text = "長" * 500
     hf.enqueue(fail.call(HOSTILE, number=7).options(task_id="short"))
     hf.enqueue(note.call(text).options(task_id="long"))
@@ -49,7 +49,7 @@ def test_a_list_shows_the_arguments(hf: Holdfast, run: Run) -> None:
 
 
 def test_a_list_has_no_arguments_where_the_reply_had_no_room(hf: Holdfast, run: Run) -> None:
-    """The rest of what is known of the task is there."""
+    """Print everything else of the task."""
     text = "x" * 900_000
     hf.enqueue_many([note.call(text).options(task_id=name) for name in ("first", "second")])
     listed = run("tasks", "ls", "crowd").stdout.splitlines()
@@ -57,7 +57,7 @@ def test_a_list_has_no_arguments_where_the_reply_had_no_room(hf: Holdfast, run: 
 
 
 def test_a_list_says_how_many_more_there_are(crowd: Holdfast, run: Run) -> None:
-    """Beside JSON on standard error, so that the lines stay JSON."""
+    """Print it on standard error beside JSON, so that all lines are JSON."""
     listed = run("tasks", "ls", "crowd", "--limit", "1")
     assert "  … and 2 more queued\n" in listed.stdout
     assert "  … and 1 more dead\n" in listed.stdout
@@ -68,7 +68,7 @@ def test_a_list_says_how_many_more_there_are(crowd: Holdfast, run: Run) -> None:
 
 
 def test_a_list_may_be_empty(crowd: Holdfast, run: Run) -> None:
-    """Which is no error, other than a queue that nobody has used."""
+    """Exit with code 0 for a known queue without tasks, and 3 for an unknown one."""
     crowd.queue("crowd").purge(dead=True)
     empty = run("tasks", "ls", "crowd", "--state", "dead")
     assert (empty.exit_code, empty.stdout) == (0, "queue 'crowd' has no tasks that are dead\n")
@@ -78,7 +78,7 @@ def test_a_list_may_be_empty(crowd: Holdfast, run: Run) -> None:
 
 
 def test_what_is_overdue_is_next_in_line(hf: Holdfast, run: Run) -> None:
-    """Although the numbers have it as delayed until it is claimed."""
+    """List it as queued, although the numbers count it as delayed."""
     hf.enqueue_many([note.call("x").options(delay=0.001) for _ in range(3)])
     hf.enqueue(note.call("x").options(delay=3600))
     eventually(lambda: len(hf.queue("crowd").tasks("queued")) == 3)
@@ -91,12 +91,12 @@ def test_what_is_overdue_is_next_in_line(hf: Holdfast, run: Run) -> None:
 
 @pytest.mark.parametrize("option", [["--limit", "0"], ["--limit", "1001"], ["--state", "done"]])
 def test_what_cannot_be_listed_is_wrong_usage(run: Run, option: list[str]) -> None:
-    """Before a server is asked."""
+    """Refuse it before a server is used."""
     assert run("tasks", "ls", "crowd", *option).exit_code == 2
 
 
 def test_everything_of_a_task_is_shown(crowd: Holdfast, run: Run) -> None:
-    """The arguments and the reason above all, harmless for a terminal, unchanged in JSON."""
+    """Escape arguments and reason for people; print them unchanged in JSON."""
     shown = run("tasks", "show", "crowd", "dead-1")
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.replace("\n", "").isprintable()
@@ -115,7 +115,7 @@ def test_everything_of_a_task_is_shown(crowd: Holdfast, run: Run) -> None:
 
 
 def test_each_state_is_shown(crowd: Holdfast, run: Run) -> None:
-    """Of what has ended well no more is kept than that."""
+    """Show only the outcome of a task that is done."""
     assert "worker    " in run("tasks", "show", "crowd", "running").stdout
     assert "(in 60 min)" in run("tasks", "show", "crowd", "delayed").stdout
     done = run("tasks", "show", "crowd", "ended").stdout
@@ -124,7 +124,7 @@ def test_each_state_is_shown(crowd: Holdfast, run: Run) -> None:
 
 
 def test_an_unknown_task_is_not_found(crowd: Holdfast, run: Run) -> None:
-    """And neither is one in a queue that nobody has used; an impossible id is wrong usage."""
+    """Exit with 3, also in an unknown queue; an impossible id is wrong usage."""
     for command in ("show", "cancel", "replay"):
         result = run("tasks", command, "crowd", "nosuch")
         assert (result.exit_code, result.stdout) == (3, "")
@@ -135,7 +135,7 @@ def test_an_unknown_task_is_not_found(crowd: Holdfast, run: Run) -> None:
 
 
 def test_cancel_asks_first_and_says_how_many(crowd: Holdfast, run: Run) -> None:
-    """What runs is stopped, what waits will not run."""
+    """Stop the running tasks; the waiting ones will not run."""
     names = ["running", "queued-1", HOSTILE_ID, "delayed", "queued-1"]
     refused = run("tasks", "cancel", "crowd", *names)
     assert refused.exit_code == 4
@@ -150,7 +150,7 @@ def test_cancel_asks_first_and_says_how_many(crowd: Holdfast, run: Run) -> None:
 
 
 def test_cancel_says_which_had_ended_before(crowd: Holdfast, run: Run) -> None:
-    """The exit code tells a script that not all of them are cancelled."""
+    """Exit with code 1 if some of them could not be cancelled."""
     result = run("tasks", "cancel", "crowd", "ended", "queued-1", "dead-1", "--yes")
     assert result.exit_code == 1
     assert result.stdout == (
@@ -169,7 +169,7 @@ def test_cancel_says_which_had_ended_before(crowd: Holdfast, run: Run) -> None:
 
 
 def test_dead_tasks_are_replayed_by_name(crowd: Holdfast, run: Run) -> None:
-    """Without a question; which were not dead is said."""
+    """Ask nothing; name those that were not dead."""
     result = run("tasks", "replay", "crowd", "dead-2", "queued-1")
     assert result.exit_code == 1
     assert result.stdout == "replayed 1 task of queue 'crowd'\n  queued-1 is queued\n"
@@ -182,7 +182,7 @@ def test_dead_tasks_are_replayed_by_name(crowd: Holdfast, run: Run) -> None:
 
 
 def test_all_dead_tasks_are_replayed(hf: Holdfast, run: Run) -> None:
-    """More than one step's worth of them; it asks first and says how many."""
+    """Ask first, with the number; replay more than one step can."""
     enqueue_dead(hf, 1005)
     refused = run("tasks", "replay", "crowd")
     assert (refused.exit_code, "replay 1,005 dead tasks" in refused.stderr) == (4, True)
@@ -193,8 +193,8 @@ def test_all_dead_tasks_are_replayed(hf: Holdfast, run: Run) -> None:
     assert rows(run("tasks", "replay", "crowd", "--json")) == [{"queue": "crowd", "replayed": 0}]
 
 
-def test_a_stranger_s_envelope_is_shown_as_unreadable(hf: Holdfast, run: Run, home: Site) -> None:
-    """It must not take the others of the list with it."""
+def test_a_foreign_envelope_is_shown_as_unreadable(hf: Holdfast, run: Run, home: Site) -> None:
+    """List the other tasks as usual."""
     hf.enqueue(note.call("x").options(task_id="good"))
     hf.enqueue(note.call("x").options(task_id="bad"))
     bodies = f"{hf.namespace}:{{queue:crowd}}:bodies"

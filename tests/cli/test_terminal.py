@@ -1,4 +1,4 @@
-"""The command line on a real terminal: the question before what cannot be undone, and colours."""
+"""Run the command line on a real terminal: questions, colours and widths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast import Holdfast
 
 @pytest.fixture
 def hf(standalone: Server, request: pytest.FixtureRequest) -> Iterator[Holdfast]:
-    """A client of a namespace of the test's own, on a server that programs can reach, too."""
+    """Yield a client of a namespace of the test's own, on a server that programs can reach."""
     namespace = request.node.name
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         yield hf
@@ -23,13 +23,13 @@ def hf(standalone: Server, request: pytest.FixtureRequest) -> Iterator[Holdfast]
 
 @pytest.fixture
 def where(hf: Holdfast, standalone: Server) -> dict[str, str]:
-    """The same as variables."""
+    """Return the same server as environment variables."""
     return {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": hf.namespace}
 
 
 @pytest.mark.parametrize(("said", "code"), [("y\n", 0), ("n\n", 4), ("\n", 4), ("\x03", 4)])
 def test_the_question(hf: Holdfast, where: dict[str, str], said: str, code: int) -> None:
-    """Anything but a yes changes nothing, and leaves with the code for that."""
+    """Change nothing unless the answer is yes, and exit with code 4."""
     enqueue_dead(hf, 2)
     question = "Drop 2 dead tasks of queue 'crowd' for good? [y/N]"
     got, shown = on_terminal(
@@ -42,14 +42,14 @@ def test_the_question(hf: Holdfast, where: dict[str, str], said: str, code: int)
 
 
 def test_yes_is_not_asked(hf: Holdfast, where: dict[str, str]) -> None:
-    """Also on a terminal."""
+    """Ask nothing with `--yes` on a terminal."""
     enqueue_dead(hf, 1)
     code, shown = on_terminal("tasks", "replay", "crowd", "--yes", **where)
     assert (code, shown) == (0, "replayed 1 dead task of queue 'crowd'\n")
 
 
 def test_a_pipe_cannot_answer(hf: Holdfast, where: dict[str, str]) -> None:
-    """A script that forgets `--yes` changes nothing, and does not hang."""
+    """Change nothing and do not hang if a script forgets `--yes`."""
     enqueue_dead(hf, 1)
     result = holdfast("tasks", "replay", "crowd", **where)
     assert (result.returncode, result.stdout) == (4, "")
@@ -58,7 +58,7 @@ def test_a_pipe_cannot_answer(hf: Holdfast, where: dict[str, str]) -> None:
 
 
 def test_colours_are_for_terminals_that_want_them(hf: Holdfast, where: dict[str, str]) -> None:
-    """Not for pipes, and not with NO_COLOR; errors likewise."""
+    """Use no colours in pipes and with NO_COLOR, also for errors."""
     red = "\x1b[31m"
     commands = ["tasks", "ls", "crowd"], ["queues", "show", "crwd"], ["top", "--once"]
     with crowded(hf):
@@ -70,14 +70,14 @@ def test_colours_are_for_terminals_that_want_them(hf: Holdfast, where: dict[str,
 
 
 def test_arguments_are_cut_at_the_edge(hf: Holdfast, where: dict[str, str]) -> None:
-    """One line is what a list has for them."""
+    """Cut them to one line in a list."""
     hf.enqueue(note.call("x" * 500))
     _, shown = on_terminal("tasks", "ls", "crowd", NO_COLOR="1", **where)
     assert f'      ("{"x" * 71}…\n' in shown
 
 
 def test_eighty_columns_are_enough(hf: Holdfast, where: dict[str, str]) -> None:
-    """Long lines are folded on a real terminal, and whole in a pipe."""
+    """Fold long lines on a terminal, and keep them whole in a pipe."""
     with crowded(hf):
         hf.queue("q" * 100).pause()
         for command in (

@@ -1,4 +1,4 @@
-"""`holdfast top`: one look for scripts, and a screen that lives on a terminal."""
+"""Test `holdfast top`: one snapshot for scripts, and the live screen of a terminal."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from holdfast.cli.app import app
 
 @contextmanager
 def busy(hf: Holdfast) -> Iterator[None]:
-    """Something of everything that has a hostile name, and tasks in a queue `crowd`."""
+    """Create one of everything with a hostile name, and tasks in a queue `crowd`."""
     hf.mailbox(HOSTILE).send("x", sender="jill")
     hf.create_chat(["jill", HOSTILE], sender="jill", body="x", chat_id="827")
     hf.row_cache(HOSTILE).schedule("42", every=5.0)
     hf.file_feed(HOSTILE, consumers=["geo"]).publish(io.BytesIO(b"line\n"), name=HOSTILE)
     leases: list[Lease] = [hf.lock(HOSTILE).acquire(), hf.semaphore("api", limit=2).acquire()]
     with crowded(hf):
-        # Whoever could not note a lock tries again after a minute.
+        # A client that could not register a lock tries again after a minute.
         eventually(lambda: hf.locks() and hf.semaphores() and hf.workers(), 90)
         hf.counter(HOSTILE).add(7)  # so it is in the last minute, however long the others took
         yield
@@ -39,16 +39,16 @@ def busy(hf: Holdfast) -> Iterator[None]:
         lease.release()
 
 
-def test_one_look(hf: Holdfast, run: Run) -> None:
-    """All of it as text for people; no name is more than a text."""
+def test_one_snapshot(hf: Holdfast, run: Run) -> None:
+    """Print everything as text for people; no name is read as markup."""
     with busy(hf):
-        told = run("top", "--once")
+        result = run("top", "--once")
         piped = run("top")
     assert (piped.exit_code, "crowd " in piped.stdout) == (0, True)  # it does not go on
-    assert told.exit_code == 0, told.output
-    assert told.stdout.replace("\n", "").isprintable()
-    assert told.stdout.startswith(f"{hf.namespace}   redis")
-    lines = told.stdout.splitlines()
+    assert result.exit_code == 0, result.output
+    assert result.stdout.replace("\n", "").isprintable()
+    assert result.stdout.startswith(f"{hf.namespace}   redis")
+    lines = result.stdout.splitlines()
     assert any(" primary" in line and " ops/s " in line for line in lines)
     assert any(line.startswith("tasks: 3 ready, 1 running, 1 delayed, 2 dead, ") for line in lines)
     words = [line.split() for line in lines]
@@ -59,8 +59,8 @@ def test_one_look(hf: Holdfast, run: Run) -> None:
     assert sum(line.startswith(VISIBLE) for line in lines) == 5
 
 
-def test_one_look_for_scripts(hf: Holdfast, run: Run) -> None:
-    """Everything, and names as they are."""
+def test_one_snapshot_for_scripts(hf: Holdfast, run: Run) -> None:
+    """Print everything, with unchanged names."""
     with busy(hf):
         [frame] = rows(run("top", "--once", "--json"))
     assert (frame["namespace"], frame["problem"]) == (hf.namespace, None)
@@ -87,15 +87,15 @@ def test_one_look_for_scripts(hf: Holdfast, run: Run) -> None:
     assert frame["known"]["queue"] == frame["known"]["counter"] == 1
 
 
-def test_a_look_at_nothing(hf: Holdfast, run: Run) -> None:
-    """The server is there all the same."""
-    told = run("top", "--once")
-    assert (told.exit_code, "tasks: 0 ready" in told.stdout) == (0, True)
-    assert "queues" not in told.stdout
+def test_a_snapshot_of_an_empty_namespace(hf: Holdfast, run: Run) -> None:
+    """Print the server all the same."""
+    result = run("top", "--once")
+    assert (result.exit_code, "tasks: 0 ready" in result.stdout) == (0, True)
+    assert "queues" not in result.stdout
 
 
 def test_a_server_that_is_away() -> None:
-    """A single look fails."""
+    """Exit with code 1 if a single snapshot fails."""
     result = CliRunner().invoke(app, ["top", "--once", "--url", "redis://localhost:1"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "cannot use redis://localhost:1" in result.stderr
@@ -107,8 +107,8 @@ def streaming(server: Server) -> Process:
     return Process.python("-m", "holdfast", *args, name="top")
 
 
-def test_looks_for_scripts_until_they_end(standalone: Server) -> None:
-    """An object on each line at once, and Ctrl-C is a good end."""
+def test_snapshots_for_scripts_until_ctrl_c(standalone: Server) -> None:
+    """Print an object on each line at once; exit with 0 after Ctrl-C."""
     with streaming(standalone) as program:
         eventually(lambda: program.output.count("\n") >= 2)
         os.kill(program.pid, signal.SIGINT)
@@ -119,13 +119,13 @@ def test_looks_for_scripts_until_they_end(standalone: Server) -> None:
 
 @pytest.fixture
 def lonely() -> Iterator[Server]:
-    """A server that may be killed."""
+    """Yield a server that the test may kill."""
     with Server() as server:
         yield server
 
 
-def test_looks_for_scripts_say_what_is_wrong(lonely: Server) -> None:
-    """And go on."""
+def test_snapshots_for_scripts_report_an_outage(lonely: Server) -> None:
+    """Print the problem as an object, and go on."""
     lonely.stop()
     with streaming(lonely) as program:
         eventually(lambda: '"problem": "cannot use redis://' in program.output)
@@ -140,7 +140,7 @@ LEFT = "\x1b[?1049l"
 
 
 def test_the_screen(standalone: Server) -> None:
-    """Keys choose what is shown; when it ends the terminal is as it was before."""
+    """Change the view by keys; restore the terminal at the end."""
     with (
         Holdfast.from_url(standalone.url, namespace="screen") as hf,
         crowded(hf),
@@ -168,7 +168,7 @@ def test_the_screen(standalone: Server) -> None:
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
 def test_the_screen_is_left_by_a_signal(standalone: Server, number: signal.Signals | None) -> None:
-    """In good order."""
+    """Restore the terminal, and exit with code 0."""
     where = ("--url", standalone.url, "--namespace", secrets.token_hex(4))
     with Terminal("top", *where) as terminal:
         terminal.expect("nothing in use in this namespace")
@@ -181,8 +181,8 @@ def test_the_screen_is_left_by_a_signal(standalone: Server, number: signal.Signa
         assert terminal.is_as_before
 
 
-def test_the_screen_heals(lonely: Server) -> None:
-    """A server that is away is told of above what was seen last."""
+def test_the_screen_goes_on_after_an_outage(lonely: Server) -> None:
+    """Show the problem above the last snapshot while the server is away."""
     with Terminal("top", "--url", lonely.url, "--every", "0.2", columns=200) as terminal:
         terminal.expect("nothing in use in this namespace")
         lonely.kill()

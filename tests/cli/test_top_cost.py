@@ -1,4 +1,4 @@
-"""What a look of `holdfast top` costs: a bounded number of round trips."""
+"""Test the cost of a snapshot of `holdfast top`: a bounded number of round trips."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ROUND_TRIPS = 20
 LOOKS = 3
 
 GROWING = {"keys", "scan", "smembers", "sscan", "hscan", "zscan", "hkeys", "hvals", "sort"}
-"""Commands whose cost is that of all that is there; `HGETALL` is for the 120 minutes of a pace."""
+"""The cost of these commands grows with the data; `HGETALL` reads the 120 minutes of a rate."""
 
 
 @pytest.fixture
 def quiet() -> Iterator[Server]:
-    """A server to whom nobody else talks, with more on it than a look looks at."""
+    """Yield a server without other clients, with more things than a snapshot reads."""
     with Server() as server, Holdfast.from_url(server.url, namespace="cost") as hf:
         registry = TaskRegistry()
         send = [
@@ -46,8 +46,8 @@ def quiet() -> Iterator[Server]:
 def _send() -> None: ...
 
 
-async def test_a_look_makes_few_round_trips(quiet: Server) -> None:
-    """As the server counts what it reads; what else it reads comes once in a while."""
+async def test_a_snapshot_makes_few_round_trips(quiet: Server) -> None:
+    """Count the reads of the server; take the least of several snapshots."""
     reads = []
     async with AsyncHoldfast.from_url(quiet.url, namespace="cost") as hf:
         reader = SnapshotReader(hf)

@@ -1,4 +1,4 @@
-"""The screen of `holdfast top`, drawn from a snapshot that was made by hand."""
+"""Test the screen of `holdfast top`, drawn from a snapshot that is made by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from holdfast import (
 )
 from holdfast.cli.top.screen import TopScreen, share_rows
 from holdfast.cli.top.sections import VIEWS
-from holdfast.cli.top.snapshot import LISTED, Snapshot
+from holdfast.cli.top.snapshot import LISTED, TopSnapshot
 from holdfast.inspect.survey import CounterWindow, Kind, Survey
 
 NOW = datetime(2026, 3, 14, 17, 0, 0, tzinfo=UTC)
@@ -45,8 +45,8 @@ KINDS: list[Kind] = [
 ]  # fmt: skip
 
 
-def snapshot(of_each: int = LISTED, servers: int = 1) -> Snapshot:
-    """So many of everything, under long and wide names."""
+def snapshot(of_each: int = LISTED, servers: int = 1) -> TopSnapshot:
+    """Return a snapshot with *of_each* things of every kind, under long and wide names."""
     names = [f"{n}{NAME}" for n in range(of_each)]
     stats = QueueStats(10**6, 5, 7, 3, 0, oldest_at=NOW - MINUTE)
     worker = WorkerStatus("host:17:abc", {NAME: 3, "b": 1}, 50, 3, NOW, 31.0)
@@ -67,11 +67,11 @@ def snapshot(of_each: int = LISTED, servers: int = 1) -> Snapshot:
         file_feeds={name: FeedStatus(name, "open", "share", 1 << 30, 1 << 20) for name in names},
         known=dict.fromkeys(KINDS, 999),
     )
-    return Snapshot(survey, dict.fromkeys(names, 1234.5))
+    return TopSnapshot(survey, dict.fromkeys(names, 1234.5))
 
 
 def lines(screen: TopScreen, columns: int, rows: int) -> list[str]:
-    """The picture as a terminal of that size shows it."""
+    """Return the screen as a terminal of that size shows it."""
     out = Console(file=StringIO(), width=columns, height=rows, force_terminal=False)
     with out.capture() as shown:
         out.print(screen.draw(columns, rows))
@@ -82,7 +82,7 @@ def lines(screen: TopScreen, columns: int, rows: int) -> list[str]:
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("problem", ["", "cannot use it " * 9])
 def test_it_fits(columns: int, rows: int, view: str, problem: str) -> None:
-    """Whatever the size; the last line tells the keys."""
+    """Draw it in any size; the last line shows the keys."""
     for many in (snapshot(), snapshot(1), snapshot(0), snapshot(3, servers=5)):
         screen = TopScreen("redis://x", 2.0, view, many, problem, keys=True)
         shown = lines(screen, columns, rows)
@@ -93,7 +93,7 @@ def test_it_fits(columns: int, rows: int, view: str, problem: str) -> None:
 
 
 def test_eighty_columns_show_what_matters() -> None:
-    """Something of each kind, and how much there is of it."""
+    """Show rows of each kind, and how many there are."""
     shown = lines(TopScreen("redis://x", 2.0, snapshot=snapshot(), keys=True), 80, 24)
     titles = [line for line in shown if any(each in line for each in ("/999 ", "/1,998 ", "/40 "))]
     assert len(titles) == len(VIEWS["all"])
@@ -104,14 +104,14 @@ def test_eighty_columns_show_what_matters() -> None:
 
 
 def test_columns_give_way_to_names() -> None:
-    """The most important stay."""
+    """Keep the most important columns."""
     shown = lines(TopScreen("redis://x", 2.0, "tasks", snapshot(2)), 40, 12)
     [title] = [line for line in shown if line.startswith("queues")]
     assert title.split() == ["queues", "2/999", "ready", "running"]
 
 
-def test_before_the_first_look() -> None:
-    """There is a screen already, and it says what is wrong."""
+def test_before_the_first_snapshot() -> None:
+    """Draw a screen before the first snapshot, with the problem."""
     shown = lines(TopScreen("redis://x", 2.0, problem="it is away", keys=True), 80, 24)
     assert "no data yet" in shown[0]
     assert "it is away; trying again" in shown[1]
@@ -119,7 +119,7 @@ def test_before_the_first_look() -> None:
 
 @given(st.lists(st.integers(0, 50), max_size=8), st.integers(-3, 100))
 def test_rows_are_shared(wanted: Sequence[int], room: int) -> None:
-    """Fairly, and as many as there are or there is room for."""
+    """Share them fairly, at most as many as exist and as fit."""
     given_rows = share_rows(wanted, room)
     used = sum(n + 1 for n in given_rows if n)
     assert used <= max(0, room)

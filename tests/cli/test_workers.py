@@ -1,4 +1,4 @@
-"""`holdfast workers`: who runs tasks."""
+"""Test `holdfast workers`: list the workers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast import Holdfast, TaskRegistry
 
 
 def test_workers_are_listed(home: Site, hf: Holdfast, run: Run) -> None:
-    """What they serve with which weights, how busy they are, and when they were last seen."""
+    """Print queues with weights, how busy they are, and when they were last seen."""
     with working(home, TaskRegistry(), queues={"email": 3, HOSTILE: 1}, concurrency=7) as worker:
         _, line = run("workers").stdout.splitlines()
         assert line.startswith(f"{worker.name}  ")

@@ -18,7 +18,7 @@ BESIDE_SCRIPTS: Final = {
 SMALL: Final = {
     r"counter:.*:\d+:[01]": "half of the 1,000 samples of a precision",
     r"queue:.*:throughput": "120 minutes",
-    r"feed:.*:(consumers|opened)": "no more than CROWD and MANY_OPEN",
+    r"feed:.*:(consumers|publishing)": "no more than MAX_CONSUMERS and MAX_PUBLISHING",
 }
 """Hashes that may be read whole: kind and name of a unit, name of the key, and why."""
 

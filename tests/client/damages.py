@@ -64,7 +64,7 @@ QUEUE = [
     Case("queue", lambda c, k: c.expire(k("bodies"), 100), "expires in 100 s, and should stay"),
     Case("queue", lambda c, k: c.set(k("awaited"), "x"), "holds a string, and should hold a hash"),
     Case("queue", lambda c, k: c.set(k("result:x"), "x"), "never expires, and should", "result:x"),
-    Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast is called so"),
+    Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast has this name"),
 ]
 LOCKS = [
     Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
@@ -131,7 +131,7 @@ COUNTERS = [
     Case("counter", lambda c, k: c.delete(k("definition")), "has no definition", "60:"),
     Case("counter", lambda c, k: c.set(k("definition"), "x", ex=99), "it cannot be read"),
     Case("counter", lambda c, k: c.hset(k("60:0"), "x", "1"), "bucket 'x' cannot be read", "60:0"),
-    Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast is called so"),
+    Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast has this name"),
 ]
 ROWS = [
     Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but never due", "plan"),
@@ -161,7 +161,9 @@ FILES = [
     Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
     Case("feed", lambda c, k: c.hset(k("publishing"), "1", "a.log"), "whether file '1' is being"),
     Case("feed", lambda c, k: _packed(c, k("files"), "1", done="000"), "for 3 groups, not for 2"),
-    Case("feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that is not there"),
+    Case(
+        "feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that does not exist"
+    ),
     Case("feed", lambda c, k: c.hset(k("positions"), "2:1", "x"), "position '2:1' cannot be read"),
     Case(
         "feed",
@@ -169,11 +171,17 @@ FILES = [
         "position '2:1' is at 999999999 of",
     ),
     Case(
-        "feed", lambda c, k: c.hset(k("positions"), "2:1", _TOKEN), "a token that was never given"
+        "feed",
+        lambda c, k: c.hset(k("positions"), "2:1", _TOKEN),
+        "a token that was never assigned",
     ),
-    Case("feed", lambda c, k: c.hset(k("positions"), "9", "1"), "group '9' stands nowhere"),
+    Case("feed", lambda c, k: c.hset(k("positions"), "9", "1"), "group '9' has no valid position"),
     Case("feed", lambda c, k: c.hset(k("positions"), "x", "1"), "'x' is not a position"),
-    Case("feed", lambda c, k: c.hset(k("positions"), "*x", "1 1"), "was given a file, and is none"),
+    Case(
+        "feed",
+        lambda c, k: c.hset(k("positions"), "*x", "1 1"),
+        "was assigned a file, but does not exist",
+    ),
     Case("feed", lambda c, k: c.persist(k("chunks")), "it never expires", "chunks"),
 ]
 TALLIES = [

@@ -13,7 +13,7 @@ from client._async.uses import Rows, work
 from faults.proxy import Proxy
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, ResultTimeout
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 
 pytestmark = pytest.mark.filterwarnings("ignore:a client of:ResourceWarning")
 

@@ -14,7 +14,7 @@ from client._sync.uses import Rows, work
 from faults.proxy import Proxy
 from faults.waiting import eventually
 from holdfast import Holdfast, ResultTimeout
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 
 pytestmark = pytest.mark.filterwarnings("ignore:a client of:ResourceWarning")
 

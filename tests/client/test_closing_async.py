@@ -8,7 +8,8 @@ from typing import Any
 from conftest import Site
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncLease, ClientClosed, Counted, Retry, TaskRegistry
-from holdfast.core.concurrency._async.waiting import BackgroundTask, sleep
+from holdfast.core.concurrency._async.background_task import BackgroundTask
+from holdfast.core.concurrency._async.primitives import sleep
 
 tasks = TaskRegistry()
 started: list[int] = []

@@ -9,7 +9,8 @@ from typing import Any
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import ClientClosed, Counted, Holdfast, Lease, Retry, TaskRegistry
-from holdfast.core.concurrency._sync.waiting import BackgroundTask, sleep
+from holdfast.core.concurrency._sync.background_task import BackgroundTask
+from holdfast.core.concurrency._sync.primitives import sleep
 
 tasks = TaskRegistry()
 started: list[int] = []

@@ -9,7 +9,7 @@ import pytest
 from conftest import Site
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, DecodeError, Retry, TaskRegistry
-from holdfast.core.concurrency._async.waiting import BackgroundTask
+from holdfast.core.concurrency._async.background_task import BackgroundTask
 
 tasks = TaskRegistry()
 ran: list[int] = []

@@ -10,7 +10,7 @@ import pytest
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import DecodeError, Holdfast, Retry, TaskRegistry
-from holdfast.core.concurrency._sync.waiting import BackgroundTask
+from holdfast.core.concurrency._sync.background_task import BackgroundTask
 
 tasks = TaskRegistry()
 ran: list[int] = []

@@ -31,13 +31,13 @@ def test_a_test_server_has_no_errors(site: Site) -> None:
     assert levels == sorted(levels, key=["error", "warning", "note"].index)
 
 
-def test_a_user_who_may_not_look_is_told_so(site: Site) -> None:
-    told = titles(found(site.url, site.namespace))
+def test_missing_rights_of_the_user_are_notes(site: Site) -> None:
+    listed = titles(found(site.url, site.namespace))
     restricted = "secret@" in site.url
-    assert ("this user may not look at the settings" in told) == restricted
-    assert ("this user may not look at the slow log and the latency monitor" in told) == restricted
-    assert any("may use keys outside its namespace" in each for each in told) != restricted
-    assert not any("may not TIME" in each or "on its keys" in each for each in told)
+    assert ("this user may not read the settings" in listed) == restricted
+    assert ("this user may not read the slow log and the latency monitor" in listed) == restricted
+    assert any("may use keys outside its namespace" in each for each in listed) != restricted
+    assert not any("may not TIME" in each or "on its keys" in each for each in listed)
 
 
 def test_diagnosing_changes_nothing(site: Site) -> None:
@@ -49,24 +49,28 @@ def test_diagnosing_changes_nothing(site: Site) -> None:
 SETTINGS = [
     ({"maxmemory-policy": "allkeys-lru"}, "warning", "drops what was acknowledged (allkeys-lru)"),
     ({"appendfsync": "everysec"}, "note", "writes reach the disk once a second"),
-    ({"appendfsync": "no"}, "warning", "leaves to the system when writes reach the disk"),
+    ({"appendfsync": "no"}, "warning", "the operating system decides when writes reach"),
     ({"appendonly": "no"}, "warning", "does not append writes to a file"),
     ({"maxmemory": "1"}, "error", "% used"),
     ({"maxclients": "12"}, "warning", "connections are taken"),
-    ({"tcp-keepalive": "0"}, "warning", "never looks whether its connections are alive"),
-    ({"timeout": "7"}, "note", "closes connections that are silent for 7 s"),
-    ({"busy-reply-threshold": "0"}, "note", "scripts that take long are never reported"),
-    ({"busy-reply-threshold": "50"}, "warning", "scripts are called hanging after 50 ms"),
-    ({"client-output-buffer-limit": "pubsub 0 0 0"}, "note", "have not read yet has no limit"),
+    ({"tcp-keepalive": "0"}, "warning", "never checks whether its connections are alive"),
+    ({"timeout": "7"}, "note", "closes connections that are idle for 7 s"),
+    ({"busy-reply-threshold": "0"}, "note", "slow scripts are never reported"),
+    ({"busy-reply-threshold": "50"}, "warning", "scripts count as hanging after 50 ms"),
+    (
+        {"client-output-buffer-limit": "pubsub 0 0 0"},
+        "note",
+        "unread messages of a subscriber have no limit",
+    ),
     (
         {"client-output-buffer-limit": "pubsub 1024 0 0"},
         "warning",
-        "subscribers are cut off once 1,024 bytes wait",
+        "subscribers are disconnected at 1,024 unread",
     ),
 ]
 
 
-def test_settings_that_may_cost_something_are_told(fresh_server: Server) -> None:
+def test_settings_that_may_cost_data_or_time_are_findings(fresh_server: Server) -> None:
     with fresh_server.client() as client:
         crowd = [fresh_server.client() for _ in range(8)]
         for each in crowd:
@@ -76,11 +80,11 @@ def test_settings_that_may_cost_something_are_told(fresh_server: Server) -> None
             assert not any(title in each for each in titles(found(fresh_server.url))), title
             for name, value in settings.items():
                 client.config_set(name, value)
-            told = [each for each in found(fresh_server.url) if title in each.title]
+            listed = [each for each in found(fresh_server.url) if title in each.title]
             for name, value in before.items():
                 client.config_set(name, value)
-            assert [each.level for each in told] == [level], title
-            assert told[0].server.endswith(str(fresh_server.port))
+            assert [each.level for each in listed] == [level], title
+            assert listed[0].server.endswith(str(fresh_server.port))
 
 
 def test_what_a_user_lacks_is_named(standalone: Server) -> None:
@@ -99,36 +103,39 @@ def test_what_a_user_lacks_is_named(standalone: Server) -> None:
     assert "HGET on its keys" in lack.title
     assert "UNLINK on its keys" in lack.title
     assert acl_rule(name) in lack.command
-    assert ("may not TIME" in alone.title, alone.level) == (True, "error")  # so it looks no further
+    assert ("may not TIME" in alone.title, alone.level) == (
+        True,
+        "error",
+    )  # nothing else is checked then
     [beyond] = [each for each in findings if "outside its namespace" in each.title]
     assert (beyond.level, "administer" in beyond.title) == ("warning", False)
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """A primary and a replica, which stay what they are."""
+    """Start a primary and a replica, without failover."""
     folder = tmp_path_factory.mktemp("sentinel")
     with Watched(folder, down_after_ms=PATIENT_MS) as pair:
         yield pair
 
 
-def test_a_primary_that_writes_alone_is_told(pair: Watched) -> None:
-    told = titles(found(pair.url), "warning")
-    assert "it goes on writing when no replica hears it" in told
-    assert "it has no replica that follows" not in told
+def test_a_primary_that_writes_without_replicas_is_a_warning(pair: Watched) -> None:
+    listed = titles(found(pair.url), "warning")
+    assert "it accepts writes when no replica follows" in listed
+    assert "it has no replica that follows" not in listed
 
 
 def test_a_replica_refuses_writes(pair: Watched) -> None:
-    told = titles(found(pair.replica.url), "error")
-    assert "it is a replica" in told
+    listed = titles(found(pair.replica.url), "error")
+    assert "it is a replica" in listed
 
 
-def test_a_cluster_is_looked_at_whole(cluster: Cluster) -> None:
+def test_all_primaries_of_a_cluster_are_checked(cluster: Cluster) -> None:
     findings = found(cluster.url)
     alone = {each.server for each in findings if each.title == "it has no replica that follows"}
     assert len(alone) == 3
 
 
-def test_a_server_that_is_away_is_told() -> None:
+def test_an_unreachable_server_is_an_error() -> None:
     with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
         found("redis://127.0.0.1:1")

@@ -117,10 +117,8 @@ def test_a_connection_error_of_a_handler_arrives_as_it_was_raised(standalone: Se
         with Holdfast.from_url(standalone.url, namespace=f"d-{secrets.token_hex(4)}") as hf:
             hf.counter("c").add(1)
 
-    wake, lane = (
-        partial(signal.raise_signal, signal.SIGALRM),
-        f"{SOURCE}/core/transport/_sync/connection",
-    )
+    wake = partial(signal.raise_signal, signal.SIGALRM)
+    lane = f"{SOURCE}/core/transport/_sync/connection"
     raised = 0
     with handler(Dropped):
         for step in itertools.count(1):

@@ -91,7 +91,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "nothing to change in a feed": (
         lambda hf: hf.file_feed("f").redefine(),
         ValueError,
-        "say what is to change",
+        "give budget, lease or both",
     ),
     "nothing to change in a counter": (
         lambda hf: hf.counter("c").redefine(),

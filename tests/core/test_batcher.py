@@ -41,7 +41,7 @@ async def company(way: Way) -> Batcher[str, int, int]:
 
 
 async def one(company: Batcher[str, int, int], item: int, size: int = 1, way: str = "x") -> int:
-    return await company.go(way, item, size)
+    return await company.submit(way, item, size)
 
 
 def all_of(company: Batcher[str, int, int], *items: int) -> list[asyncio.Task[int]]:
@@ -172,7 +172,7 @@ async def test_a_loop_may_begin_tasks_at_once(
 
 
 @pytest.mark.parametrize("turns", [1, 2])
-async def test_a_company_that_is_cancelled_leaves_nobody_waiting(
+async def test_a_company_that_is_cancelled_leaves_nobody_queued(
     way: Way, company: Batcher[str, int, int], turns: int
 ) -> None:
     there = asyncio.all_tasks()

@@ -9,13 +9,13 @@ from holdfast import OutcomeUnknown, ServerUnavailable
 from holdfast.core._async.caller import AsyncCaller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
-from holdfast.core.transport._async.connection import MAX_BYTES_UNDER_WAY, MAX_UNDER_WAY
+from holdfast.core.transport._async.connection import MAX_BYTES_IN_FLIGHT, MAX_IN_FLIGHT
 from holdfast.core.transport.settings import Settings
 
 ADD = Script.of("test/add-and-echo", "#!lua\nredis.call('SADD', KEYS[1], ARGV[1])\nreturn ARGV[1]")
 
 ROUNDS = 20
-CALLS = 2 * MAX_UNDER_WAY
+CALLS = 2 * MAX_IN_FLIGHT
 
 
 async def test_a_broken_connection_answers_nobody_with_a_stranger_s_reply(
@@ -47,7 +47,7 @@ async def test_a_broken_connection_answers_nobody_with_a_stranger_s_reply(
 
     assert broken > ROUNDS // 2, "the cuts hit nothing"
     assert answered > CALLS, "nearly nothing got through"
-    assert unknown <= broken * MAX_UNDER_WAY, "more was lost than can be under way"
+    assert unknown <= broken * MAX_IN_FLIGHT, "more was lost than can be under way"
 
 
 async def test_calls_that_are_made_together_are_applied_in_order(standalone: Server) -> None:
@@ -55,10 +55,10 @@ async def test_calls_that_are_made_together_are_applied_in_order(standalone: Ser
     unit = Namespace.of("batches").unit("list", "x")
     standalone.execute("DEL", unit.key("k"))
     caller = AsyncCaller(Settings.from_url(standalone.url))
-    calls = (caller.call(append, unit, [unit.key("k")], [i]) for i in range(2 * MAX_UNDER_WAY))
+    calls = (caller.call(append, unit, [unit.key("k")], [i]) for i in range(2 * MAX_IN_FLIGHT))
     lengths = await asyncio.gather(*calls)
     await caller.close()
-    assert lengths == list(range(1, 2 * MAX_UNDER_WAY + 1))
+    assert lengths == list(range(1, 2 * MAX_IN_FLIGHT + 1))
 
 
 async def test_a_loop_that_cancels_everything_leaves_no_reply_for_those_who_call_after(
@@ -95,15 +95,15 @@ async def test_what_waits_for_a_server_that_hangs_was_not_applied(
     await caller.call(ADD, unit, [unit.key("k")], ["first"])
     proxy.black_hole()
     connections = proxy.connections
-    names = [str(n) for n in range(3 * MAX_UNDER_WAY)]
+    names = [str(n) for n in range(3 * MAX_IN_FLIGHT)]
     calls = [caller.call(ADD, unit, [unit.key("k")], [name]) for name in names]
     replies = await asyncio.gather(*calls, return_exceptions=True)
     assert proxy.connections == connections, "they waited for one more connection"
     proxy.heal()
     unknown = [reply for reply in replies if isinstance(reply, OutcomeUnknown)]
     refused = [reply for reply in replies if isinstance(reply, ServerUnavailable)]
-    assert len(unknown) == MAX_UNDER_WAY
-    assert len(refused) == 2 * MAX_UNDER_WAY
+    assert len(unknown) == MAX_IN_FLIGHT
+    assert len(refused) == 2 * MAX_IN_FLIGHT
     assert await caller.read(unit, "SCARD", unit.key("k")) == 1
     await caller.close()
 
@@ -115,7 +115,7 @@ async def test_of_large_calls_fewer_are_under_way(standalone: Server, proxy: Pro
     caller = AsyncCaller(Settings.from_url(f"{proxy.url}?socket_timeout=1"))
     await caller.call(ADD, unit, [unit.key("k")], ["first"])
     proxy.black_hole()
-    large = MAX_BYTES_UNDER_WAY // 4
+    large = MAX_BYTES_IN_FLIGHT // 4
     calls = [caller.call(ADD, unit, [unit.key("k")], [b"x" * large]) for _ in range(10)]
     replies = await asyncio.gather(*calls, return_exceptions=True)
     proxy.heal()

@@ -21,7 +21,7 @@ from holdfast import (
 )
 from holdfast.core._async.caller import AsyncCaller
 from holdfast.core._async.prepared_call import AsyncPreparedCall
-from holdfast.core.concurrency._async.waiting import BackgroundTask
+from holdfast.core.concurrency._async.background_task import BackgroundTask
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
 from holdfast.core.transport.outcome import (

@@ -22,7 +22,7 @@ from holdfast import (
 )
 from holdfast.core._sync.caller import Caller
 from holdfast.core._sync.prepared_call import PreparedCall
-from holdfast.core.concurrency._sync.waiting import BackgroundTask
+from holdfast.core.concurrency._sync.background_task import BackgroundTask
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
 from holdfast.core.transport.outcome import (

@@ -10,7 +10,9 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast.core._async.caller import AsyncCaller
-from holdfast.core.concurrency._async.waiting import CancelScope, Event, in_time
+from holdfast.core.concurrency._async.cancellation import CancelScope
+from holdfast.core.concurrency._async.primitives import Event
+from holdfast.core.concurrency._async.user_calls import call_with_timeout
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
@@ -91,7 +93,7 @@ def cancelling() -> int:
 
 async def test_what_is_revoked_is_cancelled() -> None:
     revocation = CancelScope()
-    threads = [threading.Thread(target=revocation.revoke) for _ in range(2)]
+    threads = [threading.Thread(target=revocation.cancel) for _ in range(2)]
     for thread in threads:
         thread.start()
     error = await interrupted()
@@ -104,7 +106,7 @@ async def test_what_is_revoked_is_cancelled() -> None:
 async def test_who_is_cancelled_by_somebody_else_as_well_ends() -> None:
     revocation, task = CancelScope(), asyncio.current_task()
     assert task is not None
-    revocation.revoke()
+    revocation.cancel()
     task.cancel()
     error = await interrupted()
     assert cancelling() == 2
@@ -117,7 +119,7 @@ async def test_who_ignores_it_is_not_cancelled_any_more() -> None:
     """The body ended well, or by an error of its own."""
     for ending in (None, KeyError()):
         revocation = CancelScope()
-        revocation.revoke()
+        revocation.cancel()
         await interrupted()
         assert not revocation.end(ending)
         assert cancelling() == 0
@@ -125,7 +127,7 @@ async def test_who_ignores_it_is_not_cancelled_any_more() -> None:
 
 async def test_the_word_that_comes_too_late_cancels_nobody() -> None:
     revocation = CancelScope()
-    revocation.revoke()
+    revocation.cancel()
     assert not revocation.end(None)
     await asyncio.sleep(0)
     assert cancelling() == 0
@@ -135,7 +137,7 @@ def test_after_its_loop_it_is_harmless() -> None:
     async def made() -> CancelScope:
         return CancelScope()
 
-    asyncio.run(made()).revoke()
+    asyncio.run(made()).cancel()
 
 
 async def test_only_a_task_can_be_cancelled() -> None:
@@ -178,7 +180,7 @@ class Stubborn:
 
 async def test_when_the_time_is_over() -> None:
     stubborn, left = Stubborn(), set[Any]()
-    caller = asyncio.create_task(in_time(0.01, stubborn.work, left=left))
+    caller = asyncio.create_task(call_with_timeout(0.01, stubborn.work, left=left))
     await asyncio.wait([caller], timeout=30)
     assert isinstance(caller.exception(), TimeoutError)
     await eventually_async(lambda: stubborn.heard)
@@ -189,7 +191,7 @@ async def test_when_the_time_is_over() -> None:
 
 async def test_when_the_caller_is_cancelled() -> None:
     stubborn, left = Stubborn(), set[Any]()
-    caller = asyncio.create_task(in_time(3600, stubborn.work, left=left))
+    caller = asyncio.create_task(call_with_timeout(3600, stubborn.work, left=left))
     await stubborn.begun.wait()
     caller.cancel()
     await asyncio.wait([caller], timeout=30)

@@ -10,8 +10,8 @@ import pytest
 
 from faults.servers import Server
 from holdfast import Holdfast, TaskRegistry
-from holdfast.core.concurrency._async.waiting import Local as AsyncLocal
-from holdfast.core.concurrency._sync.waiting import Local
+from holdfast.core.concurrency._async.local_resource import LocalResource as AsyncLocal
+from holdfast.core.concurrency._sync.local_resource import LocalResource
 from holdfast.core.concurrency.fork_hooks import process_id, register_after_fork
 
 # A fork starts afresh: the child opens its own connections, the parent's stay untouched
@@ -106,13 +106,13 @@ def test_a_child_begins_anew() -> None:
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_what_is_of_a_process_is_another_in_its_child() -> None:
     loop = asyncio.new_event_loop()
-    plain, of_loops = Local(object), AsyncLocal(object)
+    plain, of_loops = LocalResource(object), AsyncLocal(object)
 
     async def of_loop() -> object:
-        return of_loops.here()
+        return of_loops.get()
 
     def here() -> tuple[object, object]:
-        return plain.here(), loop.run_until_complete(of_loop())
+        return plain.get(), loop.run_until_complete(of_loop())
 
     before = here()
     child = os.fork()
@@ -130,7 +130,7 @@ def test_what_is_of_a_loop_goes_with_it() -> None:
     of_loops = AsyncLocal(Holder)
 
     async def here() -> weakref.ref[Holder]:
-        return weakref.ref(of_loops.here())
+        return weakref.ref(of_loops.get())
 
     first = asyncio.run(here())
     assert first() is not None

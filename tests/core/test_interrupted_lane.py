@@ -21,7 +21,7 @@ from holdfast.core.transport.outcome import Replied
 from holdfast.core.transport.request import Request
 from holdfast.core.transport.settings import Settings
 
-CALLBACKS = str(Path(SOURCE) / "core" / "connections")
+CALLBACKS = str(Path(SOURCE) / "core" / "transport")
 TIMEOUT_S = 0.4
 HANGS_S = 20.0
 STRIDE = 29

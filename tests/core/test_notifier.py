@@ -13,7 +13,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.core._sync.caller import Caller
-from holdfast.core.concurrency._sync.waiting import Event
+from holdfast.core.concurrency._sync.primitives import Event
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.notifier import Notifier
 from holdfast.core.script import Script
@@ -43,7 +43,7 @@ def ring(caller: Caller, unit: Unit, channel: str) -> int:
 
 def test_a_ring_raises_the_flag(site: Site, caller: Caller, unit: Unit) -> None:
     notifier, flag = Notifier(Settings.from_url(site.url)), Event()
-    with notifier.heard(unit, flag) as channel:
+    with notifier.listen(unit, flag) as channel:
         assert flag.wait(20), "told to look once it is subscribed"
         for _ in range(3):
             flag.clear()
@@ -58,7 +58,7 @@ def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
     notifier = Notifier(Settings.from_url(site.url))
     units = [Namespace.of(site.namespace).unit("queue", f"q{n // 2}") for n in range(20)]
     flags = [Event() for _ in units]
-    listening = [notifier.heard(unit, flag) for unit, flag in zip(units, flags, strict=True)]
+    listening = [notifier.listen(unit, flag) for unit, flag in zip(units, flags, strict=True)]
     channels = [one.__enter__() for one in listening]
     assert all(flag.wait(20) for flag in flags)
     for flag in flags:
@@ -77,7 +77,7 @@ def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
     unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
     notifier, flag = Notifier(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))
-    with notifier.heard(unit, flag) as channel:
+    with notifier.listen(unit, flag) as channel:
         assert flag.wait(20)
         flag.clear()
         with proxy.refuse():
@@ -108,7 +108,7 @@ def test_listeners_outlast_what_fails_on_the_way(site: Site, caller: Caller, uni
     settings = Settings.from_url(site.url)
     vault = {**settings.options, "credential_provider": Unreliable()}
     notifier, flag = Notifier(replace(settings, options=vault)), Event()
-    with notifier.follows([unit], flag):
+    with notifier.follow([unit], flag):
         eventually(lambda: broadcast(caller, unit) == 1)
         flag.clear()
         assert broadcast(caller, unit) == 1
@@ -122,7 +122,7 @@ def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> Non
     bells = [Notifier(Settings.from_url(standalone.url)) for _ in range(2)]
     for notifier in bells:
         flag = Event()
-        with notifier.heard(Namespace.of("x").unit("queue", "y"), flag):
+        with notifier.listen(Namespace.of("x").unit("queue", "y"), flag):
             assert flag.wait(20)
     assert len(running_since(before)) == 1
     for notifier in bells:
@@ -149,9 +149,9 @@ def test_a_broadcast_reaches_all_followers_over_one_subscription(
 ) -> None:
     notifier = Notifier(Settings.from_url(site.url))
     first, second = Event(), Event()
-    with notifier.follows([unit], first):
+    with notifier.follow([unit], first):
         assert first.wait(20), "told to look once it is subscribed"
-        with notifier.follows([unit], second):
+        with notifier.follow([unit], second):
             first.clear()
             assert broadcast(caller, unit) == 1
             assert first.wait(20)
@@ -168,16 +168,16 @@ def test_a_broadcast_reaches_all_followers_over_one_subscription(
 def test_a_subscription_outlasts_its_last_follower_for_a_while(
     site: Site, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 3)
+    monkeypatch.setattr("holdfast.core.notifier.IDLE_BROADCASTS", 3)
     notifier = Notifier(Settings.from_url(site.url))
     units = [Namespace.of(site.namespace).unit("queue", f"q{n}") for n in range(8)]
     for unit in units:
         flag = Event()
-        with notifier.follows([unit], flag):
+        with notifier.follow([unit], flag):
             assert flag.wait(20)
     eventually(lambda: [broadcast(caller, unit) for unit in units] == [0] * 5 + [1] * 3)
     flag = Event()
-    with notifier.follows(units, flag):
+    with notifier.follow(units, flag):
         eventually(lambda: [broadcast(caller, unit) for unit in units] == [1] * 8)
         for unit in units:
             flag.wait(20)
@@ -191,14 +191,14 @@ def test_who_follows_and_leaves_at_once_is_heard_when_it_comes_back(
     site: Site, caller: Caller, unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The end of one subscription to a channel does not end the next one."""
-    monkeypatch.setattr("holdfast.core.bell.IDLE_AUDIENCES", 0)
+    monkeypatch.setattr("holdfast.core.notifier.IDLE_BROADCASTS", 0)
     notifier = Notifier(Settings.from_url(site.url))
     flag = Event()
     for _ in range(50):
-        with notifier.follows([unit], flag):
+        with notifier.follow([unit], flag):
             pass
     for _ in range(5):
-        with notifier.follows([unit], flag):
+        with notifier.follow([unit], flag):
             eventually(lambda: broadcast(caller, unit) == 1)
             flag.clear()
             broadcast(caller, unit)
@@ -210,7 +210,7 @@ def test_followers_look_while_there_is_no_line(standalone: Server, proxy: Proxy)
     unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
     notifier, flag = Notifier(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))
-    with notifier.follows([unit], flag):
+    with notifier.follow([unit], flag):
         assert flag.wait(20)
         with proxy.refuse():
             for _ in range(3):

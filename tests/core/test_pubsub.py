@@ -9,8 +9,8 @@ import hiredis
 import pytest
 from redis.crc import key_slot
 
-from holdfast.core.concurrency._async.waiting import cancelled
-from holdfast.core.pubsub import Line
+from holdfast.core.concurrency._async.background_task import cancel_and_wait
+from holdfast.core.pubsub import PubSubConnection
 from holdfast.core.transport.settings import Settings
 
 CONFIRMED = b"*3\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n:1\r\n"
@@ -23,7 +23,7 @@ def confirm(kind: bytes, channel: bytes) -> bytes:
 
 
 @asynccontextmanager
-async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
+async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[PubSubConnection]:
     """A line to a server that answers so."""
     hung_up = asyncio.Event()
 
@@ -43,8 +43,8 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
     server = await asyncio.start_server(welcome, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     settings = Settings.from_url(f"redis://{host}:{port}?socket_timeout={timeout_s}")
-    line = Line(settings, (host, port))
-    while line.dead:  # where the machine stands still it is too late
+    line = PubSubConnection(settings, (host, port))
+    while line.closed:  # where the machine stands still it is too late
         with contextlib.suppress(ConnectionError):
             await line.open()
     try:
@@ -56,12 +56,12 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[Line]:
 
 
 class Ear:
-    def __init__(self, *, patient: bool = False) -> None:
-        self.patient = patient
+    def __init__(self, *, passive: bool = False) -> None:
+        self.passive = passive
         self.rung = asyncio.Event()
 
-    def ring(self, word: bytes = b"") -> None:
-        del word
+    def notify(self, message: bytes = b"") -> None:
+        del message
         self.rung.set()
 
 
@@ -81,7 +81,7 @@ async def test_the_server_ends_one_subscription_and_the_others_stay() -> None:
         await asyncio.wait_for(ear.rung.wait(), 20)
         assert await line.subscribe("moves", Ear())
         await asyncio.sleep(0.2)
-        assert not line.dead
+        assert not line.closed
         assert not stays.done()
         stays.cancel()
 
@@ -104,21 +104,21 @@ async def test_who_is_sent_elsewhere_goes_alone(left: bool) -> None:
         else:
             assert not await asyncio.wait_for(line.subscribe("moves", Ear()), 20)
         await come_and_go(line, "after")
-        assert not line.dead
+        assert not line.closed
         assert not stays.done()
-        await cancelled(stays)
+        await cancel_and_wait(stays)
 
 
-async def come_and_go(line: Line, channel: str) -> None:
+async def come_and_go(line: PubSubConnection, channel: str) -> None:
     """Subscribe, wait for the server to confirm it, and leave."""
     ear = Ear()
     listening = asyncio.create_task(line.subscribe(channel, ear))
     await asyncio.wait_for(ear.rung.wait(), 20)
-    await cancelled(listening)
+    await cancel_and_wait(listening)
 
 
 async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.core.line._ASK_S", 0.2)
+    monkeypatch.setattr("holdfast.core.pubsub._PING_S", 0.2)
     loop = asyncio.get_running_loop()
 
     def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
@@ -131,24 +131,24 @@ async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.M
     async with line_to(answer, 1.5) as line:
         first = asyncio.create_task(line.subscribe("first", Ear()))
         await asyncio.sleep(2.5)
-        assert not line.dead
-        ear = Ear(patient=True)
+        assert not line.closed
+        ear = Ear(passive=True)
         later = asyncio.create_task(line.subscribe("later", ear))
         await asyncio.wait_for(ear.rung.wait(), 20)
         await asyncio.sleep(1)
-        assert not line.dead
+        assert not line.closed
         assert not first.done()
         first.cancel()
         later.cancel()
 
 
 async def test_a_line_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.core.line._ASK_S", 0.1)
+    monkeypatch.setattr("holdfast.core.pubsub._PING_S", 0.1)
 
     def answer(command: list[bytes], writer: asyncio.StreamWriter) -> None:
         if command[0] == b"SSUBSCRIBE":
             writer.write(confirm(b"ssubscribe", command[1]))
 
     async with line_to(answer, 0.5) as line:
-        assert await asyncio.wait_for(line.subscribe("one", Ear(patient=True)), 20)
-        assert line.dead
+        assert await asyncio.wait_for(line.subscribe("one", Ear(passive=True)), 20)
+        assert line.closed

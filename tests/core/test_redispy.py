@@ -9,7 +9,7 @@ from redis.asyncio import connection as flavour
 
 from faults.servers import Server
 from faults.waiting import eventually_async
-from holdfast.core.transport.redispy import native, socket_of, taken_over
+from holdfast.core.transport.redispy import forget_writer, native, socket_of, writer_of
 from holdfast.core.transport.settings import Settings
 
 
@@ -19,7 +19,8 @@ async def test_the_transport_of_an_asyncio_connection(standalone: Server) -> Non
     connection = settings.connection(flavour, settings.addresses[0])
     assert native(connection)
     await connection.connect()
-    writer = await taken_over(connection)
+    writer = await writer_of(connection)
+    forget_writer(connection)
     assert isinstance(writer, asyncio.StreamWriter)
     assert not connection.is_connected
     await connection.disconnect()
@@ -36,17 +37,17 @@ async def test_what_nobody_would_read_is_not_lost(standalone: Server) -> None:
     await connection.send_command("PING")
     await eventually_async(lambda: connection._reader._buffer)
     with pytest.raises(ConnectionError, match="nobody asked"):
-        await taken_over(connection)
+        await writer_of(connection)
     await connection.disconnect()
 
 
-async def test_what_has_ended_is_not_taken_over(standalone: Server) -> None:
+async def test_what_has_ended_is_not_writer_of(standalone: Server) -> None:
     settings = Settings.from_url(standalone.url)
     connection = settings.connection(flavour, settings.addresses[0])
     await connection.connect()
     connection._writer.transport.abort()
     with pytest.raises(ConnectionError, match="hung up"):
-        await taken_over(connection)
+        await writer_of(connection)
     await connection.disconnect(nowait=True)
 
 

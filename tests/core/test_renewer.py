@@ -14,7 +14,7 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.core._sync.caller import Caller
 from holdfast.core.clock import since_boot
-from holdfast.core.concurrency._sync.waiting import Event
+from holdfast.core.concurrency._sync.primitives import Event
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.renewer import Lease, Renewer, _Rounds
 from holdfast.core.script import Script

@@ -28,7 +28,7 @@ import signal
 import sys
 import time
 
-from holdfast.core.transport.request import Form, Packer, Request
+from holdfast.core.transport.request import PreparedCommand, Packer, Request
 
 def interrupt(*_):
     raise KeyboardInterrupt
@@ -41,7 +41,7 @@ while time.monotonic() < until:
         signal.setitimer(signal.ITIMER_REAL, 0.00003)
         while True:
             Request.of_script("a" * 40, ["k"], [123_456, 2**60, -1])
-            Form("a" * 40, ["k"], 10_000, 3)
+            PreparedCommand("a" * 40, ["k"], 10_000, 3)
             packer.pack("SELECT", 12_345)
     except KeyboardInterrupt:
         interrupts += 1

@@ -6,16 +6,10 @@ from typing import Any
 import pytest
 
 from faults.waiting import eventually_async
-from holdfast.core.concurrency._async.waiting import (
-    AutoResetEvent,
-    BackgroundTask,
-    CallbackRunner,
-    CancelScope,
-    Event,
-    in_time,
-    runs_here,
-    seen_through,
-)
+from holdfast.core.concurrency._async.background_task import BackgroundTask
+from holdfast.core.concurrency._async.cancellation import CancelScope, shielded
+from holdfast.core.concurrency._async.primitives import AutoResetEvent, Event
+from holdfast.core.concurrency._async.user_calls import CallbackRunner, call_with_timeout, can_call
 
 
 async def test_a_nudge_is_lowered_by_the_wait_that_it_ends() -> None:
@@ -39,7 +33,7 @@ async def test_a_callback_runs_aside() -> None:
 async def test_a_body_that_is_not_revoked_is_left_alone() -> None:
     revocation = CancelScope()
     assert not revocation.end(None)
-    revocation.revoke()
+    revocation.cancel()
     assert not await AutoResetEvent().wait(0.01)  # nobody is cancelled here
     assert not revocation.end(None)
 
@@ -53,7 +47,7 @@ async def answer(value: int) -> int:
 
 
 async def test_work_is_seen_through() -> None:
-    assert await seen_through(answer(5)) == 5
+    assert await shielded(answer(5)) == 5
 
 
 def double(value: int) -> int:
@@ -61,13 +55,13 @@ def double(value: int) -> int:
 
 
 async def test_a_function_that_ends_in_time() -> None:
-    assert await in_time(20, double, 4, left=set()) == 8
+    assert await call_with_timeout(20, double, 4, left=set()) == 8
     with pytest.raises(ZeroDivisionError):
-        await in_time(20, double, 0, left=set())
-    assert await in_time(20, answer, 5, left=set()) == 5
-    assert runs_here(answer)
-    assert runs_here(double)
-    assert not runs_here(5)
+        await call_with_timeout(20, double, 0, left=set())
+    assert await call_with_timeout(20, answer, 5, left=set()) == 5
+    assert can_call(answer)
+    assert can_call(double)
+    assert not can_call(5)
 
 
 async def test_a_function_that_takes_too_long() -> None:
@@ -78,7 +72,7 @@ async def test_a_function_that_takes_too_long() -> None:
         ended.set()
 
     with pytest.raises(TimeoutError):
-        await in_time(0.05, slow, left=left)
+        await call_with_timeout(0.05, slow, left=left)
     assert len(left) == 1
     go.set()
     assert await ended.wait(20)

@@ -7,16 +7,10 @@ from typing import Any
 import pytest
 
 from faults.waiting import eventually
-from holdfast.core.concurrency._sync.waiting import (
-    AutoResetEvent,
-    BackgroundTask,
-    CallbackRunner,
-    CancelScope,
-    Event,
-    in_time,
-    runs_here,
-    seen_through,
-)
+from holdfast.core.concurrency._sync.background_task import BackgroundTask
+from holdfast.core.concurrency._sync.cancellation import CancelScope, shielded
+from holdfast.core.concurrency._sync.primitives import AutoResetEvent, Event
+from holdfast.core.concurrency._sync.user_calls import CallbackRunner, call_with_timeout, can_call
 
 
 def test_a_nudge_is_lowered_by_the_wait_that_it_ends() -> None:
@@ -40,7 +34,7 @@ def test_a_callback_runs_aside() -> None:
 def test_a_body_that_is_not_revoked_is_left_alone() -> None:
     revocation = CancelScope()
     assert not revocation.end(None)
-    revocation.revoke()
+    revocation.cancel()
     assert not AutoResetEvent().wait(0.01)  # nobody is cancelled here
     assert not revocation.end(None)
 
@@ -54,7 +48,7 @@ def answer(value: int) -> int:
 
 
 def test_work_is_seen_through() -> None:
-    assert seen_through(answer(5)) == 5
+    assert shielded(answer(5)) == 5
 
 
 def double(value: int) -> int:
@@ -62,13 +56,13 @@ def double(value: int) -> int:
 
 
 def test_a_function_that_ends_in_time() -> None:
-    assert in_time(20, double, 4, left=set()) == 8
+    assert call_with_timeout(20, double, 4, left=set()) == 8
     with pytest.raises(ZeroDivisionError):
-        in_time(20, double, 0, left=set())
-    assert in_time(20, answer, 5, left=set()) == 5
-    assert runs_here(answer)
-    assert runs_here(double)
-    assert not runs_here(5)
+        call_with_timeout(20, double, 0, left=set())
+    assert call_with_timeout(20, answer, 5, left=set()) == 5
+    assert can_call(answer)
+    assert can_call(double)
+    assert not can_call(5)
 
 
 def test_a_function_that_takes_too_long() -> None:
@@ -79,7 +73,7 @@ def test_a_function_that_takes_too_long() -> None:
         ended.set()
 
     with pytest.raises(TimeoutError):
-        in_time(0.05, slow, left=left)
+        call_with_timeout(0.05, slow, left=left)
     assert len(left) == 1
     go.set()
     assert ended.wait(20)

@@ -16,7 +16,7 @@ from holdfast import (
     OutcomeUnknown,
     ServerUnavailable,
 )
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 from holdfast.counters._async import buffer as buffers
 from holdfast.counters._async.counter import ADD
 
@@ -77,7 +77,7 @@ async def test_the_client_forgets_a_closed_buffer(hf: AsyncHoldfast) -> None:
     buffer = hf.counter_buffer()
     await buffer.close()
     await buffer.close()
-    assert not hf._buffers
+    assert not hf._resources.buffers
 
 
 async def test_the_buffer_goes_on_after_an_unexpected_error(
@@ -90,7 +90,7 @@ async def test_the_buffer_goes_on_after_an_unexpected_error(
         async def call_many(*_: object) -> list[object]:
             raise RuntimeError("no password today")
 
-        context.setattr(hf._caller, "call_many", call_many)
+        context.setattr(hf._resources.caller, "call_many", call_many)
         while "no password today" not in caplog.text:
             await sleep(0.05)
     await reaches(hf, "hits", 3)

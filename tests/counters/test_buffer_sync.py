@@ -17,7 +17,7 @@ from holdfast import (
     OutcomeUnknown,
     ServerUnavailable,
 )
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 from holdfast.counters._sync import buffer as buffers
 from holdfast.counters._sync.counter import ADD
 
@@ -78,7 +78,7 @@ def test_the_client_forgets_a_closed_buffer(hf: Holdfast) -> None:
     buffer = hf.counter_buffer()
     buffer.close()
     buffer.close()
-    assert not hf._buffers
+    assert not hf._resources.buffers
 
 
 def test_the_buffer_goes_on_after_an_unexpected_error(
@@ -91,7 +91,7 @@ def test_the_buffer_goes_on_after_an_unexpected_error(
         def call_many(*_: object) -> list[object]:
             raise RuntimeError("no password today")
 
-        context.setattr(hf._caller, "call_many", call_many)
+        context.setattr(hf._resources.caller, "call_many", call_many)
         while "no password today" not in caplog.text:
             sleep(0.05)
     reaches(hf, "hits", 3)

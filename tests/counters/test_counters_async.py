@@ -18,7 +18,7 @@ from holdfast import (
     InvalidName,
     TimeOutOfRange,
 )
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 
 PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
 

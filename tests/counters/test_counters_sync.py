@@ -19,7 +19,7 @@ from holdfast import (
     InvalidName,
     TimeOutOfRange,
 )
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 
 PRECISIONS = (1, 5, 60, 300, 3600, 18_000, 86_400)
 

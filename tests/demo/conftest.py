@@ -1,4 +1,4 @@
-"""Where demos put what they need."""
+"""Fixtures of the demo tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture
 def room() -> Iterator[Path]:
-    """Where the demo puts everything that it needs; its path is short, as that of sockets."""
+    """Yield the temporary folder of a demo; its path is short, as sockets need it."""
     folder = Path(tempfile.mkdtemp(prefix="room-")).resolve()
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

@@ -31,7 +31,7 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_dashboard_is_worth_a_picture(tmp_path: Path) -> None:
-    """All screens are listed, and the overview shows what goes on."""
+    """List all screens; show traffic on the overview."""
     kept = os.environ.get("HOLDFAST_TEST_PICTURES")
     folder = Path(kept) if kept else tmp_path
     folder.mkdir(exist_ok=True)

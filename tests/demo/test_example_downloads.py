@@ -21,7 +21,7 @@ AT_ONCE = 8
 
 @pytest.fixture
 def example(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """With pages so slow that all who may come at once do."""
+    """Return the example with slow pages, so that all downloads overlap."""
     example = load_example(EXAMPLE)
     monkeypatch.setattr(example, "PAGE_S", 0.5)
     return example
@@ -43,7 +43,7 @@ def fetch_all(crawler: Any, urls: list[str]) -> list[bytes | None]:
 def test_three_at_once(
     example: Any, pages: Any, standalone: Server, request: pytest.FixtureRequest
 ) -> None:
-    """Threads of one process count like processes do."""
+    """Limit the threads of one process as well as processes."""
     urls = [f"{pages.url}/{number}" for number in range(AT_ONCE)]
     with Holdfast.from_url(standalone.url, namespace=request.node.name) as hf:
         contents = fetch_all(example.Crawler(hf), urls)
@@ -52,7 +52,7 @@ def test_three_at_once(
 
 
 def test_the_site_notices_impoliteness(example: Any, pages: Any) -> None:
-    """So that the count of polite crawlers means something."""
+    """Exceed the limit without a semaphore: the site counts that."""
     fetch_all(example.Crawler(None), [f"{pages.url}/{number}" for number in range(AT_ONCE)])
     assert pages.most > 3
 
@@ -60,14 +60,14 @@ def test_the_site_notices_impoliteness(example: Any, pages: Any) -> None:
 def test_private_pages_stay_private(
     example: Any, pages: Any, standalone: Server, request: pytest.FixtureRequest
 ) -> None:
-    """`robots.txt` is asked before anything else."""
+    """Read `robots.txt` before any other page."""
     with Holdfast.from_url(standalone.url, namespace=request.node.name) as hf:
         assert example.Crawler(hf).fetch(f"{pages.url}/private/diary") is None
 
 
 @pytest.mark.long  # twelve interpreters; the crawlers of the world are processes, too
 def test_the_example_by_hand(standalone: Server) -> None:
-    """Six processes, three downloads, and every page but the private one."""
+    """Run six processes with three downloads at once, for every page but the private one."""
     with Process.python(EXAMPLE, standalone.url, name="downloads") as process:
         assert process.wait(100.0) == 0, process.output
         rude, polite = re.findall(r"(\d+) of 31 pages, (\d+) at once", process.output)

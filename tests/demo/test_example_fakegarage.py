@@ -1,4 +1,4 @@
-"""Fake Garage: the check has teeth, and what a phone has on disk outlives its process."""
+"""Test Fake Garage: its check finds errors, and the disk of a phone outlives its process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def day() -> Any:
 
 @pytest.fixture
 def accounts(day: Any) -> dict[str, Any]:
-    """Of a day on which all went well: everybody got everything once, and acknowledged it."""
+    """Return accounts without losses: every user got everything once and acknowledged it."""
     accounts = {user: Account(user) for user in day.users}
     for acts in day.acts.values():
         for act in acts:
@@ -56,7 +56,7 @@ def received(source: str, seq: int, act: Any) -> dict[str, Any]:
 
 
 def some_chat(day: Any) -> str:
-    """One in which much is written."""
+    """Return the chat with most messages."""
     chats = [source for source in day.readers if source not in day.users]
     return max(chats, key=lambda chat: len(day.written[chat]))
 
@@ -65,14 +65,14 @@ def some_chat(day: Any) -> str:
 
 
 def test_a_seed_is_a_day() -> None:
-    """The same in every process; another one for another seed."""
+    """Make the same day for the same seed, and another day for another seed."""
     days = [Day.make(seed=seed, clients=CLIENTS, seconds=10.0) for seed in (1, 1, 2)]
     assert days[0] == days[1]
     assert days[0] != days[2]
 
 
 def test_a_day_makes_sense(day: Any) -> None:
-    """Whoever says something in a chat is in it by then; nobody does two things out of order."""
+    """Let only members write to a chat, and each user act in order of time."""
     for user, acts in day.acts.items():
         for act in acts:
             assert 0.0 <= act.at <= day.seconds
@@ -93,14 +93,14 @@ def test_a_day_makes_sense(day: Any) -> None:
 
 
 def test_a_day_without_losses(day: Any, accounts: dict[str, Any]) -> None:
-    """Is found to be one, and complete."""
+    """Find no problem, and report the day as complete."""
     assert list(problems(day, accounts)) == []
     assert count(day, accounts, chats=False).complete
     assert count(day, accounts, chats=True).complete
 
 
 def drop(day: Any, accounts: dict[str, Any]) -> None:
-    """A reader loses one message out of the middle."""
+    """Remove one message from the middle of what a reader got."""
     chat = some_chat(day)
     reader = next(user for user in day.readers[chat] if len(accounts[user].got[chat]) > 2)
     del accounts[reader].got[chat][sorted(accounts[reader].got[chat])[1]]
@@ -124,7 +124,7 @@ def invent(day: Any, accounts: dict[str, Any]) -> None:
 
 
 def write_twice(day: Any, accounts: dict[str, Any]) -> None:
-    """A message was sent again under another name, and has the number after the last."""
+    """Send a message again under another name, with the next number."""
     acts = day.written[some_chat(day)]
     accounts[acts[0].user].done[acts[0].id] = len(acts) + 1
 
@@ -135,7 +135,7 @@ def give_up(day: Any, accounts: dict[str, Any]) -> None:
 
 
 def repeat(day: Any, accounts: dict[str, Any]) -> None:
-    """What was acknowledged comes again."""
+    """Deliver a message again after it was acknowledged."""
     chat = some_chat(day)
     act, reader = day.written[chat][0], day.readers[chat][-1]
     accounts[reader].add(received(chat, 1, act))
@@ -146,7 +146,7 @@ def gap(day: Any, accounts: dict[str, Any]) -> None:
 
 
 def disorder(day: Any, accounts: dict[str, Any]) -> None:
-    """The second came before the first."""
+    """Deliver the second message before the first."""
     chat = next(source for source, acts in day.written.items() if source in day.users and acts[1:])
     accounts[chat] = fresh = Account(chat)
     fresh.add(received(chat, 2, day.written[chat][1]))
@@ -154,12 +154,12 @@ def disorder(day: Any, accounts: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mischief", "told"),
+    ("mischief", "shown"),
     [
         (drop, "does not have number"),
         (drop_the_last, "does not have number"),
         (change, "has something else as number"),
-        (invent, "which nobody has written"),
+        (invent, "which no user has written"),
         (write_twice, "their numbers are not 1 to"),
         (give_up, "did not come to do"),
         (repeat, "again after acknowledging it"),
@@ -168,16 +168,16 @@ def disorder(day: Any, accounts: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_what_must_not_happen_is_found(
-    mischief: Callable[[Any, Any], None], told: str, day: Any, accounts: dict[str, Any]
+    mischief: Callable[[Any, Any], None], shown: str, day: Any, accounts: dict[str, Any]
 ) -> None:
-    """One thing that is wrong, in one place."""
+    """Find each single error."""
     mischief(day, accounts)
     found = list(problems(day, accounts))
-    assert any(told in problem for problem in found), found
+    assert any(shown in problem for problem in found), found
 
 
 def test_what_was_not_acknowledged_may_come_again(day: Any, accounts: dict[str, Any]) -> None:
-    """It is counted, and no problem."""
+    """Count it, and report no problem."""
     chat = some_chat(day)
     act, reader = day.written[chat][-1], day.readers[chat][-1]
     account, seq = accounts[reader], len(day.written[chat])
@@ -193,7 +193,7 @@ def test_what_was_not_acknowledged_may_come_again(day: Any, accounts: dict[str, 
 
 
 def test_a_journal_goes_on_where_it_was_torn(tmp_path: Path) -> None:
-    """Half a line is as good as none; a follower never sees it."""
+    """Drop half a line; a follower never sees it."""
     path, follower = tmp_path / "jill.jsonl", Follower(tmp_path / "jill.jsonl")
     assert list(follower.news()) == []
     with Journal(path) as journal:
@@ -209,7 +209,7 @@ def test_a_journal_goes_on_where_it_was_torn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mute", [False, True])
 async def test_a_tunnel(tmp_path: Path, mute: bool) -> None:
-    """Answers are lost; questions are if it is mute; then nothing goes until it is over."""
+    """Lose answers, and requests if it is mute; pass nothing until it is over."""
     heard: list[bytes] = []
     lines: set[asyncio.StreamWriter] = set()
 
@@ -248,7 +248,7 @@ async def test_a_tunnel(tmp_path: Path, mute: bool) -> None:
 
 @pytest.mark.long  # the same day as `holdfast demo chat`
 def test_the_example_by_hand() -> None:
-    """From the folder of the examples: a short day, and everybody has everything."""
+    """Run a short day in the folder of the examples; nothing is lost."""
     done = subprocess.run(
         [sys.executable, "-m", "fakegarage"],
         cwd=INIT.parents[1],

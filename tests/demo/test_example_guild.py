@@ -1,4 +1,4 @@
-"""Guild mates: found by what one types, and mail goes only to them."""
+"""Test the guild example: find mates by prefix, and send mail only to members."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLE = example_file("guild.py")
 
 
 def test_members_get_mail(standalone: Server) -> None:
-    """Nobody else does; and who was written to comes first."""
+    """Send mail to members only; suggest recent recipients first."""
     example: Any = load_example(EXAMPLE)
     with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         guild = example.Guild(hf, "3")
@@ -38,7 +38,7 @@ def test_members_get_mail(standalone: Server) -> None:
 
 
 def test_it_runs(standalone: Server) -> None:
-    """As its first lines say; of a user's server it takes nothing for good but the mail."""
+    """Run it as its first lines say; only the mail stays on a server of the user."""
     done = subprocess.run(
         [sys.executable, EXAMPLE, standalone.url], capture_output=True, text=True, check=True
     )

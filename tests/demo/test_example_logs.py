@@ -1,4 +1,4 @@
-"""The example of logs: what it writes, and what it says of it."""
+"""Test the example of logs: the files that it writes, and its report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def example() -> Any:
 
 
 def test_the_days_are_the_same_for_the_same_seed(example: Any, tmp_path: Path) -> None:
-    """As many lines as were asked for, of which a few are no events."""
+    """Write as many lines as requested; a few are no events."""
     written = []
     for seed in (1, 1, 2):
         folder = tmp_path / f"{len(written)}"
@@ -39,7 +39,7 @@ def test_the_days_are_the_same_for_the_same_seed(example: Any, tmp_path: Path) -
 
 
 def test_the_table_says_where_players_are(example: Any, tmp_path: Path) -> None:
-    """As the direct count, which does without it."""
+    """Compare it with the direct count, which does not use it."""
     table = GeoTable.from_geolite2_csv(*example.write_table(tmp_path))
     for address in ("20.20.1.2", "35.35.0.0", "2a02:100::1", "2a02:115::ffff"):
         assert "/".join(table.lookup(address) or ()) == example.home(address)[-1]
@@ -49,7 +49,7 @@ def test_the_table_says_where_players_are(example: Any, tmp_path: Path) -> None:
 
 
 def test_the_example_by_hand() -> None:
-    """Two who count, and a direct count that says the same."""
+    """Run two counters; a direct count has the same result."""
     with Process.python(EXAMPLE, name="logs") as process:
         assert process.wait(110.0) == 0, process.output
         assert re.search("2011-10-12: 19,980 events; US [0-9,]+, ", process.output)

@@ -1,4 +1,4 @@
-"""Fake Game's market: nobody has an item twice or pays for nothing, whichever way it is guarded."""
+"""Test Fake Game's market: with each guard, no item and no gold is lost or doubled."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def hf(standalone: Server, namespace: str) -> Iterator[Holdfast]:
 def market(
     request: pytest.FixtureRequest, example: Any, redis: Any, hf: Holdfast, namespace: str
 ) -> Any:
-    """Each way; jason has an egg and a sword, jill 100 gold, jack 50."""
+    """Return each market; jason has an egg and a sword, jill 100 gold, jack 50."""
     clients = [redis] if request.param == "WatchedMarket" else [redis, hf]
     market = getattr(example, request.param)(*clients, prefix=namespace + ":{market}")
     stocked(market)
@@ -83,19 +83,19 @@ def stocked(market: Any) -> None:
 
 
 def gold(market: Any) -> list[int]:
-    """Of jason, jill and jack."""
+    """Return the gold of jason, jill and jack."""
     players = ("jason", "jill", "jack")
     return [int(market.redis.get(market.purse(player)) or 0) for player in players]
 
 
 def items(market: Any) -> list[set[str]]:
-    """On the market, and those of jason, jill and jack."""
+    """Return the items on the market, and those of jason, jill and jack."""
     bags = [market.redis.smembers(market.bag(player)) for player in ("jason", "jill", "jack")]
     return [set(market.redis.hkeys(market.offers)), *bags]
 
 
 def test_a_sale(market: Any, example: Any) -> None:
-    """The item goes one way, the gold the other; for the last coin, too."""
+    """Move the item to the buyer and the gold to the seller, also for the last coin."""
     assert market.list_item("jason", "egg", 100) is True
     assert (market.look(), items(market)) == ("egg", [{"egg"}, {"sword"}, set(), set()])
     assert market.buy("jill", "egg") is example.Outcome.BOUGHT
@@ -105,7 +105,7 @@ def test_a_sale(market: Any, example: Any) -> None:
 
 
 def test_what_cannot_be_sold(market: Any, example: Any) -> None:
-    """What is gone, what is too dear, and what the seller does not have: nothing changes."""
+    """Change nothing if it is gone, too dear, or not the seller's."""
     market.list_item("jason", "egg", 51)
     assert market.buy("jack", "egg") is example.Outcome.TOO_DEAR
     assert market.list_item("jason", "egg", 1) is False
@@ -118,7 +118,7 @@ def test_what_cannot_be_sold(market: Any, example: Any) -> None:
 
 
 def test_two_want_the_same(market: Any, example: Any) -> None:
-    """One gets it, the other is told that it is gone and keeps the gold."""
+    """Sell it to one player; the other one keeps the gold."""
     for _ in range(ROUNDS):
         market.redis.delete(market.bag("jill"), market.bag("jack"), market.purse("jason"))
         stocked(market)
@@ -130,7 +130,7 @@ def test_two_want_the_same(market: Any, example: Any) -> None:
 
 
 def test_gold_is_spent_once(market: Any, example: Any) -> None:
-    """A player who buys two things at the same moment can afford only one: there is no debt."""
+    """Let a player who buys two things at once pay for only one."""
     for _ in range(ROUNDS):
         market.redis.delete(market.bag("jill"), market.purse("jason"), market.offers)
         stocked(market)
@@ -162,7 +162,7 @@ def test_a_buyer_who_was_frozen_buys_nothing(
     standalone: Server,
     tmp_path: Path,
 ) -> None:
-    """It had seen the offer; when it goes on, the item is another's. The fence refuses it."""
+    """Freeze a buyer that has seen the offer: its fence is refused later."""
     market = getattr(example, way)(redis, hf, prefix=namespace + ":{market}")
     stocked(market)
     market.list_item("jason", "egg", 30)
@@ -180,7 +180,7 @@ def test_a_buyer_who_was_frozen_buys_nothing(
 
 
 def test_the_example_by_hand(standalone: Server, redis: Any) -> None:
-    """It shows the same sale in each way, and takes its market away again."""
+    """Show the same sale with each guard, and remove all keys."""
     with Process.python(EXAMPLE, standalone.url, name="market") as process:
         assert process.wait() == 0, process.output
         shown = process.output

@@ -1,4 +1,4 @@
-"""Tasks that a worker gives back, and what the demo's judge of the order makes of them."""
+"""Test tasks that a worker gives back, and how the demo judges their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HELD, BEHIND = "sold-1", "sold-2"
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Path]:
-    """What a worker with `--quiet` writes."""
+    """Yield the log file of a worker with `--quiet`."""
     path = tmp_path / "worker.log"
     logger = logging.getLogger("holdfast.worker")
     with path.open("w", encoding="utf-8") as file:
@@ -41,7 +41,7 @@ def log(tmp_path: Path) -> Iterator[Path]:
 def test_a_mail_whose_lease_was_lost_in_an_outage_did_not_wait(
     standalone: Server, proxy: Proxy, log: Path
 ) -> None:
-    """Its first claim leaves no mail and costs no attempt: only the worker's log knows of it."""
+    """Find its first claim in the worker's log, because it left no mail."""
     arrivals: list[MailArrival] = []
     holding, may_end = threading.Event(), threading.Event()
     tasks = TaskRegistry()
@@ -101,17 +101,17 @@ def test_a_mail_whose_lease_was_lost_in_an_outage_did_not_wait(
 
 
 @pytest.mark.parametrize(
-    "told",
+    "shown",
     [
         "task sold-7 of the queue 'email' lost its lease, or was cancelled: it is stopped",
         "task sold-7 of the queue 'email' is given back: its slot was taken",
         "task sold-7 did not end in time, given back",
     ],
 )
-def test_the_log_names_what_was_given_back(log: Path, told: str) -> None:
-    """And what it says of others is not taken for that."""
+def test_the_log_names_what_was_given_back(log: Path, shown: str) -> None:
+    """Ignore log lines about other tasks."""
     logger = logging.getLogger("holdfast.worker")
     logger.warning("task sold-8 (mail) of queue email, attempt 1, 0.010 s: failed: OSError: away")
     logger.warning("task sold-9 of the queue 'email' is taken over: 1 workers vanished")
-    logger.warning("%s", told)
+    logger.warning("%s", shown)
     assert given_back([log.read_text()]) == {"sold-7"}

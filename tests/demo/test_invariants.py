@@ -1,4 +1,4 @@
-"""The checks of `holdfast demo`: each finds out evidence that is broken, and none that is not."""
+"""Test the checks of `holdfast demo`: each finds broken evidence, and accepts sound evidence."""
 
 from __future__ import annotations
 
@@ -181,21 +181,21 @@ CHECKS: dict[str, tuple[Callable[[], Invariant], Callable[[], Invariant], str]] 
 
 @pytest.mark.parametrize("what", CHECKS)
 def test_what_is_broken_is_found_out(what: str) -> None:
-    """And what is not, is not complained about."""
-    sound, broken, told = CHECKS[what]
+    """Accept the sound evidence, and name the problem in the broken one."""
+    sound, broken, shown = CHECKS[what]
     assert sound().kept, sound().problems
     assert not broken().kept
-    assert told in " ".join(broken().problems)
+    assert shown in " ".join(broken().problems)
 
 
-def test_nothing_is_proven_by_nothing() -> None:
-    """A check that looked at nothing has not seen that a promise is kept."""
+def test_a_check_of_nothing_keeps_no_promise() -> None:
+    """Keep no promise by a check that looked at nothing."""
     assert Invariant("locks", "fences only rise", 1, "fences").kept
     assert not Invariant("locks", "fences only rise", 0, "fences").kept
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "shown"),
     [
         (lambda log: log.write_bytes(b"two\none\n"), "has other bytes in a.log"),
         (lambda log: log.unlink(), "has no a.log"),
@@ -204,9 +204,9 @@ def test_nothing_is_proven_by_nothing() -> None:
     ids=["order", "missing", "more"],
 )
 def test_bytes_that_are_not_as_published(
-    spoil: Callable[[Path], object], told: str, tmp_path: Path
+    spoil: Callable[[Path], object], shown: str, tmp_path: Path
 ) -> None:
-    """By their digests."""
+    """Compare files by their digests."""
     published, kept = tmp_path / "published", tmp_path / "kept"
     for folder in (published, kept):
         folder.mkdir()
@@ -214,11 +214,11 @@ def test_bytes_that_are_not_as_published(
     digests = digests_of(published)
     assert list(unlike("mirror-1", digests, digests_of(kept))) == []
     spoil(kept / "a.log")
-    assert list(unlike("mirror-1", digests, digests_of(kept))) == [f"mirror-1 {told}"]
+    assert list(unlike("mirror-1", digests, digests_of(kept))) == [f"mirror-1 {shown}"]
 
 
 def test_a_line_that_counts_twice(tmp_path: Path, standalone: Server) -> None:
-    """Here by a name that the direct count does not know."""
+    """Count a file that the direct count does not read."""
     module = example("logs.py")
     (tmp_path / "a.log").write_text("10.0.0.1 2011-10-10 login\n")
     geo = module.GeoTable.from_geolite2_csv(*module.write_table(tmp_path))
@@ -234,7 +234,7 @@ def test_a_line_that_counts_twice(tmp_path: Path, standalone: Server) -> None:
 
 
 def test_the_rule_for_names() -> None:
-    """Of the demo's own, to compare with."""
+    """Test the demo's own search, which the check compares with."""
     assert set(starting({"Carla Santos", "Émile 张", "O'Hara"}, "E")) == {"Émile 张"}
     assert set(starting({"Carla Santos", "Émile 张", "O'Hara"}, "ha")) == {"O'Hara"}
     assert len(everybody()) == len(set(everybody())) == 140
@@ -266,21 +266,21 @@ def audited(assets: Assets, counts: TradeCounts = COUNTS) -> list[str]:
 def test_an_audit_names_what_is_not_conserved(
     gold: dict[str, int], offers: dict[str, str], sentence: str
 ) -> None:
-    """One sentence each, and none if nothing is wrong."""
+    """Print one sentence for each problem, and none without problems."""
     assert audited(ASSETS) == []
     [found] = audited(Assets(gold, ASSETS.bags, offers))
     assert found.endswith(sentence)
 
 
 def test_counts_must_agree_with_the_data() -> None:
-    """But where a lease was lost only the data can tell."""
+    """Skip this if a lease was lost: then only the data are sure."""
     said = ["buyers say that they bought 2 items, and have 1"]
     assert audited(ASSETS, TradeCounts(bought=2)) == said
     assert audited(ASSETS, TradeCounts(bought=2, unsure=1)) == []
 
 
 def test_counts_together() -> None:
-    """Sums, and the longest wait; the mean is over everything that was tried."""
+    """Add the counts; take the longest wait, and the mean over all attempts."""
     one = TradeCounts(bought=3, gone=1, waited_s=2.0, longest_s=1.5)
     both = TradeCounts.together([one, TradeCounts(cut_off=1, waited_s=3.0)])
     assert (both.mean_wait_s, both.longest_s) == (1.0, 1.5)
@@ -288,7 +288,7 @@ def test_counts_together() -> None:
 
 
 def test_readers_that_fail_are_named() -> None:
-    """By the names of their errors."""
+    """Name the errors of readers."""
     counts = {"reads": 5, "failed: LoadFailed": 2.0}
     shop = example("fakeshop/__init__.py")
     assert shop.Snapshot(True, 1.0, counts).failed == {"LoadFailed": 2}

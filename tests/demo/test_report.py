@@ -1,4 +1,4 @@
-"""What a demo shows: the same screen and the same report for each, in eighty columns."""
+"""Test the screen and the report of demos, in eighty columns."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from holdfast_demo.demo import Demo, Figures, Grid, Invariant
 from holdfast_demo.example_files import example
 from holdfast_demo.logs.tallying import LogsDemo
 from holdfast_demo.mail.evening import strip
+from holdfast_demo.market.contest import ROUNDS, MarketDemo, RoundResult
+from holdfast_demo.market.trader import TradeCounts
 from holdfast_demo.report import DemoReport, print_report
 from holdfast_demo.screen import drawn
 
-KEPT = Invariant("queue", "a task whose enqueue returned runs", 7, "mails")
+KEPT = Invariant("queue", "an acknowledged task runs", 7, "mails")
 
 
 def report_of(*invariants: Invariant, killed: tuple[str, ...] = ()) -> DemoReport:
@@ -53,7 +55,7 @@ def broken(*problems: str, checked: int = 7) -> Invariant:
     ],
 )
 def test_the_verdict(invariants: tuple[Invariant, ...], killed: tuple[str, ...], said: str) -> None:
-    """Either every promise was kept, or the problems are named; programs read the same."""
+    """Print that every promise was kept, or name the problems; JSON agrees."""
     report = report_of(*invariants, killed=killed)
     text = printed(report)
     assert said in text
@@ -76,7 +78,7 @@ def picture_of(demo: Demo, **state: Any) -> str:
 
 
 def test_the_screen_shows_which_phones_are_offline() -> None:
-    """A sign for each phone."""
+    """Show a sign for each phone."""
     garage = example("fakegarage/__init__.py")
     day = garage.Day.make(seed=1, clients=3, seconds=10.0)
     accounts = {user: garage.Account(user) for user in day.users}
@@ -97,7 +99,7 @@ def test_the_screen_shows_which_phones_are_offline() -> None:
 
 
 def test_the_screen_shows_which_counter_was_killed() -> None:
-    """And what was counted so far."""
+    """Show what was counted so far."""
     consumers = [SimpleNamespace(name=name, files=2, bytes=2**21) for name in ("geo-1", "geo-2")]
     shown = picture_of(
         LogsDemo(days=1, lines=140_000),
@@ -109,7 +111,18 @@ def test_the_screen_shows_which_counter_was_killed() -> None:
     assert "57.1%" in shown
 
 
+def test_the_screen_shows_the_rounds_of_the_market() -> None:
+    """Show what was traded in each round that is over, and which round goes on."""
+    first, second = ROUNDS[:2]
+    counts = TradeCounts(listed=1_234, bought=56, retries=7, waited_s=0.56)
+    done = [RoundResult(first, counts, 0, 0, ())]
+    shown = picture_of(MarketDemo(), _done=done, _round=second)
+    cells = next(line.split() for line in shown.splitlines() if "WATCH/MULTI/EXEC" in line)
+    assert cells[-5:] == ["1,234", "56", "10.0", "ms", "7"]
+    assert str(second) in shown
+
+
 def test_a_strip_shows_when_there_was_something() -> None:
-    """Blocks of eight heights."""
+    """Draw blocks of eight heights."""
     assert strip([0, 1, 8, 4]) == "·▁█▄"
     assert strip([0, 0]) == strip([]) == ""

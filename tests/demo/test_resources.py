@@ -1,4 +1,4 @@
-"""How `holdfast demo --check` looks at what it costs: a leak is found out, and nothing else."""
+"""Test how `holdfast demo --check` measures resources: it finds a leak, and nothing without one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from holdfast_demo.resources import (
 
 
 def noise(n: int) -> float:
-    """The same in every run, whichever tests were before."""
+    """Return a number that is the same in every run."""
     return random.Random(n).uniform(-1.0, 1.0)
 
 
@@ -53,32 +53,32 @@ def series_of(shape: Callable[[int], float], points: int = 100) -> TimeSeries:
 
 @pytest.mark.parametrize("shape", FLAT)
 def test_what_is_flat_did_not_grow(shape: str) -> None:
-    """Whatever it does while it warms up."""
+    """Ignore growth while it warms up."""
     assert not series_of(FLAT[shape]).grew()
 
 
 @pytest.mark.parametrize("shape", GROWING)
 def test_what_grows_is_found_out(shape: str) -> None:
-    """And told in a sentence."""
+    """Describe the growth in a sentence."""
     series = series_of(GROWING[shape])
     assert series.grew()
     assert series.sentence().startswith("memory in MB of worker-1: 5")
 
 
 def test_a_few_points_say_nothing() -> None:
-    """Of a process that was killed soon."""
+    """Judge no process that was killed soon."""
     series = series_of(GROWING["steadily"], 11)
     assert (series.parts(), series.grew()) == ((), False)
 
 
 @pytest.fixture
 def monitor(standalone: Server) -> ResourceMonitor:
-    """Looks at a process that only waits."""
+    """Return a monitor without processes."""
     return ResourceMonitor(standalone.url, dict, seconds=LEAST_S)
 
 
 def test_a_process_is_looked_at(standalone: Server) -> None:
-    """What the system says of its memory and its files; of one that has ended, nothing."""
+    """Read its memory and files; ignore a process that has ended."""
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("this system has no /proc")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as waiting:
@@ -93,8 +93,8 @@ def test_a_process_is_looked_at(standalone: Server) -> None:
     assert courses["waiting", MEMORY]["lasted_s"] == courses["waiting", FILES]["lasted_s"] == 0.0
 
 
-def test_who_grows_breaks_the_promise(monitor: ResourceMonitor) -> None:
-    """Once it is old enough; the process that holds the evidence may."""
+def test_a_growing_process_breaks_the_promise(monitor: ResourceMonitor) -> None:
+    """Report an old process that grows, but not the one with the evidence."""
     for name, pid in {"demo": 1, "worker-1": 2, "young": 3}.items():
         for n in range(100):
             at_s = n * (OLD_S / 200 if name == "young" else OLD_S / 50)
@@ -106,7 +106,7 @@ def test_who_grows_breaks_the_promise(monitor: ResourceMonitor) -> None:
 
 
 def test_a_short_life_is_not_judged(standalone: Server) -> None:
-    """It has not settled; but it is reported."""
+    """Report it without judging it: it has not settled."""
     monitor = ResourceMonitor(standalone.url, dict, seconds=LEAST_S - 1)
     monitor.poll()
     monitor.close()
@@ -114,8 +114,8 @@ def test_a_short_life_is_not_judged(standalone: Server) -> None:
     assert monitor.results()["courses"]
 
 
-def test_what_is_kept_is_told_by_block(fresh_server: Server) -> None:
-    """Every key counts, and what is in none is told apart."""
+def test_keys_are_counted_by_block(fresh_server: Server) -> None:
+    """Count every key by block; report memory outside of keys separately."""
     with (
         Holdfast.from_url(fresh_server.url, namespace="kept") as hf,
         fresh_server.client() as client,
@@ -134,7 +134,7 @@ def test_what_is_kept_is_told_by_block(fresh_server: Server) -> None:
 
 
 def test_in_a_long_life_faults_come_again() -> None:
-    """But for those that are not to; in a short one each comes once."""
+    """Repeat them, except those that must not; in a short run each comes once."""
     faults = [ProcessFault("often", int), ProcessFault("once", int, again=False)]
     for seconds, often in ((60.0, 1), (4 * ROUND_S, 4)):
         nemesis = KillSchedule(faults, seconds=seconds, seed=7)
@@ -143,7 +143,7 @@ def test_in_a_long_life_faults_come_again() -> None:
 
 
 def test_no_fault_is_left_out_because_the_time_is_over() -> None:
-    """On a slow machine that may be between two polls."""
+    """Carry all of them out, even if the time ends between two polls."""
     nemesis = KillSchedule(
         [ProcessFault("one", int), ProcessFault("other", int)], seconds=0.0, seed=7
     )
@@ -152,7 +152,7 @@ def test_no_fault_is_left_out_because_the_time_is_over() -> None:
 
 
 def test_patience_lasts_as_long_as_something_moves() -> None:
-    """On a slow machine everything takes longer, and ends all the same."""
+    """Wait on as long as there is progress, however slow the machine is."""
     looks = count()
     assert (
         len(list(until(lambda: next(looks) > 3, progress=count().__next__, patience_s=30.0))) == 4

@@ -1,4 +1,4 @@
-"""`holdfast demo` as a user runs it: all demos in one world, to look at and to be checked."""
+"""Test `holdfast demo`: all demos in one world, to look at and to be checked."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SCREENS: dict[str, Callable[[Page], object]] = {
 
 @pytest.mark.timeout(240)
 def test_every_promise_is_kept(room: Path) -> None:
-    """Although somebody of everything is killed, and the server as well: exit code 0."""
+    """Kill one process of each kind, and the server: the exit code is 0."""
     demo = ["demo", "--seconds", "5", "--check", "--seed", "5", "--json"]
     done = holdfast(*demo, patience_s=200.0, TMPDIR=str(room))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -69,7 +69,7 @@ def test_every_promise_is_kept(room: Path) -> None:
 @pytest.mark.long  # the same parts as above, and the screens that tests/web/dashboard looks at
 @pytest.mark.timeout(240)
 def test_the_dashboard_shows_what_goes_on_until_it_is_stopped(room: Path) -> None:
-    """Each screen has something of its block on it; afterwards nothing of it all is left."""
+    """Show data on each screen; leave nothing behind afterwards."""
     env = {"TMPDIR": str(room)}
     with Process.python("-m", "holdfast", "demo", "--seconds", "600", name="demo", env=env) as demo:
         eventually(lambda: LINK.search(demo.output), PATIENCE_S, reason="a link is printed")
@@ -92,7 +92,7 @@ def test_the_dashboard_shows_what_goes_on_until_it_is_stopped(room: Path) -> Non
 @pytest.mark.long
 @pytest.mark.timeout(240)
 def test_the_screen_on_a_terminal(room: Path) -> None:
-    """A line for each part; Ctrl-C ends it in good order."""
+    """Show a line for each part; Ctrl-C ends it with code 130."""
     code, shown = on_terminal("demo", wait_for="hits, ", say=CTRL_C, NO_COLOR="1", TMPDIR=str(room))
     assert code == 130, shown
     assert "Traceback" not in shown
@@ -105,7 +105,7 @@ def test_the_screen_on_a_terminal(room: Path) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_promise_is_kept_for_a_minute(seed: int, room: Path) -> None:
-    """Likewise, as in the README."""
+    """Run it as in the README."""
     done = holdfast("demo", "--check", "--seed", str(seed), patience_s=400.0, TMPDIR=str(room))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "promises were kept, after 8 kills" in done.stdout
@@ -115,19 +115,19 @@ def test_every_promise_is_kept_for_a_minute(seed: int, room: Path) -> None:
 
 
 def is_seen(client: httpx.Client, url: str, shows: Callable[[Page], object]) -> bool:
-    """Whether a page shows it now; a person would not look more often than that, either."""
+    """Return whether a page shows it now, after the pause that a person would make."""
     time.sleep(LOOK_EVERY_S)
     answer = client.get(url)
     return answer.status_code == 200 and bool(shows(answer.json()))
 
 
 def left_in(room: Path) -> list[Path]:
-    """What is left there, but for the lock that all PostgreSQL servers of the package share."""
+    """Return what is left, except the lock that all PostgreSQL servers of the package share."""
     return [path for path in room.iterdir() if path.name != ".lockfile"]
 
 
 def descendants(pid: int) -> set[int]:
-    """All processes that it has started, and those that these have."""
+    """Return all processes that it has started, directly or not."""
     pairs = [tuple(map(int, line.split())) for line in ps("pid=,ppid=")]
     found = {pid}
     for _ in pairs:
@@ -139,7 +139,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def alive() -> set[int]:
-    """All processes but those that are dead already."""
+    """Return all processes that are not dead."""
     lines = [line.split() for line in ps("pid=,stat=")]
     return {int(pid) for pid, state in lines if not state.startswith("Z")}
 

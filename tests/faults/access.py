@@ -26,7 +26,7 @@ class Keyring(redis.CredentialProvider):
 
 
 def opened(kind: type[Holdfast | AsyncHoldfast], url: str, namespace: str, access: str = "") -> Any:
-    """A client.
+    """Return a client.
 
     Args:
         kind: of which half.

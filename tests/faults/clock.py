@@ -34,4 +34,4 @@ class Clock:
         """Let it be wrong by *off_s* seconds from now on."""
         new = self._file.with_suffix(".new")
         new.write_text(f"{off_s:+.3f}\n")
-        new.replace(self._file)  # whoever reads it meanwhile finds a whole number
+        new.replace(self._file)  # a concurrent reader finds a whole number

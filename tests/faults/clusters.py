@@ -1,4 +1,4 @@
-"""A real cluster on loopback ports, whose slots can be moved under load: `Cluster`."""
+"""A real cluster on loopback ports; tests can move its slots under load: `Cluster`."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        """The address of the first node as a `redis+cluster://` URL."""
+        """Return the address of the first node as a `redis+cluster://` URL."""
         return f"redis+cluster://{LOOPBACK}:{self.nodes[0].port}"
 
     def client(self, **options: Any) -> RedisCluster:
@@ -57,7 +57,7 @@ class Cluster:
 
     @cached_property
     def shared_client(self) -> RedisCluster:
-        """Likewise, shared: one of a cluster is dear, as it reads what every command takes."""
+        """Return a client that all share: a new one is slow, because it reads the command table."""
         return self.client()
 
     def start(self) -> None:
@@ -258,7 +258,7 @@ class Move:
         return moved
 
     def finish(self, nodes: list[Server]) -> None:
-        """Move what is left and tell every node, the new owner first as the protocol demands."""
+        """Move the remaining keys and notify every node, the new owner first (protocol)."""
         while self.migrate():
             pass
         target_id = node_id(self.target)

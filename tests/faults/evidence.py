@@ -10,13 +10,13 @@ TAIL_LINES = 20
 
 
 class Witness(Protocol):
-    """Something that can tell what it saw."""
+    """Something that can report what it observed."""
 
     name: str
 
     @property
     def is_running(self) -> bool:
-        """Whether it still has more to see."""
+        """Return whether it still observes."""
         ...
 
     def report(self) -> str:

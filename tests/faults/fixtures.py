@@ -1,7 +1,7 @@
 """Fixtures of the fault bench; loaded by `pytest_plugins = ["faults.fixtures"]`.
 
 Shared ones live as long as the test worker: a test takes keys of its own, and leaves them running
-as it found them. Whoever wants to kill a server takes `fresh_server`.
+as it found them. A test that kills a server uses `fresh_server`.
 """
 
 import random
@@ -42,21 +42,21 @@ class Encrypted(NamedTuple):
 
 @pytest.fixture(scope="session")
 def standalone() -> Iterator[Server]:
-    """One server without persistence, shared."""
+    """Yield one shared server without persistence."""
     with Server(*CALM) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A cluster of three primaries, shared; a busy machine fails nobody."""
+    """Yield a shared cluster of three primaries; a busy machine causes no failover."""
     with Cluster(3, "--cluster-node-timeout", str(PATIENT_MS), *CALM) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def replicated() -> Iterator[Cluster]:
-    """A cluster of three primaries and three replicas, shared; a busy machine deposes nobody."""
+    """Yield a shared cluster of three primaries and three replicas that fails over late."""
     patient = ("--cluster-node-timeout", str(PATIENT_MS), "--cluster-replica-no-failover", "yes")
     with Cluster(3, *patient, *CALM, replicated=True) as cluster:
         yield cluster
@@ -64,14 +64,14 @@ def replicated() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def encrypted(standalone: Server) -> Iterator[Encrypted]:
-    """The shared server, reached by TLS only."""
+    """Yield the shared server, which is reachable by TLS only."""
     with Tls(standalone.address) as tls:
         yield Encrypted(tls.url, standalone)
 
 
 @pytest.fixture(scope="session")
 def sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """A primary with two replicas under three patient Sentinels, shared."""
+    """Yield a shared primary with two replicas under three Sentinels that fail over late."""
     folder = tmp_path_factory.mktemp("sentinel")
     with Watched(folder, replicas=2, sentinels=3, down_after_ms=PATIENT_MS) as watched:
         yield watched
@@ -79,20 +79,20 @@ def sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 @pytest.fixture
 def fresh_server() -> Iterator[Server]:
-    """A server of the test's own that loses nothing when it is killed."""
+    """Yield a server for one test; it loses nothing when it is killed."""
     with Server(persistence="always") as server:
         yield server
 
 
 @pytest.fixture
 def rollback(fresh_server: Server) -> Rollback:
-    """A server of the test's own that can restart from an older state."""
+    """Yield a server for one test; it can restart from an older state."""
     return Rollback(fresh_server)
 
 
 @pytest.fixture
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """A primary and a replica of the test's own, under a Sentinel."""
+    """Yield a primary and a replica for one test, under a Sentinel."""
     with Watched(tmp_path_factory.mktemp("sentinel")) as watched:
         yield watched
 
@@ -113,14 +113,14 @@ def faketime(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture
 def proxy(standalone: Server) -> Iterator[Proxy]:
-    """A proxy in front of the shared server."""
+    """Yield a proxy in front of the shared server."""
     with Proxy(standalone.address) as proxy:
         yield proxy
 
 
 @pytest.fixture
 def lose(half: Half, proxy: Proxy, standalone: Server) -> Callable[..., Callable[[str], Any]]:
-    """Make a write whose outcome is unknown; return how to repeat it.
+    """Make a write with an unknown outcome; return how to repeat it.
 
     The write is a function of a client and, as an option, of an `op_id`.
     """
@@ -148,7 +148,7 @@ def lose(half: Half, proxy: Proxy, standalone: Server) -> Callable[..., Callable
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> int:
-    """The seed of all randomness in this test: `--seed N`, else a new one; shown on failure."""
+    """Return the seed of the test: `--seed N`, otherwise a new one; a failure shows it."""
     chosen = request.config.getoption("--seed")
     seed = random.randrange(SEEDS) if chosen is None else chosen
     record_property("seed", seed)

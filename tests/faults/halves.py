@@ -22,7 +22,7 @@ something gets done."""
 
 
 class Interrupted(Exception):
-    """The storm cancelled what was awaited: nobody knows whether it was applied."""
+    """The storm cancelled a call: it is unknown whether the call was applied."""
 
 
 class Half:
@@ -49,13 +49,13 @@ class Half:
             self._loop = loop
 
     def client(self, url: str, namespace: str, access: str = "") -> Any:
-        """A client of this half, closed with it."""
+        """Return a client of this half; it is closed with it."""
         client = opened(self._kind, url, namespace, access)
         self._clients.append(client)
         return client
 
     def do(self, answer: Any) -> Any:
-        """What a method answered; in asyncio it is awaited here.
+        """Return the result of a method; of an asyncio method, the awaited one.
 
         Raises:
             Interrupted: it was cancelled by the storm.
@@ -92,7 +92,7 @@ class Half:
         self._runner.close()
 
     def _let_s(self) -> float | None:
-        """How long the storm lets something go on; None: to its end."""
+        """Return after how many seconds the storm cancels a call; None if it does not."""
         if not self._storm_s:
             return None
         return random.uniform(0, self._storm_s) * (LONGER if random.random() < LULL else 1)

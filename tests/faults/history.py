@@ -69,11 +69,11 @@ class Pending:
         self.notes.update(fields)
 
     def fail(self) -> None:
-        """Say that it was surely not applied."""
+        """Record that it was surely not applied."""
         self.outcome = "fail"
 
     def unknown(self) -> None:
-        """Say that nobody knows whether it was applied."""
+        """Record that it is unknown whether it was applied."""
         self.outcome = "unknown"
 
 
@@ -96,7 +96,7 @@ class Recorder:
 
     @contextmanager
     def operation(self, kind: str, *, key: str = "", **fields: Any) -> Iterator[Pending]:
-        """Record what the block does: one operation, whose answer is set as `result`.
+        """Record what the block does as one operation; the block sets its answer as `result`.
 
         An exception that leaves the block makes the outcome unknown, or "fail" if it is one of
         `failures`; it is not swallowed.

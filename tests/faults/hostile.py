@@ -1,4 +1,4 @@
-"""Exceptions whose classes, messages and attributes raise: `KINDS`."""
+"""Exceptions with classes, messages and attributes that raise: `KINDS`."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ def raising(error: type[BaseException]) -> Callable[..., Any]:
 
 
 class HostileName(type):
-    """A metaclass whose classes cannot be named."""
+    """A metaclass of classes that have no usable name."""
 
     def __getattribute__(cls, name: str) -> Any:
         raise RuntimeError(name)

@@ -27,7 +27,7 @@ class Dropped:
 
 @dataclass
 class Injection:
-    """What to lose, and when; `fired` tells how often it happened.
+    """What to lose, and when; `fired` counts how often it happened.
 
     Args:
         kind: Lose a request before it reaches the server, a reply after it left it, or a push.

@@ -52,7 +52,7 @@ class Lane:
         return item
 
     def sent(self) -> None:
-        """Say that the item got last has left."""
+        """Record that the last item was sent."""
         self._waiting.task_done()
 
     async def drained(self) -> None:

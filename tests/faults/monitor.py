@@ -21,7 +21,7 @@ class Watch:
     scripted: list[list[str]] = field(default_factory=list)
 
     def after(self, sha1: str) -> list[list[str]]:
-        """For each call of a script: the names of what came later on its connection."""
+        """Return for each call of a script the commands that came later on its connection."""
         return [
             [words[0].upper() for later, words in self.commands[i + 1 :] if later == connection]
             for i, (connection, words) in enumerate(self.commands)

@@ -17,7 +17,7 @@ class Victim(Protocol):
 
     @property
     def is_running(self) -> bool:
-        """Whether there is something to strike."""
+        """Return whether it can be hit."""
         ...
 
     def start(self) -> None:
@@ -59,7 +59,7 @@ def pause(victim: Victim, seconds: float) -> None:
 
 
 def restart(victim: Victim, seconds: float) -> None:
-    """A stop in good order, and a new start `seconds` later."""
+    """Stop it in good order, and start it again `seconds` later."""
     victim.stop()
     time.sleep(seconds)
     victim.start()
@@ -121,7 +121,7 @@ class Nemesis:
 
     @property
     def is_running(self) -> bool:
-        """Whether it still strikes."""
+        """Return whether it still acts."""
         return self._thread.is_alive()
 
     def start(self) -> None:

@@ -1,7 +1,7 @@
-"""Processes that cost nothing to start anew: forks of one that has imported everything already.
+"""Processes that restart at no cost: forks of one process with all imports done.
 
-`python -m faults.nursery PORT MODULE…` is that one. It does what it is told, a JSON line each:
-`fork` an actor, `kill` it and wait for its end, send it a signal, or say whether it has `ended`.
+`python -m faults.nursery PORT MODULE…` is that process. It reads commands, one JSON line each:
+`fork` an actor, `kill` it and wait for its end, send it a signal, or report whether it has `ended`.
 """
 
 import ctypes
@@ -51,7 +51,7 @@ class Nursery:
 
     @property
     def output(self) -> str:
-        """What it and its children printed: nothing, if all is well."""
+        """Return what it and its children printed: nothing if all is well."""
         return self._process.output
 
     def told(self, verb: str, **order: Any) -> Any:
@@ -81,7 +81,7 @@ class Actor:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started."""
+        """Return whether it was started."""
         return bool(self._pid)
 
     def start(self) -> None:
@@ -114,11 +114,11 @@ class Actor:
         eventually(self._has_ended, timeout, reason=f"{self.name} ends")
 
     def stop(self) -> None:
-        """It has no better way to end."""
+        """Kill it: it has no other end."""
         self.kill()
 
     def is_alive(self) -> bool:
-        """Whether it was started, and has not ended by itself."""
+        """Return whether it was started, and has not ended."""
         return bool(self._pid) and not self._has_ended()
 
     def _has_ended(self) -> bool:
@@ -132,7 +132,7 @@ class Actor:
 
 
 def main(port: str, *modules: str) -> None:
-    """Do what is told, until nobody is there to tell."""
+    """Execute commands until the connection is closed."""
     for module in modules:
         importlib.import_module(module)
     line = socket.create_connection((LOOPBACK, int(port))).makefile("rw")
@@ -156,7 +156,7 @@ def _obey(verb: str, pid: int = 0, number: int = 0, **about: Any) -> int:
 
 
 def _live(about: dict[str, Any]) -> NoReturn:
-    """The life of a child; it ends with the nursery."""
+    """Run a child; it ends with the nursery."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     random.seed(about.pop("seed") or None)  # or all would be twins

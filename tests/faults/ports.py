@@ -21,7 +21,7 @@ class Port:
         self._holder.bind((LOOPBACK, 0))
         self.number: int = self._holder.getsockname()[1]
         if sys.platform != "linux":
-            # BSD kernels let nobody bind beside the holder: a small race is the price.
+            # BSD kernels allow no second bind, so here a small race remains.
             self._holder.close()
 
     def listen(self) -> socket.socket:

@@ -60,22 +60,22 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The process id of the running or the last run."""
+        """Return the process id of the current or the last run."""
         return self._started().pid
 
     @property
     def returncode(self) -> int | None:
-        """The exit status; negative: killed by that signal; None: running or never started."""
+        """Return the exit status; negative: a signal; None: it runs, or never ran."""
         return None if self._popen is None else self._popen.poll()
 
     @property
     def is_running(self) -> bool:
-        """Whether the process exists; a paused one does."""
+        """Return whether the process exists; a paused one does."""
         return self._popen is not None and self._popen.poll() is None
 
     @property
     def output(self) -> str:
-        """Everything that it printed so far, over all its runs."""
+        """Return all output so far, of all runs."""
         if not self._output.exists():
             return self._last_output
         return self._output.read_text(errors="replace")

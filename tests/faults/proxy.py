@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a server, which loses, delays and cuts what a test tells it to: `Proxy`.
+"""A TCP proxy in front of a server; tests make it lose, delay and cut data: `Proxy`.
 
 It runs on a thread of its own, so that blocking and asyncio tests use it alike: every control
 takes effect before it returns. It knows where requests and replies begin and end, so faults hit
@@ -49,7 +49,7 @@ class Proxy:
 
     @property
     def port(self) -> int:
-        """The port to connect to instead of the server's."""
+        """Return the port to connect to instead of the server's."""
         return self._port.number
 
     @property
@@ -59,7 +59,7 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """The address as a `redis://` URL."""
+        """Return the address as a `redis://` URL."""
         return f"redis://{LOOPBACK}:{self.port}"
 
     @property
@@ -74,27 +74,27 @@ class Proxy:
 
     @property
     def requests(self) -> int:
-        """Whole requests received so far, those that set up connections included."""
+        """Return the number of whole requests received so far, including connection setup."""
         return self._traffic.requests
 
     @property
     def replies(self) -> int:
-        """Whole replies received so far from the server, pushes not counted."""
+        """Return the number of whole replies from the server so far, without pushes."""
         return self._traffic.replies
 
     @property
     def pushes(self) -> int:
-        """Whole pushes (messages to subscribers) received so far from the server."""
+        """Return the number of whole pushes (messages to subscribers) so far."""
         return self._traffic.pushes
 
     @property
     def commands(self) -> Counter[str]:
-        """How often each command (its first word, in capitals) was received."""
+        """Return how often each command (its first word, in capitals) was received."""
         return self._traffic.commands.copy()
 
     @property
     def dropped(self) -> list[Dropped]:
-        """Every request, reply and push that was lost on purpose, oldest first."""
+        """Return all requests, replies and pushes that were dropped, oldest first."""
         return self._traffic.dropped.copy()
 
     def start(self) -> None:
@@ -134,7 +134,7 @@ class Proxy:
         self._do(self._cut(list(self._links)))
 
     def drop_reply(self, n: int = 1, match: bytes | None = None) -> Injection:
-        """Lose the n-th coming reply, and reset that connection: applied, but nobody knows.
+        """Lose the n-th coming reply, and reset its connection: the outcome is unknown.
 
         Args:
             n: 1 is the next one.
@@ -203,7 +203,7 @@ class Proxy:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         self._ready.set()
         await self._ended.wait()
-        for _ in range(LAST_TURNS):  # whoever was just coming in is turned away, and hung up on
+        for _ in range(LAST_TURNS):  # refuse and close connections that are just being made
             await asyncio.sleep(0)
 
     def _do(self, control: Coroutine[Any, Any, T]) -> T:
@@ -255,7 +255,7 @@ class Proxy:
         self._forget_timer()
         listener, self._listener = self._listener, None
         if listener is not None:
-            # Whom the loop has just accepted would be lost with the listener, and never closed.
+            # A connection that the loop has just accepted would never be closed.
             for accepting in listener.sockets:
                 self._loop.remove_reader(accepting.fileno())
             await asyncio.sleep(0)

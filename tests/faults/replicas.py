@@ -1,4 +1,4 @@
-"""A primary with replicas, whose links can be made deaf: `Crew`."""
+"""A primary with replicas; tests can silence the links between them: `Crew`."""
 
 import socket
 import threading
@@ -15,7 +15,7 @@ CHUNK = 65_536
 
 
 def can_sync(server: Server) -> bool:
-    """Whether it has `WAITAOF`; Redis 7.0 has not."""
+    """Return whether the server has `WAITAOF`; Redis 7.0 does not."""
     return bool(server.execute("COMMAND LIST", "FILTERBY", "PATTERN", "waitaof"))
 
 
@@ -38,7 +38,7 @@ class Relay:
 
     @property
     def port(self) -> int:
-        """Where to connect."""
+        """Return the port to connect to."""
         return int(self._listener.getsockname()[1])
 
     def __enter__(self) -> Self:
@@ -47,7 +47,7 @@ class Relay:
 
     def __exit__(self, *_: object) -> None:
         _end(self._listener)
-        self._threads[0].join(READY_S)  # nobody comes any more
+        self._threads[0].join(READY_S)  # no new connection comes
         for each in self._sockets:
             _end(each)
         for thread in self._threads:
@@ -65,7 +65,7 @@ class Relay:
                 self._sockets.append(client)
                 try:
                     server = socket.create_connection(self._target)
-                except OSError:  # the primary is down: so its replica is told
+                except OSError:  # the primary is down: pass that on to its replica
                     client.close()
                     continue
                 self._sockets.append(server)
@@ -104,7 +104,7 @@ class Crew:
 
     @property
     def url(self) -> str:
-        """Of the primary."""
+        """Return the URL of the primary."""
         return self.primary.url
 
     def __enter__(self) -> Self:
@@ -125,7 +125,7 @@ class Crew:
         eventually(lambda: self.confirmed() == len(self.replicas), READY_S)
 
     def confirmed(self) -> int:
-        """How many replicas confirm a write now."""
+        """Return how many replicas confirm a write now."""
         with self.primary.client() as client:
             client.set("crew", "whole")
             return int(client.execute_command("WAIT", len(self.replicas), 100))

@@ -27,7 +27,7 @@ class Framer:
 
     @property
     def rest(self) -> bytes:
-        """The bytes of a frame that is not whole yet."""
+        """Return the bytes of a frame that is not complete yet."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""A server whose state can be saved, and which can restart from it: `Rollback`."""
+"""A server that can save its state, and restart from a saved state: `Rollback`."""
 
 from faults.servers import Server
 

@@ -78,7 +78,7 @@ class Watched:
         return len(self._ports) // 2 + 1
 
     def _is_ready(self, sentinel: redis.Redis) -> bool:
-        """Whether it knows all replicas, and all other sentinels."""
+        """Return whether it knows all replicas, and all other sentinels."""
         try:
             known = sentinel.execute_command("SENTINEL", "MASTER", SERVICE)
         except redis.RedisError:
@@ -91,18 +91,18 @@ class Watched:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Of the sentinel."""
+        """Return the address of the sentinel."""
         return LOOPBACK, self._ports[0].number
 
     @property
     def url(self) -> str:
-        """For a client that follows the primary."""
+        """Return the URL for a client that follows the primary."""
         hosts = ",".join(f"{LOOPBACK}:{port.number}" for port in self._ports)
         return f"redis+sentinel://{hosts}/{SERVICE}"
 
     @contextmanager
     def zombie(self) -> Iterator[Server]:
-        """A primary that was stopped, replaced, and goes on as if nothing had been."""
+        """Yield a paused primary that was replaced, and goes on unaware."""
         zombie = self.primary
         zombie.pause()
         try:
@@ -128,21 +128,21 @@ class Watched:
 
     @property
     def primary(self) -> Server:
-        """The server that the sentinel calls so."""
+        """Return the server that the sentinel calls primary."""
         return next(server for server in self.nodes if server.address == self._primary())
 
     @property
     def replica(self) -> Server:
-        """The other one, or one of them."""
+        """Return one of the replicas."""
         return self.replicas[0]
 
     @property
     def replicas(self) -> list[Server]:
-        """All but the primary."""
+        """Return all servers but the primary."""
         return [server for server in self.nodes if server.address != self._primary()]
 
     def client(self, **options: Any) -> redis.Redis:
-        """A plain client of the present primary, to be closed by who asked."""
+        """Return a plain client of the current primary; the caller closes it."""
         host, port = self._primary()
         return redis.Redis(host, port, **options)
 
@@ -192,7 +192,7 @@ class Watched:
         old.execute("REPLICAOF", host, port)  # the sentinel says so only after some eight seconds
 
     def _primary(self) -> tuple[str, int]:
-        """Who the sentinel says it is."""
+        """Return the address of the primary that the sentinel reports."""
         host, port = self._asked.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
         return host.decode(), int(port)
 
@@ -206,11 +206,11 @@ class Watched:
 
 
 def _role(server: Server) -> str:
-    """What it takes itself for."""
+    """Return the role that it believes it has."""
     role: str = server.execute("INFO", "replication")["role"]
     return role
 
 
 def _is_linked(replica: Server) -> bool:
-    """Whether it has all of its primary."""
+    """Return whether it has received all data of its primary."""
     return bool(replica.execute("INFO", "replication")["master_link_status"] == "up")

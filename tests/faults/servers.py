@@ -92,22 +92,22 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address as a `redis://` URL."""
+        """Return the address as a `redis://` URL."""
         return f"redis://{LOOPBACK}:{self.port}"
 
     @property
     def pid(self) -> int:
-        """The process id of the running or the last run."""
+        """Return the process id of the current or the last run."""
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the process exists; a paused one does."""
+        """Return whether the process exists; a paused one does."""
         return self._process.is_running
 
     @property
     def log(self) -> str:
-        """Everything that the server printed, over all its runs."""
+        """Return all output of the server, of all runs."""
         return self._process.output
 
     def client(self, **options: Any) -> redis.Redis:
@@ -119,7 +119,7 @@ class Server:
 
     @cached_property
     def shared_client(self) -> redis.Redis:
-        """A client for all who only look, or write what the test is about."""
+        """Return a client for checks, and for the writes that a test is about."""
         return self.client()
 
     def execute(self, *command: str | bytes | float) -> Any:
@@ -169,7 +169,7 @@ class Server:
 
     @property
     def append_only_bytes(self) -> int:
-        """The length of its log of writes: what is there if power is cut now."""
+        """Return the length of the append-only file: what survives a power cut now."""
         return self._append_only_file.stat().st_size
 
     def forget_beyond(self, length: int) -> None:

@@ -74,7 +74,7 @@ class TestTotalQueue:
             total_queue([enqueued("gone"), completed("gone", "unknown")])
 
     def test_a_task_from_nowhere_is_named(self) -> None:
-        with pytest.raises(AssertionError, match=r"nobody enqueued it: ghost, refused"):
+        with pytest.raises(AssertionError, match=r"was never enqueued: ghost, refused"):
             total_queue([enqueued("refused", "fail"), completed("refused"), completed("ghost")])
 
 
@@ -170,7 +170,7 @@ class TestRisingFences:
 
 
 def write(span: tuple[int, int | None], new: Any, outcome: Outcome = "ok") -> Operation:
-    """Make a write to a register, whose field has the name of the operation's own."""
+    """Make a write to a register; its field has the same name as an attribute."""
     return Operation("p1", next(_numbers), "write", "thing", *span, outcome, None, {"value": new})
 
 

@@ -54,7 +54,7 @@ def test_a_task_that_is_nowhere_or_twice_is_named(changed: dict[str, Any], told:
 
 @pytest.fixture
 def counted(site: Site) -> Iterator[str]:
-    """The definition of a counter that is in use."""
+    """Yield the definition of a counter in use."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         hf.counter("hits").add()
         yield Namespace.of(site.namespace).unit(KIND, "hits").key("definition")

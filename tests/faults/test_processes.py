@@ -16,7 +16,7 @@ TICKER = "import time\nwhile True: print('tick'); time.sleep(0.01)"
 
 @pytest.fixture
 def ticker() -> Process:
-    """A process that prints all the time; not started."""
+    """Return a process that prints all the time; it is not started."""
     return Process.python("-c", TICKER, name="ticker")
 
 

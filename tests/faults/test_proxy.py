@@ -1,4 +1,4 @@
-"""The proxy is transparent until told otherwise, and each fault hits exactly what it names."""
+"""The proxy is transparent by default, and each fault hits exactly its target."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ both_protocols = pytest.mark.parametrize("client", [2, 3], indirect=True, ids=["
 
 @pytest.fixture
 def direct(standalone: Server) -> redis.Redis:
-    """A client that does not go through the proxy, on this file's database, emptied."""
+    """Return a client of the emptied database of this file, without the proxy."""
     client = standalone.client(db=DATABASE)
     client.flushdb()
     return client
@@ -36,7 +36,7 @@ def direct(standalone: Server) -> redis.Redis:
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest, proxy: Proxy) -> Iterator[redis.Redis]:
-    """A client through the proxy that retries nothing."""
+    """Yield a client through the proxy that retries nothing."""
     with _client(proxy, protocol=getattr(request, "param", 3)) as client:
         yield client
 
@@ -188,7 +188,7 @@ def test_a_cut_resets_all_present_connections_only(proxy: Proxy, client: redis.R
 
 
 def _quickest_s(client: redis.Redis, *, within_s: float) -> float:
-    """The time of the quickest of some calls, up to one that is quick enough."""
+    """Return the shortest time of some calls; stop at one that is short enough."""
     quickest_s = math.inf
     for _ in range(100):
         quickest_s = min(quickest_s, _seconds(client.ping))
@@ -332,7 +332,7 @@ def test_a_connection_that_comes_in_while_it_refuses_is_ended(proxy: Proxy) -> N
 
 
 def _lost_bytes(proxy: Proxy) -> bool:
-    """Whether a connection has lost some in a black hole."""
+    """Return whether a connection has lost bytes in a black hole."""
     return any(link.lost_bytes for link in list(proxy._links.values()))
 
 

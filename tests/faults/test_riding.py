@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 @contextmanager
 def running(half: Half, each: Any) -> Iterator[None]:
-    """A worker or refresher of that half runs within the block."""
+    """Run a worker or refresher of that half within the block."""
 
     async def stop() -> None:
         each.stop()
@@ -138,7 +138,7 @@ class Riders:
         return all(answer.is_success for answer in (sent, fetched, page))
 
     def messages(self) -> set[int]:
-        """The numbers of those in the mailbox."""
+        """Return the numbers of the messages in the mailbox."""
         fetched = self.live.of("jack").get("/v1/mailbox", params={"limit": 100}).json()
         return {message["seq"] for message in fetched["messages"]}
 

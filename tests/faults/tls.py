@@ -43,7 +43,7 @@ class Tls:
 
     @property
     def url(self) -> str:
-        """Where clients find it."""
+        """Return the URL for clients."""
         return f"rediss://{LOOPBACK}:{self.port}?ssl_ca_certs={self.authority}"
 
     def cut(self) -> None:

@@ -1,9 +1,9 @@
 """Python programs that start at once: forks of a process that has imported the libraries already.
 
-A test run starts a thousand programs; most of what each costs is the import of the same libraries.
-They are imported once for each test worker, by `python -m faults.warm FD`, which then does what it
-is told over a socket: `fork` a program, or say how one `ended`. A program has its own arguments,
-environment, folder and standard streams, and imports Holdfast itself. Linux only.
+A test run starts a thousand programs; most of the cost of each is the import of the same libraries.
+Each test worker imports them once, in `python -m faults.warm FD`, which reads commands from a
+socket: `fork` a program, or report how one `ended`. A program has its own arguments, environment,
+folder and standard streams, and imports Holdfast itself. Linux only.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Child:
         self.pid = pid
         self.returncode: int | None = None
         self._nursery = nursery
-        self._handle = os.pidfd_open(pid)  # nobody else gets this pid before it was asked for
+        self._handle = os.pidfd_open(pid)  # the pid is not reused before its end was read
 
     def poll(self) -> int | None:
-        """How it ended, if it has."""
+        """Return the exit status; None while it runs."""
         return self._ended(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """How it ended, once it has.
+        """Wait for the end, and return the exit status.
 
         Raises:
             subprocess.TimeoutExpired: it still runs.
@@ -117,7 +117,7 @@ class _Nursery:
         raise RuntimeError(f"the process that starts programs has ended: {self._process.wait()}")
 
     def close(self) -> None:
-        """Its children end with it."""
+        """End it; its children end with it."""
         self._line.close()
         self._process.wait()
 
@@ -134,7 +134,7 @@ def _nursery() -> _Nursery:
 
 
 def can_start(args: Sequence[str], env: Mapping[str, str]) -> bool:
-    """Whether such a program can be started here: its interpreter is like that of the tests."""
+    """Return whether such a program can be started: its interpreter is that of the tests."""
     changed = {name for name, value in env.items() ^ os.environ.items()} - BUT
     return (
         sys.platform == "linux"
@@ -167,7 +167,7 @@ def start(
 
 
 def main(fd: str) -> None:
-    """Do what is told, until nobody is there to tell."""
+    """Execute commands until the connection is closed."""
     for library in LIBRARIES:
         importlib.import_module(library)
     gc.freeze()
@@ -215,7 +215,7 @@ def _settle(
 
 
 def _output(fd: int, env: Mapping[str, str]) -> io.TextIOWrapper:
-    """As Python itself would open it."""
+    """Open a stream as Python itself opens it."""
     raw = io.FileIO(fd, "w", closefd=False)
     at_once = bool(env.get("PYTHONUNBUFFERED"))
     return io.TextIOWrapper(
@@ -228,7 +228,7 @@ def _output(fd: int, env: Mapping[str, str]) -> io.TextIOWrapper:
 
 
 def _live(args: list[str]) -> None:
-    """Be the program."""
+    """Run the program."""
     main_ = sys.modules["__main__"] = types.ModuleType("__main__")
     how, rest = args[0], args[1:]
     if how == "-m":

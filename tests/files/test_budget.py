@@ -188,7 +188,7 @@ def test_a_file_of_one_who_died_goes_to_another(hf: Holdfast, standalone: Server
         file = next(iter(gone.file_feed("logs").consumer("one").files()))
         file.ack(2)
         assert not list(feed.consumer("two").files(timeout=0))
-        gone._renewer.close()  # as if it were stopped
+        gone._resources.renewer.close()  # as if it were stopped
         with next(iter(feed.consumer("two").files())) as again:
             assert (again.id, again.offset) == (file.id, 2)
             assert list(again.lines()) == [b"b"]
@@ -215,7 +215,7 @@ def test_a_silent_session_lives_on_if_nobody_wants_its_file(hf: Holdfast) -> Non
     feed.publish(io.BytesIO(b"a\n"), name="a")
     session = feed.consumer("a").files(timeout=0)
     with next(session) as file:
-        hf._renewer.close()
+        hf._resources.renewer.close()
         eventually(lambda: not feed.status().consumers[0].alive)
         assert list(file.lines()) == [b"a"]
         file.ack()

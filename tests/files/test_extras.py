@@ -59,5 +59,5 @@ def test_a_packed_file_is_told_and_the_others_are_sent(standalone: Server, tmp_p
 
 @pytest.mark.parametrize("missing", ["polars", "maxminddb,polars"])
 def test_tables_of_places_say_what_they_need(missing: str) -> None:
-    needs = "tables of places need an extra: run `pip install 'holdfast[geo]'`"
+    needs = "geo tables need an extra: run `pip install 'holdfast[geo]'`"
     assert said(TABLES, missing).splitlines() == [needs, needs]

@@ -344,7 +344,7 @@ async def test_wrong_arguments_are_told_before_any_io(hf: AsyncHoldfast) -> None
         await feed.publish(io.BytesIO(b""))
     with pytest.raises(ValueError, match="'zlib', 'zstd' or None, got 'gzip'"):
         await feed.publish(io.BytesIO(b""), name="a", compress="gzip")  # type: ignore[arg-type]
-    with pytest.raises(NotDefined, match="what feed 'logs' is to be"):
+    with pytest.raises(NotDefined, match="the definition of feed 'logs'"):
         await feed.publish(io.BytesIO(b""), name="a")
     assert await contents(feed.consumer("geo-1")) == {}
     assert (await feed.status()).state == "undefined"

@@ -343,7 +343,7 @@ def test_wrong_arguments_are_told_before_any_io(hf: Holdfast) -> None:
         feed.publish(io.BytesIO(b""))
     with pytest.raises(ValueError, match="'zlib', 'zstd' or None, got 'gzip'"):
         feed.publish(io.BytesIO(b""), name="a", compress="gzip")  # type: ignore[arg-type]
-    with pytest.raises(NotDefined, match="what feed 'logs' is to be"):
+    with pytest.raises(NotDefined, match="the definition of feed 'logs'"):
         feed.publish(io.BytesIO(b""), name="a")
     assert contents(feed.consumer("geo-1")) == {}
     assert (feed.status()).state == "undefined"

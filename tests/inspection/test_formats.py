@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from holdfast.inspect import formats
-from holdfast.inspect.severity import Severity, worst
 
 NOW = datetime(2026, 3, 14, 17, 0, 0, tzinfo=UTC)
 
@@ -86,10 +85,3 @@ def test_numbers_have_separators() -> None:
 def test_short_numbers(value: int, text: str) -> None:
     """Seven characters at most."""
     assert formats.short_number(value) == text
-
-
-def test_severities_are_one_scale() -> None:
-    """From the texts that findings have, too."""
-    assert worst([]) is Severity.OK
-    assert worst(["note", "error", "warning"]) is Severity.ERROR
-    assert [each.rank for each in Severity] == [0, 1, 2, 3]

@@ -13,7 +13,7 @@ from holdfast import (
     LockTimeout,
     NotDefined,
 )
-from holdfast.core.concurrency._async.waiting import BackgroundTask
+from holdfast.core.concurrency._async.background_task import BackgroundTask
 
 
 @pytest.fixture

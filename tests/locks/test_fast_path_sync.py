@@ -14,7 +14,7 @@ from holdfast import (
     LockTimeout,
     NotDefined,
 )
-from holdfast.core.concurrency._sync.waiting import BackgroundTask
+from holdfast.core.concurrency._sync.background_task import BackgroundTask
 
 
 @pytest.fixture

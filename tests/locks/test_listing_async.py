@@ -10,7 +10,7 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 
 
 async def noted(listing: Callable[[], Any]) -> None:

@@ -11,7 +11,7 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.waiting import eventually
 from holdfast import Holdfast
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 
 
 def noted(listing: Callable[[], Any]) -> None:

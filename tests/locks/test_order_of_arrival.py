@@ -73,4 +73,4 @@ async def test_an_acquisition_that_gives_up_delays_no_other(site: Site) -> None:
                 await asyncio.wait([*doomed, hasty])
             assert isinstance(hasty.exception(), TimeoutError)
             await (await last).release()
-        assert not hf._waiters._arrivals
+        assert not hf._resources.waiters._arrivals

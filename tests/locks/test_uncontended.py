@@ -126,5 +126,5 @@ def test_an_uncontended_holder_needs_no_other_key(unit: ModelledUnit) -> None:
         unit.release(member, in_flight=0)
     unit.acquire("h:1:3")
     assert unit.client.hget(state, "uncontended") == b"h:1:3"
-    unit.release("h:1:3", over=0)
+    unit.release("h:1:3", in_flight=0)
     assert unit.client.hget(state, "uncontended") == b""

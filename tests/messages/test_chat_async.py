@@ -19,7 +19,7 @@ from holdfast import (
     StaleBatch,
     TooManyMembers,
 )
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:
@@ -322,14 +322,14 @@ async def test_the_list_of_chats_is_repaired_on_reading(hf: AsyncHoldfast, site:
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    await hf._messaging.membership.add(["b"], "coming")
+    await hf._resources.messaging.membership.add(["b"], "coming")
     assert await inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert await inbox.chats() == []
 
 
 async def test_a_chat_that_was_added_again_is_not_removed(hf: AsyncHoldfast) -> None:
-    membership = hf._messaging.membership
+    membership = hf._resources.messaging.membership
     await membership.add(["b"], "c")
     seen = await membership.score("b", "c")
     assert seen is not None

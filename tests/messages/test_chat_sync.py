@@ -20,7 +20,7 @@ from holdfast import (
     StaleBatch,
     TooManyMembers,
 )
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 
 
 def bodies(batch: Batch) -> list[Any]:
@@ -323,14 +323,14 @@ def test_the_list_of_chats_is_repaired_on_reading(hf: Holdfast, site: Site) -> N
     inbox = hf.inbox("b")
     listed = f"{site.namespace}:{{inbox:b}}:chats"
     site.client.zadd(listed, {"": 1, "ghost": 1000})
-    hf._messaging.membership.add(["b"], "coming")
+    hf._resources.messaging.membership.add(["b"], "coming")
     assert inbox.fetch() == []
     assert [name for name in site.client.zrange(listed, 0, -1) if name] == [b"coming"]
     assert inbox.chats() == []
 
 
 def test_a_chat_that_was_added_again_is_not_removed(hf: Holdfast) -> None:
-    membership = hf._messaging.membership
+    membership = hf._resources.messaging.membership
     membership.add(["b"], "c")
     seen = membership.score("b", "c")
     assert seen is not None

@@ -17,8 +17,8 @@ def make_inactive(site: Site, seconds: int) -> None:
     since = int(site.client.hget(key(site, "meta"), "since"))  # type: ignore[arg-type]
     site.client.hset(key(site, "meta"), "since", since - seconds * 1000)
     site.client.hset(key(site, "meta"), "counted", 0)
-    for reader, life in site.client.hgetall(key(site, "active")).items():  # type: ignore[union-attr]
-        site.client.hset(key(site, "active"), reader, int(life) - seconds)
+    for reader, last_seen in site.client.hgetall(key(site, "active")).items():  # type: ignore[union-attr]
+        site.client.hset(key(site, "active"), reader, int(last_seen) - seconds)
 
 
 async def read_all(hf: AsyncHoldfast, user: str) -> list[int]:

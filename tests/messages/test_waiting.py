@@ -12,7 +12,8 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, Batch, Holdfast
-from holdfast.core.concurrency._async.waiting import cancelled, sleep, spawn
+from holdfast.core.concurrency._async.background_task import cancel_and_wait, spawn
+from holdfast.core.concurrency._async.primitives import sleep
 from messages.waiting import Waiting
 
 WOKEN_S = 20.0
@@ -156,9 +157,9 @@ def test_a_subscription_is_checked_every_second(
     with Holdfast.from_url(standalone.url, namespace=namespace) as direct_client:
         waiting = Waiting(lambda: half.do(box.fetch(timeout=60)))
         eventually(lambda: _is_subscribed(standalone, namespace))
-        looks = proxy.commands["EVALSHA"]
+        calls = proxy.commands["EVALSHA"]
         eventually(lambda: proxy.commands["PING"] >= 3)
-        assert proxy.commands["EVALSHA"] - looks <= 2
+        assert proxy.commands["EVALSHA"] - calls <= 2
         direct_client.mailbox("jack").send("hi", sender="jill")
         assert waiting.woken_since(0) > 0
 
@@ -188,15 +189,15 @@ async def test_many_wait_in_one_process(standalone: Server, count: int) -> None:
             return standalone.execute("PUBSUB", "SHARDNUMSUB", *channels)[1::2] == [1, 1]
 
         await eventually_async(all_listen, timeout=100)
-        looks = -1
-        while looks != (
-            looks := scripts_called(standalone)
+        calls = -1
+        while calls != (
+            calls := scripts_called(standalone)
         ):  # each reader polls once more after its subscription
             await sleep(1)
-        busy_s, looks = time.process_time(), scripts_called(standalone)
+        busy_s, calls = time.process_time(), scripts_called(standalone)
         await sleep(IDLE_S)
         assert time.process_time() - busy_s <= IDLE_SHARE * IDLE_S
-        assert scripts_called(standalone) - looks <= 100 * IDLE_S
+        assert scripts_called(standalone) - calls <= 100 * IDLE_S
         lines = standalone.execute("CLIENT", "LIST", "TYPE", "pubsub").splitlines()
         assert len([line for line in lines if b"ssub=" in line and b"ssub=0" not in line]) == 1
         for n in (0, count // 2, count - 1):
@@ -206,4 +207,4 @@ async def test_many_wait_in_one_process(standalone: Server, count: int) -> None:
             assert time.monotonic() - began < WOKEN_S
             assert len(batch.messages) == 1
         assert sum(task.done() for task in tasks) == 3
-        await cancelled(*tasks)
+        await cancel_and_wait(*tasks)

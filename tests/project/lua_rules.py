@@ -73,7 +73,7 @@ MAY_UNPACK: Final = {
     "rows/get_many": "no more than one for each row, of which a client asks for at most 500",
     "rows/parts/store": "no more than two for each row, likewise",
     "rows/claim_due": "no more than two for each of `limit`, which is at most 500",
-    "tallies/parts/add": "no more than TOGETHER values and their counts",
+    "tallies/parts/add": "no more than VALUES_PER_COMMAND values and their counts",
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
 
@@ -84,7 +84,7 @@ ALLOW_OOM: Final = {
     "completions/drop": "it frees memory",
     "completions/remove": "it frees memory",
     "core/forget": "it frees memory",
-    "core/mark": "what it marks may free memory, and it leaves nothing",
+    "core/marker": "what it marks may free memory, and it leaves nothing",
     "files/abort": "it frees memory",
     "files/claim": "whoever reads frees memory, and must get its next file for that",
     "files/end_session": "what it held goes to those who free it",

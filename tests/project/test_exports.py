@@ -3,14 +3,16 @@
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import holdfast
+import holdfast.testing
 from holdfast import errors
-from holdfast.exports import EXPORTS
+from holdfast.exports import EXPORTS, MODULES
 from project.sources import PACKAGE, tree
 
 PUBLIC = [name for name in holdfast.__all__ if not name.startswith("_")]
@@ -24,36 +26,39 @@ ERRORS = {
 }
 
 
-def in_order(names: Iterable[str]) -> list[str]:
-    """Constants first, as ruff has them."""
-    return sorted(names, key=lambda name: (not name.isupper(), name))
-
-
 def test_all_is_sorted_and_without_doubles() -> None:
-    assert holdfast.__all__ == in_order(set(holdfast.__all__))
+    assert holdfast.__all__ == sorted(set(holdfast.__all__))
 
 
-def declared() -> dict[str, str]:
-    """Name → module, as a type checker reads them in the package."""
+def test_every_public_name_can_be_imported() -> None:
+    assert [name for name in holdfast.__all__ if not hasattr(holdfast, name)] == []
+
+
+def test_star_import_gives_every_public_name() -> None:
+    names: dict[str, Any] = {}
+    exec("from holdfast import *", names)  # the only place for such an import
+    assert {*names} >= {*holdfast.__all__}
+
+
+def in_stub(package: Path) -> dict[str, str]:
+    """Return the module of each name that the stub of *package* gives to type checkers."""
     return {
-        alias.name: node.module or ""
-        for part in tree(PACKAGE / "__init__.py").body
-        if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING"
-        for node in part.body
+        alias.asname or "": node.module or ""
+        for node in tree(package / "__init__.pyi").body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
 
 
-def test_all_is_what_the_package_declares() -> None:
-    """Nothing is declared there that is not for users, nothing is promised that is not there."""
-    assert in_order({*declared(), "__version__"}) == holdfast.__all__
-    assert all(hasattr(holdfast, name) for name in holdfast.__all__)
+def test_type_checkers_see_the_same_names() -> None:
+    assert in_stub(PACKAGE) == EXPORTS | {"__version__": "version"}
+    assert sorted(in_stub(PACKAGE / "testing")) == holdfast.testing.__all__
 
 
-def test_a_name_is_loaded_from_where_it_is_declared() -> None:
-    assert declared() == EXPORTS
-    assert list(EXPORTS) == in_order(EXPORTS)
+def test_a_public_name_is_listed_once() -> None:
+    """In one module: a second one would replace the first."""
+    listed = [name for names in MODULES.values() for name in names]
+    assert len(listed) == len(set(listed))
 
 
 def test_what_is_not_public_is_not_there() -> None:
@@ -125,7 +130,7 @@ def surface(cls: type) -> dict[str, Any]:
 
 def signature(value: Callable[..., Any]) -> str:
     """A signature without what differs between the halves."""
-    return re.sub(r"\bAsync(?=[A-Z])", "", str(inspect.signature(value)))
+    return re.sub(r"\b(Abstract)?Async(?=[A-Z])", r"\1", str(inspect.signature(value)))
 
 
 @pytest.mark.parametrize(("twin", "half"), PAIRS)

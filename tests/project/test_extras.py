@@ -17,7 +17,10 @@ from packaging.requirements import Requirement
 
 from project.sources import PACKAGE, ROOT, modules
 
-GEO: Final = ("atlas", "counter", "few", "geolite2", "ipv4", "key", "mmdb", "records")
+GEO: Final = (
+    "address_columns", "geo_counter", "geo_data", "geolite2", "key", "mmdb", "mmdb_records",
+    "small_block",
+)  # fmt: skip
 
 NEEDS: Final = {
     "holdfast.cli.demo": "demo",

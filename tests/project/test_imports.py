@@ -19,12 +19,11 @@ RUNS_WHAT_IT_READS = {"dill", "cloudpickle", "jsonpickle", "marshal", "pickle", 
 RUNS_TEXT = {"__import__", "compile", "eval", "exec"}
 
 IMPORTS_BY_NAME = {
-    "src/holdfast/__init__.py": "the module that `exports.py` names for a public name",
+    "src/holdfast/exports.py": "the module of a public name",
     "src/holdfast/core/script.py": "the `keys.py` of the block of a script",
     "src/holdfast/cli/commands.py": "the module of the command that is called",
     "src/holdfast/cli/import_target.py": "the module that the user of the command line named",
     "src/holdfast_demo/example_files.py": "the example that belongs to a demo",
-    "src/holdfast/testing/__init__.py": "the module that it names for a public name of its own",
     "src/holdfast/testing/plugin.py": "only looks whether another plugin is installed",
     "src/holdfast_demo/child.py": "the module that a demo starts as a process",
     "src/holdfast/server/binary.py": "only looks whether the extra is installed",

@@ -15,7 +15,7 @@ from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script, part_of
 from project import lua_rules as rules
 from project.lua import LuaFile, parts, scripts
-from project.sources import PACKAGE, modules, tree
+from project.sources import DEMOS, PACKAGE, modules, tree
 
 SCRIPTS, PARTS = scripts(), parts()
 Rule = Callable[[LuaFile], Iterator[str]]
@@ -252,7 +252,7 @@ def bindings() -> Iterator[tuple[str, ast.Call]]:
                 package, verb = map(ast.literal_eval, node.value.args)
                 name = package.removeprefix("holdfast.")
                 verbs[name, ast.unparse(node.target)] = f"{name}/{verb}"
-    for path in modules():
+    for path in modules(without=(DEMOS.name,)):
         block = path.relative_to(PACKAGE).parts[0]
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Call) and re.fullmatch(

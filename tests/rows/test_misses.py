@@ -152,7 +152,7 @@ def _held(cache: RowCache, step: str) -> tuple[threading.Event, threading.Event]
 
 
 def _url(hf: Holdfast) -> str:
-    host, port = hf._settings.addresses[0]
+    host, port = hf._resources.settings.addresses[0]
     return f"redis://{host}:{port}"
 
 

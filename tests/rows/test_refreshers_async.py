@@ -11,7 +11,8 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncRowCache, DefinitionConflict
-from holdfast.core.concurrency._async.waiting import Event, in_time, sleep
+from holdfast.core.concurrency._async.primitives import Event, sleep
+from holdfast.core.concurrency._async.user_calls import call_with_timeout
 from rows.running import running_async
 from rows.table import Table
 
@@ -126,7 +127,7 @@ async def test_four_share_the_work(hf: AsyncHoldfast, standalone: Server) -> Non
 async def test_who_is_stopped_ends(hf: AsyncHoldfast) -> None:
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
-    await in_time(60, cache.run, left=set())
+    await call_with_timeout(60, cache.run, left=set())
     async with running_async(cache) as begun:
         await begun()
         with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):

@@ -12,7 +12,8 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import DefinitionConflict, Holdfast, RowCache
-from holdfast.core.concurrency._sync.waiting import Event, in_time, sleep
+from holdfast.core.concurrency._sync.primitives import Event, sleep
+from holdfast.core.concurrency._sync.user_calls import call_with_timeout
 from rows.running import running
 from rows.table import Table
 
@@ -127,7 +128,7 @@ def test_four_share_the_work(hf: Holdfast, standalone: Server) -> None:
 def test_who_is_stopped_ends(hf: Holdfast) -> None:
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
-    in_time(60, cache.run, left=set())
+    call_with_timeout(60, cache.run, left=set())
     with running(cache) as begun:
         begun()
         with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):

@@ -23,7 +23,7 @@ from holdfast import (
     RefreshReport,
     RowCacheStatus,
 )
-from holdfast.core.concurrency._async.waiting import sleep
+from holdfast.core.concurrency._async.primitives import sleep
 from rows.table import Table
 
 

@@ -24,7 +24,7 @@ from holdfast import (
     RefreshReport,
     RowCacheStatus,
 )
-from holdfast.core.concurrency._sync.waiting import sleep
+from holdfast.core.concurrency._sync.primitives import sleep
 from rows.table import Table
 
 

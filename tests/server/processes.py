@@ -1,4 +1,4 @@
-"""Who lives in a folder: other processes that open it, its keeper and its server."""
+"""Who lives in a folder: other processes that open it, its supervisor and its server."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def user_of(folder: Path | None) -> Process:
     return Process(STAY, folder or "")
 
 
-def keeper_of(folder: Path | str) -> int:
-    """The process id of the keeper."""
-    return next(pid for pid in living_in(folder) if b"keeper.py" in _command(pid))
+def supervisor_of(folder: Path | str) -> int:
+    """The process id of the supervisor."""
+    return next(pid for pid in living_in(folder) if b"supervisor.py" in _command(pid))
 
 
 def server_of(folder: Path | str) -> int:
@@ -84,7 +84,7 @@ def kill(*pids: int) -> None:
 
 
 def living_in(folder: Path | str) -> list[int]:
-    """The processes whose working directory is *folder*: its keeper and its server."""
+    """The processes whose working directory is *folder*: its supervisor and its server."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -16,11 +16,11 @@ from holdfast.server.binary import find_server
 from holdfast.server.lock import FileLock
 from server.processes import (
     Process,
-    keeper_of,
     kill,
     linux_only,
     living_in,
     server_of,
+    supervisor_of,
     user_of,
 )
 
@@ -66,24 +66,24 @@ def test_a_killed_server_is_started_again(server: EmbeddedServer, folder: Path) 
 
 
 @pytest.mark.parametrize(
-    "order", ["server keeper user", "keeper user server", "user server keeper"]
+    "order", ["server supervisor user", "supervisor user server", "user server supervisor"]
 )
 def test_killing_everybody_loses_no_acknowledged_write(folder: Path, order: str) -> None:
     with Process(COUNT, folder) as user:
         while (acknowledged := int(user.line())) < 50:
             pass
-        alive = {"server": server_of(folder), "keeper": keeper_of(folder), "user": user.pid}
+        alive = {"server": server_of(folder), "supervisor": supervisor_of(folder), "user": user.pid}
         kill(*(alive[name] for name in order.split()))
         for line in iter(user.line, ""):
             acknowledged = int(line)
     assert count_in(folder) >= acknowledged
 
 
-def test_a_killed_keeper_takes_its_server_along(folder: Path) -> None:
+def test_a_killed_supervisor_takes_its_server_along(folder: Path) -> None:
     with user_of(folder) as user:
         user.line()
         old = living_in(folder)
-        kill(keeper_of(folder))
+        kill(supervisor_of(folder))
         with EmbeddedServer.open(folder) as server:
             assert answers(server)
             assert set(living_in(folder)).isdisjoint(old)
@@ -93,8 +93,8 @@ def test_a_killed_keeper_takes_its_server_along(folder: Path) -> None:
     eventually(lambda: not living_in(folder))
 
 
-def test_a_server_left_by_a_killed_keeper_is_stopped_before_the_next(folder: Path) -> None:
-    """Where the keeper's death does not reach it, the lock that it inherited bars the folder."""
+def test_a_server_left_by_a_killed_supervisor_is_stopped_before_the_next(folder: Path) -> None:
+    """If its server survives, the lock that it inherited keeps a second server out."""
     folder.mkdir()
     lock = FileLock.take(folder / "server.lock", timeout_s=1)
     options = ["--port", "0", "--unixsocket", "valkey.sock", "--appendonly", "yes", "--save", ""]
@@ -113,10 +113,10 @@ def test_a_server_left_by_a_killed_keeper_is_stopped_before_the_next(folder: Pat
     assert left.wait(30) == 0
 
 
-def test_a_keeper_that_is_told_to_end_stops_its_server_in_order(folder: Path) -> None:
+def test_a_supervisor_that_is_told_to_end_stops_its_server_in_order(folder: Path) -> None:
     with user_of(folder) as user:
         user.line()
-        os.kill(keeper_of(folder), signal.SIGTERM)
+        os.kill(supervisor_of(folder), signal.SIGTERM)
         eventually(lambda: not living_in(folder))
         assert "ready to exit" in (folder / "server.log").read_text()
 

@@ -18,7 +18,7 @@ from faults.waiting import eventually
 from holdfast.errors import ServerFailed, ServerNotFound
 from holdfast.server import EmbeddedServer, ServerStatus, status
 from holdfast.server.binary import find_server
-from server.processes import Process, keeper_of, linux_only, living_in, server_of, user_of
+from server.processes import Process, linux_only, living_in, server_of, supervisor_of, user_of
 
 # Opening and closing in peace
 
@@ -103,20 +103,20 @@ sys.stdin.read()
 
 
 @linux_only
-def test_the_keeper_is_nobodys_child_and_holds_nothing_of_its_starter(folder: Path) -> None:
+def test_the_supervisor_is_nobodys_child_and_holds_nothing_of_its_starter(folder: Path) -> None:
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)
     with EmbeddedServer.open(folder):
         os.close(write_end)
-        keeper = keeper_of(folder)
-        assert os.getsid(keeper) != os.getsid(0)
-        assert f"PPid:\t{os.getpid()}" not in Path(f"/proc/{keeper}/status").read_text()
+        supervisor = supervisor_of(folder)
+        assert os.getsid(supervisor) != os.getsid(0)
+        assert f"PPid:\t{os.getpid()}" not in Path(f"/proc/{supervisor}/status").read_text()
         assert os.read(read_end, 1) == b""  # the other end is closed everywhere
     os.close(read_end)
 
 
 def test_signals_blocked_by_the_starter_do_not_keep_the_server_alive(folder: Path) -> None:
-    """The keeper does not inherit the signal mask; the shutdown stays an orderly one."""
+    """The supervisor does not inherit the signal mask; the shutdown stays an orderly one."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
         server = EmbeddedServer.open(folder)

@@ -112,7 +112,7 @@ def test_a_link_of_another_user(tmp_path: Path) -> None:
 
 
 LINKED: Final = (
-    *("server.log", "gate.lock", "keeper.lock", "server.lock", "pinned", "users", "aof"),
+    *("server.log", "gate.lock", "supervisor.lock", "server.lock", "pinned", "users", "aof"),
     *("valkey.sock", "server.log.1"),
 )
 

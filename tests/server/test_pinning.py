@@ -11,9 +11,9 @@ from faults.waiting import eventually
 from holdfast.errors import ServerFailed
 from holdfast.server import EmbeddedServer, start, status, stop
 from holdfast.server.folder import Folder
-from holdfast.server.keeper import _taken
 from holdfast.server.lock import is_held
-from server.processes import Process, keeper_of, kill, linux_only, living_in, server_of, user_of
+from holdfast.server.supervisor import _taken
+from server.processes import Process, kill, linux_only, living_in, server_of, supervisor_of, user_of
 
 # A server that runs without users, and how to stop one
 
@@ -70,9 +70,9 @@ def test_a_pinned_server_is_started_again_too(folder: Path) -> None:
 
 
 @linux_only
-def test_a_pin_outlives_a_killed_keeper(folder: Path) -> None:
+def test_a_pin_outlives_a_killed_supervisor(folder: Path) -> None:
     start(folder)
-    kill(keeper_of(folder))
+    kill(supervisor_of(folder))
     eventually(lambda: not living_in(folder))
     assert status(folder).pinned
     with EmbeddedServer.open(folder):
@@ -124,7 +124,7 @@ def test_opening_during_the_shutdown_waits_and_starts_anew(folder: Path) -> None
 
 
 def test_a_folder_that_vanishes_has_no_users(folder: Path) -> None:
-    """Its keeper deletes a private one while its last user looks whether it is gone."""
+    """Its supervisor deletes a private one while its last user looks whether it is gone."""
     place = Folder.made(folder)
     done = Event()
 
@@ -164,10 +164,12 @@ def test_threads_may_open_and_close_at_once(folder: Path) -> None:
         assert client.get("count") == b"12"
 
 
-def test_a_keeper_that_looks_is_no_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seat, held = tmp_path / "1-seat", list[bool]()
-    seat.touch()
+def test_a_supervisor_that_looks_is_no_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_lock, held = tmp_path / "1-lock", list[bool]()
+    client_lock.touch()
     unlink = Path.unlink
     monkeypatch.setattr(Path, "unlink", lambda path: held.append(is_held(path)) or unlink(path))
-    assert not _taken(seat)
-    assert (held, seat.exists()) == ([False], False)
+    assert not _taken(client_lock)
+    assert (held, client_lock.exists()) == ([False], False)

@@ -1,4 +1,4 @@
-"""What the lines of a log count for, told by the simplest program that could be right."""
+"""A simple program that counts lines one by one, to compare tallies with."""
 
 from collections import Counter, defaultdict
 from datetime import date
@@ -6,13 +6,13 @@ from functools import cache
 from ipaddress import ip_address
 
 from holdfast import GeoTable
-from holdfast.tallies.days import Span
+from holdfast.tallies.days import DayRange
 
-SPAN = Span("1970-01-01", "2026-12-31")
+VALID_DAYS = DayRange("1970-01-01", "2026-12-31")
 
 
 def is_day(text: str) -> bool:
-    """Whether it is a date, as in 2011-10-10."""
+    """Return whether *text* is a date such as 2011-10-10."""
     if len(text) != 10 or text[4] != "-" or text[7] != "-":
         return False
     digits = text.replace("-", "")
@@ -26,20 +26,23 @@ def is_day(text: str) -> bool:
 
 
 @cache
-def place_of(table: GeoTable, text: str) -> tuple[str, str, str] | None:
-    """Country, region and city as values of a tally; None: no address. Tables stay as they are."""
+def names_of(table: GeoTable, text: str) -> tuple[str, str, str] | None:
+    """Return country, region and city as values of a tally; None if *text* is not an address.
+
+    The cache assumes that tables are not reloaded.
+    """
     try:
         address = ip_address(text)
     except ValueError:
         return None
     if "%" in text:
         return None
-    place = table.lookup(text)
+    location = table.lookup(text)
     mapped = getattr(address, "ipv4_mapped", None) or address
-    if place is None:
+    if location is None:
         name = "??" if mapped.is_global and not mapped.is_multicast else "private"
         return (name, name, name)
-    country, region, city = (part or "??" for part in place)
+    country, region, city = (part or "??" for part in location)
     return (country, f"{country}/{region}", f"{country}/{region}/{city}")
 
 
@@ -53,7 +56,7 @@ class Reference:
         self.rejected: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, data: bytes) -> int:
-        """Count whole lines. How many?"""
+        """Count whole lines, and return how many."""
         lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
@@ -67,11 +70,11 @@ class Reference:
             self.rejected[""]["malformed"] += 1
         elif not is_day(fields[1]):
             self.rejected[""]["no day"] += 1
-        elif not SPAN.first <= fields[1] <= SPAN.last:
-            self.rejected[""]["far-away day"] += 1
-        elif (place := place_of(self.table, fields[0])) is None:
+        elif not VALID_DAYS.first <= fields[1] <= VALID_DAYS.last:
+            self.rejected[""]["day out of range"] += 1
+        elif (names := names_of(self.table, fields[0])) is None:
             self.rejected[fields[1]]["no address"] += 1
         else:
             self.lines[fields[1]] += 1
-            for dimension, value in zip(("country", "region", "city"), place, strict=True):
+            for dimension, value in zip(("country", "region", "city"), names, strict=True):
                 self.values[fields[1], dimension][value] += 1

@@ -1,4 +1,4 @@
-"""Small tables of places, written by a library that is not ours."""
+"""Small tables of locations, written by an independent library."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from netaddr import IPSet
 
 from holdfast import GeoTable
 
-PLACES = {
+LOCATION_OF = {
     "1.0.0.0/24": ("AU", "Queensland", "Brisbane"),
     "1.0.4.0/22": ("AU", "Victoria", None),
     "8.8.8.0/24": ("US", None, None),
@@ -18,12 +18,12 @@ PLACES = {
     "2001:4860::/32": ("US", "California", "Mountain View"),
     "2a02:8100::/27": ("DE", "Hesse", "Kassel"),
 }
-"""Network → country, region, city."""
+"""Country, region and city of each network."""
 
 
-def record(place: tuple[str | None, str | None, str | None]) -> dict[str, Any]:
-    """As MaxMind writes it."""
-    country, region, city = place
+def record(location: tuple[str | None, str | None, str | None]) -> dict[str, Any]:
+    """Return a record as MaxMind writes it."""
+    country, region, city = location
     found: dict[str, Any] = {"continent": {"code": "XX"}}
     if country:
         found["country"] = {"iso_code": country, "names": {"en": f"Land of {country}"}}
@@ -37,9 +37,9 @@ def record(place: tuple[str | None, str | None, str | None]) -> dict[str, Any]:
 def write_mmdb(
     path: Path, records: Mapping[str, Any] | None = None, *, version: int = 6, **options: Any
 ) -> Path:
-    """A database of *records*, by network; by default of `PLACES`."""
+    """Write a database of *records*, by network; by default of `LOCATION_OF`."""
     if records is None:
-        records = {network: record(place) for network, place in PLACES.items()}
+        records = {network: record(location) for network, location in LOCATION_OF.items()}
     writer = MMDBWriter(
         version, "GeoLite2-City", languages=["en"], ipv4_compatible=version == 6, **options
     )
@@ -50,7 +50,7 @@ def write_mmdb(
 
 
 def small_table(folder: Path) -> GeoTable:
-    """The table of `PLACES`."""
+    """Return the table of `LOCATION_OF`."""
     return GeoTable.from_mmdb(write_mmdb(folder / "places.mmdb"))
 
 
@@ -59,11 +59,11 @@ LOCATIONS = "geoname_id,locale_code,country_iso_code,country_name,subdivision_1_
 
 
 def write_csv(folder: Path) -> tuple[list[Path], Path]:
-    """The same places, as GeoLite2's CSV files have them."""
+    """Write the same locations as CSV files of GeoLite2."""
     blocks = [folder / "Blocks-IPv4.csv", folder / "Blocks-IPv6.csv"]
     lines = {path: [BLOCKS] for path in blocks}
     names = [LOCATIONS]
-    for number, (network, (country, region, city)) in enumerate(PLACES.items(), 1):
+    for number, (network, (country, region, city)) in enumerate(LOCATION_OF.items(), 1):
         lines[blocks[":" in network]].append(f"{network},{number},77,0,")
         names.append(f'{number},en,{country},"Land, of {country}",{region or ""},{city or ""}')
     for path, rows in lines.items():

@@ -1,4 +1,4 @@
-"""Damaged and hostile databases: a named error, never a crash, never a hang."""
+"""Damaged and malicious databases: a named error, never a crash, never an endless loop."""
 
 import subprocess
 import sys
@@ -11,19 +11,19 @@ import pytest
 from holdfast import BadGeoData, GeoTable
 from tallies.tables import write_mmdb
 
-GIVEN = Path(__file__).resolve().parents[3] / "shared" / "data" / "mmdb"
-"""Test files of MaxMind, where they have been put beside the checkout."""
+TEST_FILES = Path(__file__).resolve().parents[3] / "shared" / "data" / "mmdb"
+"""MaxMind's test files, if they were put beside the checkout."""
 
 
-def given(kind: str) -> list[Any]:
-    """The test files that are to be read, or to be refused."""
-    absent = pytest.mark.skip(reason=f"no test files of MaxMind in {GIVEN}")
-    found = sorted((GIVEN / kind).glob("*.mmdb"))
-    return found or [pytest.param(GIVEN / "none", marks=absent)]
+def files_of(kind: str) -> list[Any]:
+    """Return the files that must load (`good`), or must be rejected (`bad`)."""
+    absent = pytest.mark.skip(reason=f"no test files of MaxMind in {TEST_FILES}")
+    found = sorted((TEST_FILES / kind).glob("*.mmdb"))
+    return found or [pytest.param(TEST_FILES / "none", marks=absent)]
 
 
 def expected(record: object) -> tuple[str | None, str | None, str | None]:
-    """Country, region and city of a sound record."""
+    """Return country, region and city of a valid record."""
     known = record if isinstance(record, dict) else {}
     regions = known.get("subdivisions") or [{}]
     return (
@@ -33,8 +33,8 @@ def expected(record: object) -> tuple[str | None, str | None, str | None]:
     )
 
 
-@pytest.mark.parametrize("path", given("good"), ids=lambda path: path.stem)
-def test_good_files_say_what_their_makers_reader_says(path: Path) -> None:
+@pytest.mark.parametrize("path", files_of("good"), ids=lambda path: path.stem)
+def test_good_files_equal_the_reader_of_maxmind(path: Path) -> None:
     table = GeoTable.from_mmdb(path)
     with maxminddb.open_database(path) as reader:
         for network, record in reader:
@@ -42,19 +42,20 @@ def test_good_files_say_what_their_makers_reader_says(path: Path) -> None:
                 assert (table.lookup(address) or (None, None, None)) == expected(record)
 
 
-@pytest.mark.parametrize("path", given("bad"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", files_of("bad"), ids=lambda path: path.stem)
 def test_bad_files_are_refused(path: Path) -> None:
     with pytest.raises(BadGeoData, match=path.name):
         GeoTable.from_mmdb(path)
 
 
-TREE = b"\xab\xcd\xefMaxMind.com"
+MARKER = b"\xab\xcd\xefMaxMind.com"
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", TREE, b"GIF89a" * 100, TREE + b"\xe0", b"\0" * 5000 + TREE + b"\xe1"]
+    "content",
+    [b"", b"\n", MARKER, b"GIF89a" * 100, MARKER + b"\xe0", b"\0" * 5000 + MARKER + b"\xe1"],
 )
-def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_other_files_are_rejected(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.mmdb"
     path.write_bytes(content)
     with pytest.raises(BadGeoData, match=r"x\.mmdb.*download it again"):
@@ -65,11 +66,11 @@ def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
     ("record", "problem"),
     [
         (b"\0\0\0", "back to the root"),
-        (b"\0\0\x05", "circles|deeper"),
+        (b"\0\0\x05", "cycle|deeper"),
         (b"\xff\xff\xf0", "out of the"),
     ],
 )
-def test_a_tree_that_goes_astray_is_refused(tmp_path: Path, record: bytes, problem: str) -> None:
+def test_an_invalid_tree_is_rejected(tmp_path: Path, record: bytes, problem: str) -> None:
     path = write_mmdb(tmp_path / "x.mmdb")
     data = bytearray(path.read_bytes())
     data[6 * 40 : 6 * 40 + 3] = record
@@ -102,7 +103,7 @@ print(refused)
 
 
 @pytest.mark.parametrize("files", [25, pytest.param(100, marks=pytest.mark.long)])
-def test_bytes_at_random_do_no_harm(tmp_path: Path, seed: int, files: int) -> None:
+def test_random_damage_is_harmless(tmp_path: Path, seed: int, files: int) -> None:
     path = write_mmdb(tmp_path / "good.mmdb")
     done = subprocess.run(
         [sys.executable, "-c", FUZZ, path, tmp_path / "bad.mmdb", str(seed), str(files)],

@@ -1,4 +1,4 @@
-"""Commits that are repeated, cut off, or made by two at once: each line counts once."""
+"""Commits that are repeated, interrupted, or concurrent: each line counts once."""
 
 import asyncio
 import gzip
@@ -24,17 +24,17 @@ from holdfast import (
     Tally,
     TallyReport,
 )
-from holdfast.tallies import keys, parts
-from holdfast.tallies._sync import aggregation as reading
-from holdfast.tallies._sync.writer import COMMIT, SAMPLE, SETTLE, STAGE, Book
-from holdfast.tallies.counted import Sums
+from holdfast.tallies import chunks, keys
+from holdfast.tallies._sync import aggregation
+from holdfast.tallies._sync.writer import COMMIT, SAMPLE, SETTLE, STAGE, TallyWriter
+from holdfast.tallies.counted import LineCounts
 from tallies.tables import small_table
 
 DAY = "2011-10-10"
 
 
 def words(line: bytes) -> Counted | None:
-    """A line counts for itself."""
+    """Count a line for its own text."""
     return None if line == b"bad" else Counted(DAY, {"word": line.decode()})
 
 
@@ -55,11 +55,11 @@ def counted(tally: Tally) -> dict[str, int]:
     return {each.value: each.lines for each in tally.top("word", day=DAY, limit=10_000)}
 
 
-WHOLE = {f"word {n}": 3 if n < 2000 else 2 for n in range(9000)}
+EXPECTED = {f"word {n}": 3 if n < 2000 else 2 for n in range(9000)}
 
 
 def check(tally: Tally) -> None:
-    assert counted(tally) == WHOLE
+    assert counted(tally) == EXPECTED
     assert tally.total(DAY) == 20_000
     assert tally.rejected().lines == 1
     assert tally.rejected().samples == [b"bad"]
@@ -72,7 +72,7 @@ def test_a_lost_reply_changes_nothing(
 ) -> None:
     namespace = secrets.token_hex(4)
     with Holdfast.from_url(f"{proxy.url}?socket_timeout=30", namespace=namespace) as hf:
-        other = hf.tally("other")  # teaches the server the scripts
+        other = hf.tally("other")  # loads the scripts into the server
         other.aggregate(LocalFiles(log), key=words)
         getattr(proxy, lose)(match=script.sha1.encode())
         tally = hf.tally("words")
@@ -81,7 +81,7 @@ def test_a_lost_reply_changes_nothing(
 
 
 class Killed(Exception):
-    """What happens in the test instead of a kill."""
+    """Raised in place of a kill."""
 
 
 def killed(*args: Any) -> NoReturn:
@@ -89,40 +89,40 @@ def killed(*args: Any) -> NoReturn:
 
 
 @pytest.mark.parametrize("step", ["_stage", "_commit", "_settle", "_sample"])
-def test_who_is_killed_between_two_steps_leaves_nothing_half_counted(
+def test_a_kill_between_two_steps_leaves_no_half_commit(
     hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """The next one goes on, or a reader finishes what was committed."""
+    """The next run goes on, or a reader finishes the commit."""
     tally = hf.tally("words")
     with monkeypatch.context() as patch:
-        patch.setattr(Book, step, killed)
+        patch.setattr(TallyWriter, step, killed)
         with pytest.raises(Killed):
             tally.aggregate(LocalFiles(log), key=words)
     assert tally.total(DAY) == (0 if step in ("_stage", "_commit") else 20_000)
     tally.aggregate(LocalFiles(log), key=words)
-    assert counted(tally) == WHOLE
+    assert counted(tally) == EXPECTED
     assert tally.rejected().lines == 1
 
 
-def test_a_journal_that_was_begun_is_finished_by_many_at_once(
+def test_concurrent_readers_finish_a_journal_once(
     hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "PART_VALUES", 50)
+    monkeypatch.setattr(chunks, "CHUNK_VALUES", 50)
     tally = hf.tally("words")
     with monkeypatch.context() as patch:
-        patch.setattr(Book, "_settle", killed)
+        patch.setattr(TallyWriter, "_settle", killed)
         with pytest.raises(Killed):
             tally.aggregate(LocalFiles(log), key=words)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: tally.total(DAY), range(8))) == {20_000}
-    assert counted(tally) == WHOLE
+    assert counted(tally) == EXPECTED
 
 
-def test_several_who_count_the_same_file_count_it_once(
+def test_concurrent_runs_count_a_file_once(
     hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The slower ones go on where the faster one has come."""
-    monkeypatch.setattr(reading, "COMMIT_VALUES", 1)
+    """The slower runs go on where the faster one is."""
+    monkeypatch.setattr(aggregation, "COMMIT_VALUES", 1)
     monkeypatch.setattr("holdfast.files._sync.local_files.PIECE", 1 << 17)
     tally = hf.tally("words")
     with ThreadPoolExecutor(4) as pool:
@@ -135,11 +135,11 @@ def test_several_who_count_the_same_file_count_it_once(
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_who_is_overtaken_goes_on_where_the_other_one_is(
+def test_an_overtaken_run_goes_on_where_the_other_is(
     hf: Holdfast, log: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
     monkeypatch.setattr("holdfast.files._sync.local_files.PIECE", 10_000)
-    monkeypatch.setattr(reading, "AT_ONCE", 50_000)
+    monkeypatch.setattr(aggregation, "COUNT_BYTES", 50_000)
     data = log.read_bytes()
     half = log.parent / "half" / log.name
     half.parent.mkdir()
@@ -160,24 +160,24 @@ def test_who_is_overtaken_goes_on_where_the_other_one_is(
     check(tally)
 
 
-def test_a_day_that_has_ended_is_committed_by_itself(
+def test_the_end_of_a_day_begins_a_commit(
     hf: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lines of the next one are of the next commit, also where they were read together."""
+    """Lines of the next day are in the next commit, even if they were read together."""
     monkeypatch.setattr("holdfast.files._sync.local_files.PIECE", 400)
-    monkeypatch.setattr(reading, "AT_ONCE", 200)
-    monkeypatch.setattr(reading, "DAY_VALUES", 1)
+    monkeypatch.setattr(aggregation, "COUNT_BYTES", 200)
+    monkeypatch.setattr(aggregation, "DAY_COMMIT_VALUES", 1)
     path = tmp_path / "a.log"
     text = "".join(f"1.0.0.{n} 2011-10-{day} x\n" for day in (10, 11, 12) for n in range(30))
     overlong = "8" * 200_000
     path.write_text(f"{text}{overlong}\n1.0.0.1 2011-10-13 x\n")
-    commits, commit = [], Book.commit
+    commits, commit = [], TallyWriter.commit
 
-    def noted(self: Book, file: str, start: int, end: int, sums: Sums) -> int | None:
-        commits.append(dict(sums.lines))
-        return commit(self, file, start, end, sums)
+    def noted(self: TallyWriter, file: str, start: int, end: int, counts: LineCounts) -> int | None:
+        commits.append(dict(counts.lines))
+        return commit(self, file, start, end, counts)
 
-    monkeypatch.setattr(Book, "commit", noted)
+    monkeypatch.setattr(TallyWriter, "commit", noted)
     tally = hf.tally("places")
     report = tally.aggregate(LocalFiles(path), key=GeoKey(small_table(tmp_path)))
     assert (report.lines, report.rejected, report.commits) == (92, 1, len(commits))
@@ -187,52 +187,52 @@ def test_a_day_that_has_ended_is_committed_by_itself(
     assert commits[1] == {"2011-10-11": 30}
 
 
-def test_sums_that_are_there_are_added_to(hf: Holdfast) -> None:
-    """More than go into one command, some of them known, beyond 32 bits."""
+def test_counts_are_added_to_existing_ones(hf: Holdfast) -> None:
+    """There are more values than one command takes, some exist, and sums exceed 32 bits."""
     tally = hf.tally("words")
     first = {f"w{n}": 2**40 + n for n in range(2500)}
     second = {f"w{n}": 2**50 + 1 for n in range(1200, 3700)}
     for n, values in enumerate((first, second)):
-        sums = Sums(lines={DAY: 1}, values={(DAY, "word"): values})
-        assert tally._book.commit("file", n, n + 1, sums) is None
+        counts = LineCounts(lines={DAY: 1}, values={(DAY, "word"): values})
+        assert tally._writer.commit("file", n, n + 1, counts) is None
     assert counted(tally) == added(first, second)
 
 
-@pytest.mark.parametrize("room", [3, 4, 5, 7, 30])
-@pytest.mark.parametrize("there", [0, 1, 3, 4, 8, 11, 20])
-def test_sums_are_right_whatever_was_there(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, room: int, there: int
+@pytest.mark.parametrize("size", [3, 4, 5, 7, 30])
+@pytest.mark.parametrize("existing", [0, 1, 3, 4, 8, 11, 20])
+def test_counts_add_up_for_all_chunk_sizes(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, size: int, existing: int
 ) -> None:
-    monkeypatch.setattr(parts, "PART_VALUES", room)
-    known = {f"w{n}": 5 for n in range(there)}
+    monkeypatch.setattr(chunks, "CHUNK_VALUES", size)
+    known = {f"w{n}": 5 for n in range(existing)}
     new = {f"w{n}": n + 1 for n in range(6, 22)}
-    for name, pieces in (("one", (known, new)), ("other", (known, new, new))):
+    for name, added_counts in (("one", (known, new)), ("other", (known, new, new))):
         tally = hf.tally(name)
-        for n, values in enumerate(pieces):
+        for n, values in enumerate(added_counts):
             both = {(DAY, "word"): values, (DAY, "more"): values}
-            assert tally._book.commit("file", n, n + 1, Sums({DAY: 9}, both)) is None
-        assert counted(tally) == added(*pieces)
-        total = sum(added(*pieces).values())
+            assert tally._writer.commit("file", n, n + 1, LineCounts({DAY: 9}, both)) is None
+        assert counted(tally) == added(*added_counts)
+        total = sum(added(*added_counts).values())
         dimensions = {"word": total, "more": total}
         assert tally.dimensions(DAY) == dimensions
         assert {each.value: each.lines for each in tally.top("more", day=DAY)}.items() <= added(
-            *pieces
+            *added_counts
         ).items()
 
 
-def added(*pieces: dict[str, int]) -> dict[str, int]:
+def added(*added_counts: dict[str, int]) -> dict[str, int]:
     total: Counter[str] = Counter()
-    for piece in pieces:
+    for piece in added_counts:
         total.update(piece)
     return dict(total)
 
 
-async def test_who_is_cancelled_again_and_again_counts_each_line_once(
+async def test_repeated_cancellation_counts_each_line_once(
     hf: Holdfast, standalone: Server, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.files._async.local_files.PIECE", 10_000)
-    monkeypatch.setattr("holdfast.tallies.reading._async.AT_ONCE", 20_000)
-    monkeypatch.setattr("holdfast.tallies.reading._async.COMMIT_VALUES", 1)
+    monkeypatch.setattr("holdfast.tallies._async.aggregation.COUNT_BYTES", 20_000)
+    monkeypatch.setattr("holdfast.tallies._async.aggregation.COMMIT_VALUES", 1)
     cancelled = left = 0
 
     def cancel(_: TallyReport) -> None:
@@ -245,7 +245,7 @@ async def test_who_is_cancelled_again_and_again_counts_each_line_once(
     async with AsyncHoldfast.from_url(standalone.url, namespace=hf.namespace) as other:
         tally, files, done = other.tally("words"), AsyncLocalFiles(log), False
         while not done:
-            left = 3 + cancelled  # so it comes to an end
+            left = 3 + cancelled  # so that the run ends in the end
             counting = asyncio.create_task(tally.aggregate(files, key=words, progress=cancel))
             await asyncio.wait([counting])
             done = not counting.cancelled()
@@ -255,30 +255,30 @@ async def test_who_is_cancelled_again_and_again_counts_each_line_once(
     check(hf.tally("words"))
 
 
-def test_a_commit_of_a_part_that_is_counted_says_up_to_where(hf: Holdfast) -> None:
+def test_a_late_commit_returns_the_offset(hf: Holdfast) -> None:
     tally = hf.tally("words")
-    book = tally._book
-    sums = Sums(lines={DAY: 5}, values={(DAY, "word"): {"x": 5}})
-    assert book.commit("file", 0, 100, sums) is None
-    assert book.commit("file", 0, 100, sums) == 100
-    assert book.commit("file", 0, 50, sums) == 100
-    assert book.commit("file", 150, 200, sums) == 100
+    writer = tally._writer
+    counts = LineCounts(lines={DAY: 5}, values={(DAY, "word"): {"x": 5}})
+    assert writer.commit("file", 0, 100, counts) is None
+    assert writer.commit("file", 0, 100, counts) == 100
+    assert writer.commit("file", 0, 50, counts) == 100
+    assert writer.commit("file", 150, 200, counts) == 100
     assert tally.total(DAY) == 5
-    assert book.position("file") == 100
-    assert book.commit("file", 100, 200, sums) is None
+    assert writer.position("file") == 100
+    assert writer.commit("file", 100, 200, counts) is None
     assert tally.total(DAY) == 10
 
 
-def test_counts_that_vanish_before_their_commit_are_sent_again(
+def test_vanished_chunks_are_sent_again(
     hf: Holdfast, standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A few times; then it is an error, and nothing is counted."""
-    monkeypatch.setattr(parts, "PART_VALUES", 2)
+    """After some attempts it is an error, and nothing is counted."""
+    monkeypatch.setattr(chunks, "CHUNK_VALUES", 2)
     tally = hf.tally("words")
-    book, stage = tally._book, Book._stage
+    writer, stage = tally._writer, TallyWriter._stage
     to_vanish = 2
 
-    def vanishing(self: Book, token: str, staged: Any) -> None:
+    def vanishing(self: TallyWriter, token: str, staged: Any) -> None:
         nonlocal to_vanish
         stage(self, token, staged)
         to_vanish -= 1
@@ -286,12 +286,12 @@ def test_counts_that_vanish_before_their_commit_are_sent_again(
             with standalone.client() as client:
                 client.delete(keys.staged(self._unit, token))
 
-    monkeypatch.setattr(Book, "_stage", vanishing)
-    sums = Sums(lines={DAY: 9}, values={(DAY, "word"): {f"w{n}": 1 for n in range(9)}})
-    assert book.commit("file", 0, 100, sums) is None
+    monkeypatch.setattr(TallyWriter, "_stage", vanishing)
+    counts = LineCounts(lines={DAY: 9}, values={(DAY, "word"): {f"w{n}": 1 for n in range(9)}})
+    assert writer.commit("file", 0, 100, counts) is None
     assert to_vanish == -1
     assert len(counted(tally)) == 9
     to_vanish = 99
-    with pytest.raises(ServerUnavailable, match="the server lost what it was sent"):
-        book.commit("file", 100, 200, sums)
+    with pytest.raises(ServerUnavailable, match="the server lost the counts"):
+        writer.commit("file", 100, 200, counts)
     assert tally.total(DAY) == 9

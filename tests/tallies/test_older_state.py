@@ -1,4 +1,4 @@
-"""A server that restarts from an older state: what it forgot is counted again, and only that."""
+"""After the server restarts from an older state, only the lost lines are counted again."""
 
 import secrets
 import threading
@@ -27,7 +27,7 @@ def test_each_line_is_counted_once(
     half: Half, rollback: Rollback, tally: Any, tmp_path: Path, saved: str
 ) -> None:
     paths = [tmp_path / "a.log", tmp_path / "b.log"]
-    other = tmp_path / "other.log"  # files are named by where they lie below what they share
+    other = tmp_path / "other.log"  # names of files are relative to their common folder
     other.touch()
     for path in paths:
         path.write_text("".join(f"{path.name} {n}\n" for n in range(LINES)))

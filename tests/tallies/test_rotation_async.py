@@ -1,4 +1,4 @@
-"""Logs that are rotated, truncated, packed or replaced: each line counts once."""
+"""Logs that are rotated, truncated, compressed or replaced: each line counts once."""
 
 import gzip
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, AsyncLocalFiles, AsyncTally, Counted
-from holdfast.files._async import local_files as local
+from holdfast.files._async import local_files
 
 DAY = "2011-10-10"
 HEADER = b"time,word\n"
@@ -19,7 +19,7 @@ def words(line: bytes) -> Counted | None:
 
 
 def log(name: str, lines: int) -> bytes:
-    """A log that begins as all others do."""
+    """Return a log with the same beginning as all others."""
     return HEADER + b"".join(b"%s %d\n" % (name.encode(), n) for n in range(lines))
 
 
@@ -30,17 +30,17 @@ async def tally(site: Site) -> AsyncIterator[AsyncTally]:
 
 
 async def count(tally: AsyncTally, *paths: Path) -> int:
-    """Count the files, twice, and return how many lines there are in all."""
+    """Count the files twice, and return the total number of lines."""
     for _ in range(2):
         await tally.aggregate(AsyncLocalFiles(paths), key=words)
     return await tally.total(DAY)
 
 
 @pytest.mark.parametrize("lines", [1, 5, 9, 10, 11, 500, 9000])
-async def test_a_rotated_file_that_begins_alike_is_counted(
+async def test_a_rotated_file_with_the_same_beginning_is_counted(
     tally: AsyncTally, tmp_path: Path, lines: int
 ) -> None:
-    """Whether the new one is shorter, as long, or longer than what was counted of the old one."""
+    """The new file is shorter than the counted part of the old one, as long, or longer."""
     path = tmp_path / "a.log"
     path.write_bytes(log("old", 10))
     assert await count(tally, path) == 10
@@ -51,7 +51,7 @@ async def test_a_rotated_file_that_begins_alike_is_counted(
     assert await count(tally, path) == 11 + lines
 
 
-async def test_a_truncated_file_is_counted_anew(tally: AsyncTally, tmp_path: Path) -> None:
+async def test_a_truncated_file_is_a_new_file(tally: AsyncTally, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     total = 0
     for turn, lines in enumerate((20, 3, 40, 1, 7)):
@@ -62,9 +62,7 @@ async def test_a_truncated_file_is_counted_anew(tally: AsyncTally, tmp_path: Pat
         assert await count(tally, path) == total
 
 
-async def test_a_rotated_file_that_is_packed_is_known_again(
-    tally: AsyncTally, tmp_path: Path
-) -> None:
+async def test_a_compressed_rotated_file_is_recognized(tally: AsyncTally, tmp_path: Path) -> None:
     path, packed = tmp_path / "a.log", tmp_path / "a.log.gz"
     path.write_bytes(log("old", 10))
     assert await count(tally, tmp_path) == 10
@@ -75,10 +73,10 @@ async def test_a_rotated_file_that_is_packed_is_known_again(
     assert await count(tally, tmp_path) == 45
 
 
-async def test_many_files_that_begin_alike_are_told_apart(
+async def test_many_files_with_the_same_beginning_are_distinguished(
     tally: AsyncTally, tmp_path: Path
 ) -> None:
-    """More than are looked for at first; then all of them once more."""
+    """There are more than the first lookup finds; then some of them are counted again."""
     path, contents = tmp_path / "a.log", [log(f"n{n}", n % 7 + 1) for n in range(90)]
     total = 0
     for content in contents:
@@ -92,16 +90,16 @@ async def test_many_files_that_begin_alike_are_told_apart(
 
 
 @pytest.mark.parametrize("packed", [False, True])
-async def test_large_files_are_told_apart_by_their_ends(
+async def test_large_files_are_distinguished_by_their_ends(
     tally: AsyncTally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
 ) -> None:
-    """They begin with the same mebibyte; and they are known again when they have grown."""
-    monkeypatch.setattr(local, "PIECE", 100_000)
+    """The first mebibyte is the same; a file that has grown is recognized."""
+    monkeypatch.setattr(local_files, "PIECE", 100_000)
     path = tmp_path / ("a.log.gz" if packed else "a.log")
-    alike = HEADER + b"word\n" * 200_000
+    beginning = HEADER + b"word\n" * 200_000
 
     def write(more: bytes) -> None:
-        path.write_bytes(gzip.compress(alike + more) if packed else alike + more)
+        path.write_bytes(gzip.compress(beginning + more) if packed else beginning + more)
 
     write(b"old\n" * 1000)
     assert await count(tally, path) == 201_000
@@ -113,8 +111,10 @@ async def test_large_files_are_told_apart_by_their_ends(
     assert await count(tally, path) == 403_501
 
 
-async def test_lines_left_out_do_not_hide_the_rest(tally: AsyncTally, tmp_path: Path) -> None:
-    """A file that grows after a line that is too long is the same file."""
+async def test_a_file_is_recognized_after_an_overlong_line(
+    tally: AsyncTally, tmp_path: Path
+) -> None:
+    """A file that grows after an overlong line is the same file."""
     path = tmp_path / "a.log"
     overlong = b"x" * 200_000 + b"\n"
     for turn, content in enumerate((overlong, overlong * 2, overlong * 2 + b"last\n")):
@@ -122,9 +122,7 @@ async def test_lines_left_out_do_not_hide_the_rest(tally: AsyncTally, tmp_path: 
         assert await count(tally, path) == 10 + (turn == 2)
 
 
-async def test_a_last_line_that_had_no_end_is_counted_once(
-    tally: AsyncTally, tmp_path: Path
-) -> None:
+async def test_an_unfinished_last_line_is_counted_once(tally: AsyncTally, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     for content in (b"one\ntw", b"one\ntwo\n", b"one\ntwo\nthree\n"):
         path.write_bytes(HEADER + content)
@@ -133,10 +131,10 @@ async def test_a_last_line_that_had_no_end_is_counted_once(
 
 
 @pytest.mark.parametrize("last", [b"", b"o", b"one", b"one\n"])
-async def test_a_first_line_that_had_no_end_is_counted_once(
+async def test_an_unfinished_first_line_is_counted_once(
     tally: AsyncTally, tmp_path: Path, last: bytes
 ) -> None:
-    """The file stays the same file while its first line grows; another one is another."""
+    """While its first line grows, a file is the same file; with another line it is a new one."""
     path = tmp_path / "a.log"
     for content in (last, b"one\ntwo\n", b"one\ntwo\nthree\n"):
         path.write_bytes(content)
@@ -148,7 +146,7 @@ async def test_a_first_line_that_had_no_end_is_counted_once(
 
 
 async def test_an_edit_between_the_marks_is_not_counted(tally: AsyncTally, tmp_path: Path) -> None:
-    """As documented: the lines that were counted stay counted, and what is appended counts."""
+    """As documented: counted lines stay counted, and appended lines count."""
     path, lines = tmp_path / "a.log", b"word\n" * 100_000
     path.write_bytes(lines)
     assert await count(tally, path) == 100_000
@@ -156,10 +154,10 @@ async def test_an_edit_between_the_marks_is_not_counted(tally: AsyncTally, tmp_p
     assert await count(tally, path) == 100_001
 
 
-async def test_what_an_older_version_counted_stays_counted(
+async def test_a_position_without_a_mark_is_recognized(
     tally: AsyncTally, tmp_path: Path, site: Site
 ) -> None:
-    """It kept no mark: the name and the first line have to do."""
+    """The name and the first line are enough to recognize the file."""
     path = tmp_path / "a.log"
     path.write_bytes(log("old", 10))
     assert await count(tally, path) == 10

@@ -1,5 +1,5 @@
 # Generated from test_tally_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Tallies, as one user sees them."""
+"""Tallies: the methods of `Tally`."""
 
 import gzip
 from datetime import UTC, date, datetime, timedelta
@@ -69,14 +69,13 @@ def test_lines_are_counted_by_country_region_and_city(hf: Holdfast, tmp_path: Pa
         {"no address": 1}, [b"999.1.1.1 2011-10-11 00:00:03 login"]
     )
     others = tally.rejected()
-    assert others.reasons == {"malformed": 2, "far-away day": 1}
+    assert others.reasons == {"malformed": 2, "day out of range": 1}
     assert others.lines == 3
     assert sorted(others.samples) == [b"", b"1.0.0.7 2911-10-11 00:00:04 login", b"nonsense"]
     assert hf.tallies() == ["daily"]
 
 
-def test_two_files_of_a_day_add_up_and_none_counts_twice(hf: Holdfast, tmp_path: Path) -> None:
-    """The textbook kept only what the last file had."""
+def test_files_of_a_day_add_up_and_none_counts_twice(hf: Holdfast, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "a.log").write_text("2011-10-10 x\n2011-10-10 y\n")
     (tmp_path / "in" / "a.log").write_text("2011-10-10 x\r\n2011-10-10 z")
@@ -95,7 +94,7 @@ def test_two_files_of_a_day_add_up_and_none_counts_twice(hf: Holdfast, tmp_path:
     assert tally.days() == {"2011-10-10": 6, "2011-10-11": 1}
 
 
-def test_a_file_of_another_beginning_is_another_file(hf: Holdfast, tmp_path: Path) -> None:
+def test_a_file_with_another_beginning_is_a_new_file(hf: Holdfast, tmp_path: Path) -> None:
     log, tally = tmp_path / "a.log", hf.tally("words")
     for n in range(3):
         log.write_text(f"2011-10-10 x{n}\n")
@@ -103,7 +102,7 @@ def test_a_file_of_another_beginning_is_another_file(hf: Holdfast, tmp_path: Pat
     assert tally.total("2011-10-10") == 3
 
 
-def test_a_damaged_file_counts_up_to_its_damage(hf: Holdfast, tmp_path: Path) -> None:
+def test_a_damaged_file_counts_up_to_the_damage(hf: Holdfast, tmp_path: Path) -> None:
     whole = gzip.compress(b"2011-10-10 x\n" * 100_000, 0)
     (tmp_path / "a.gz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "b.log").write_text("2011-10-10 y\n")
@@ -118,7 +117,7 @@ def test_a_damaged_file_counts_up_to_its_damage(hf: Holdfast, tmp_path: Path) ->
     assert (again.lines, again.damaged) == (0, 2)
 
 
-def test_lines_that_are_too_long_are_counted_as_that(hf: Holdfast, tmp_path: Path) -> None:
+def test_overlong_lines_are_rejected(hf: Holdfast, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"2011-10-10 x\n" + b"y" * 200_000 + b"\n2011-10-10 z\n")
     tally = hf.tally("words")
     report = tally.aggregate(LocalFiles(tmp_path), key=words)
@@ -127,7 +126,7 @@ def test_lines_that_are_too_long_are_counted_as_that(hf: Holdfast, tmp_path: Pat
     assert tally.total("2011-10-10") == 2
 
 
-def test_many_values_are_committed_in_parts(hf: Holdfast, tmp_path: Path) -> None:
+def test_many_values_are_one_commit(hf: Holdfast, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(
         "".join(f"2011-10-1{n % 3} v{n % 5000} w{n % 7}\n" for n in range(30_000))
     )
@@ -149,7 +148,7 @@ def test_everything_expires(hf: Holdfast, site: Site, tmp_path: Path) -> None:
         assert 399 * 86_400 < site.client.ttl(key) <= 400 * 86_400
 
 
-def test_a_tally_that_nobody_counted_for_is_empty(hf: Holdfast) -> None:
+def test_a_new_tally_is_empty(hf: Holdfast) -> None:
     tally = hf.tally("none")
     assert tally.days() == {}
     assert tally.top("country", day="2011-10-10") == []
@@ -159,17 +158,17 @@ def test_a_tally_that_nobody_counted_for_is_empty(hf: Holdfast) -> None:
     assert "none" in repr(tally)
 
 
-def test_the_day_after_tomorrow_is_far_away(hf: Holdfast, tmp_path: Path) -> None:
+def test_the_day_after_tomorrow_is_out_of_range(hf: Holdfast, tmp_path: Path) -> None:
     now = datetime.now(UTC)
     days = [(now + timedelta(days=n)).date().isoformat() for n in (0, 1, 3)]
     (tmp_path / "a.log").write_text("".join(f"{day} x\n" for day in days))
     tally = hf.tally("words")
     tally.aggregate(LocalFiles(tmp_path), key=words)
     assert tally.days() == dict.fromkeys(days[:2], 1)
-    assert (tally.rejected()).reasons == {"far-away day": 1}
+    assert (tally.rejected()).reasons == {"day out of range": 1}
 
 
-def test_wrong_arguments_are_refused(hf: Holdfast, tmp_path: Path) -> None:
+def test_wrong_arguments_raise_errors(hf: Holdfast, tmp_path: Path) -> None:
     tally = hf.tally("words")
     for day in ("yesterday", "2011-02-29", "2011-1-1"):
         with pytest.raises(ValueError, match="day must be a date"):
@@ -185,7 +184,7 @@ def test_wrong_arguments_are_refused(hf: Holdfast, tmp_path: Path) -> None:
         tally.aggregate(LocalFiles(tmp_path), key=None)  # type: ignore[arg-type]
 
 
-def test_dimensions_of_a_day_are_known(hf: Holdfast, tmp_path: Path) -> None:
+def test_dimensions_are_listed_by_day(hf: Holdfast, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("2011-10-10 a b\n2011-10-10 c\n2011-10-11 d\n2011-10-12\n")
     tally = hf.tally("daily")
     tally.aggregate(LocalFiles(tmp_path), key=words)

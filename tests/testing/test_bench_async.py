@@ -7,7 +7,7 @@ import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, ResultTimeout, Retry, TaskFailed, TaskRegistry
-from holdfast.testing import AsyncTaskBench, Drained
+from holdfast.testing import AsyncTaskBench, DrainResult
 from holdfast.testing._async.inline_client import AsyncInlineHoldfast
 
 tasks = TaskRegistry()
@@ -94,9 +94,9 @@ async def test_draining_runs_what_may_run(hf: AsyncHoldfast, bench: AsyncTaskBen
     async with AsyncHoldfast.from_url(hf_url(hf), namespace=hf.namespace) as later:
         await hf.enqueue(second.call())
         await hf.enqueue(first.call().options(delay=3600))
-        assert await bench.drain(registry) == Drained(done=2, delayed=1)
+        assert await bench.drain(registry) == DrainResult(done=2, delayed=1)
     assert seen == [2, 1]
-    assert await bench.drain(registry) == Drained(delayed=1)
+    assert await bench.drain(registry) == DrainResult(delayed=1)
 
 
 def hf_url(hf: AsyncHoldfast) -> str:
@@ -117,7 +117,7 @@ async def test_draining_counts_how_tasks_ended(hf: AsyncHoldfast, bench: AsyncTa
     failed = await hf.enqueue(fail.call())
     await hf.enqueue(retry.call())
     drained = await bench.drain(tasks)
-    assert drained == Drained(done=1, retried=1, dead=1, delayed=1)
+    assert drained == DrainResult(done=1, retried=1, dead=1, delayed=1)
     assert await done.result(timeout=0) == "jack 1 None"
     with pytest.raises(TaskFailed, match="as it was told to"):
         await failed.result(timeout=0)

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Site
 from holdfast import Holdfast, ResultTimeout, Retry, TaskFailed, TaskRegistry
-from holdfast.testing import Drained, TaskBench
+from holdfast.testing import DrainResult, TaskBench
 from holdfast.testing._sync.inline_client import InlineHoldfast
 
 tasks = TaskRegistry()
@@ -95,9 +95,9 @@ def test_draining_runs_what_may_run(hf: Holdfast, bench: TaskBench) -> None:
     with Holdfast.from_url(hf_url(hf), namespace=hf.namespace) as later:
         hf.enqueue(second.call())
         hf.enqueue(first.call().options(delay=3600))
-        assert bench.drain(registry) == Drained(done=2, delayed=1)
+        assert bench.drain(registry) == DrainResult(done=2, delayed=1)
     assert seen == [2, 1]
-    assert bench.drain(registry) == Drained(delayed=1)
+    assert bench.drain(registry) == DrainResult(delayed=1)
 
 
 def hf_url(hf: Holdfast) -> str:
@@ -118,7 +118,7 @@ def test_draining_counts_how_tasks_ended(hf: Holdfast, bench: TaskBench) -> None
     failed = hf.enqueue(fail.call())
     hf.enqueue(retry.call())
     drained = bench.drain(tasks)
-    assert drained == Drained(done=1, retried=1, dead=1, delayed=1)
+    assert drained == DrainResult(done=1, retried=1, dead=1, delayed=1)
     assert done.result(timeout=0) == "jack 1 None"
     with pytest.raises(TaskFailed, match="as it was told to"):
         failed.result(timeout=0)

@@ -49,6 +49,7 @@ from holdfast import (
     Fsynced,
     Gap,
     GeoKey,
+    GeoLocation,
     GeoTable,
     Holder,
     Holdfast,
@@ -67,7 +68,6 @@ from holdfast import (
     MailboxStatus,
     Message,
     OutcomeUnknown,
-    Place,
     PublishedFile,
     PublishedFolder,
     Queue,
@@ -505,7 +505,7 @@ async def cached_rows(hf: Holdfast, async_hf: AsyncHoldfast, table: Any) -> None
 async def tallies(hf: Holdfast, later: AsyncHoldfast) -> None:
     """Counts, from feeds and local files alike."""
     geo = GeoTable.from_mmdb(Path("x.mmdb"))
-    assert_type(geo.lookup("1.2.3.4"), Place | None)
+    assert_type(geo.lookup("1.2.3.4"), GeoLocation | None)
     tally = hf.tally("daily")
     assert_type(tally.aggregate(hf.file_feed("f").consumer("c"), key=GeoKey(geo)), TallyReport)
     tally.aggregate(LocalFiles("logs"), key=lambda line: Counted("2011-10-10", {"a": str(line)}))

@@ -1,7 +1,8 @@
-"""Write docs/reference from docstrings and docs/keys.md from every keys.py; `--check` only looks.
+"""Write docs/reference, docs/keys.md and stubs; `--check` only compares.
 
-`python tools/reference`, or `make sync`. Both are committed, so that they can be read where the
-source is; `make check` fails when they differ from it.
+`python tools/reference`, or `make sync`. The reference comes from docstrings, the keys from each
+`keys.py`, the stubs from the lists of public names. All are committed; `make check` fails when they
+differ from their source.
 """
 
 from __future__ import annotations
@@ -11,24 +12,25 @@ from pathlib import Path
 
 from keys import layout
 from rooms import Room, rooms
+from stubs import stubs
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def pages() -> dict[Path, str]:
-    """What each generated page should hold."""
+    """Return the text of each generated file."""
     found = rooms()
     written = {DOCS / "reference" / f"{room.name}.md": room.page() for room in found}
     written[DOCS / "reference" / "README.md"] = contents(found)
     written[DOCS / "keys.md"] = layout()
-    return written
+    return written | stubs()
 
 
 CONTENTS = """\
 # Reference
 
-Everything is imported from `holdfast`. What is said of `Lock` holds for `AsyncLock`: the same names
-and signatures, and what does I/O is awaited.
+Everything is imported from `holdfast`. A page about `Lock` holds for `AsyncLock` too: the
+names and signatures are the same, and methods with I/O are awaited.
 
 A `Duration` is seconds as a number, or a `timedelta`; an `Instant` is an aware `datetime` or
 seconds since 1970. Arguments after `*` are given by name. Wrong arguments are `ValueError` or
@@ -42,7 +44,7 @@ seconds since 1970. Arguments after `*` are given by name. Wrong arguments are `
 
 
 def contents(found: list[Room]) -> str:
-    """The first page: which name is on which."""
+    """Return the first page: links from each public name to its page."""
     rows = []
     for room in found:
         links = " ".join(f"[`{name}`]({room.name}.md#{name.lower()})" for name in room.names)
@@ -51,13 +53,13 @@ def contents(found: list[Room]) -> str:
 
 
 def main() -> int:
-    """Write what differs, or name it."""
+    """Write the files that differ; with `--check`, print their names."""
     wanted = pages()
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     left_over = set((DOCS / "reference").glob("*.md")) - set(wanted)
     if "--check" in sys.argv:
         for path in [*stale, *sorted(left_over)]:
-            print(f"{path.relative_to(DOCS.parent)} is not what the source says: run `make sync`")
+            print(f"{path.relative_to(DOCS.parent)} differs from its source: run `make sync`")
         return bool(stale or left_over)
     (DOCS / "reference").mkdir(exist_ok=True)
     for path in stale:

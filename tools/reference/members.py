@@ -20,7 +20,7 @@ _CONTEXT = "AbstractContextManager["
 
 
 def signature(member: griffe.Object, *, called: str | None = None) -> str:
-    """As one would write its stub, without `self`; a constructor is called like its class."""
+    """Return the signature as in a stub, without `self`; a constructor has its class's name."""
     if not isinstance(member, griffe.Function):
         return f"{member.name}: {getattr(member, 'annotation', None) or 'object'}"
     listed = ", ".join(_parameters(member))
@@ -33,7 +33,7 @@ def signature(member: griffe.Object, *, called: str | None = None) -> str:
 
 
 def described(member: griffe.Object) -> list[str]:
-    """Its docstring, section by section."""
+    """Return the docstring of *member*, section by section."""
     if member.docstring is None:
         return []
     parts = []
@@ -44,7 +44,7 @@ def described(member: griffe.Object) -> list[str]:
             parts.append(f"{HEADINGS[section.kind]}:")
             parts.append("\n".join(_items(section)))
         else:
-            raise ValueError(f"{member.path}: nobody told how to show {section.kind.value}")
+            raise ValueError(f"{member.path}: cannot show a section of kind {section.kind.value}")
     return parts
 
 
@@ -67,7 +67,7 @@ def _parameters(function: griffe.Function) -> Iterator[str]:
 
 
 def _items(section: Any) -> Iterator[str]:
-    """A line for each argument, field, error."""
+    """Yield a line for each argument, field or error."""
     for item in section.value:
         text = " ".join(item.description.split())
         if section.kind is Kind.raises:

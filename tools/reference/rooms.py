@@ -55,16 +55,16 @@ class Room:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Return the title for people."""
         return TITLES.get(self.name, self.name.capitalize())
 
     @property
     def names(self) -> list[str]:
-        """Of its members."""
+        """Return the names of its members."""
         return [member.name for member in self.members]
 
     def page(self) -> str:
-        """All of it, in Markdown."""
+        """Return the page in Markdown."""
         parts = [f"# {self.title}", "Generated from the docstrings. [All names](README.md)"]
         for member in self.members:
             parts += _chapter(member)
@@ -72,7 +72,7 @@ class Room:
 
 
 def rooms() -> list[Room]:
-    """Every room that shows something."""
+    """Return every room that is not empty."""
     homes: dict[str, str] = runpy.run_path(str(SOURCE / "holdfast" / "exports.py"))["EXPORTS"]
     package = griffe.load(
         "holdfast",
@@ -89,13 +89,13 @@ def rooms() -> list[Room]:
 
 
 def _room(home: str) -> str:
-    """The package at the top; of the core users see a few modules."""
+    """Return the package at the top; for the core, the module that users see."""
     package, _, module = home.partition(".")
     return CORE[module] if package == "core" else package
 
 
 def _rank(member: griffe.Object) -> tuple[bool, int, str, int]:
-    """What people hold in their hands first, the block itself before its parts."""
+    """Return the rank of a member: the block itself comes before its parts."""
     home = member.path
     return "._sync." not in home, home.count("."), member.module.path, member.lineno or 0
 
@@ -105,7 +105,7 @@ def _target(member: griffe.Object | griffe.Alias) -> griffe.Object:
 
 
 def _chapter(member: griffe.Object) -> list[str]:
-    """A class with all that it shows, or a function."""
+    """Return the chapter of a class with all its members, or of a function."""
     if isinstance(member, griffe.Function):
         return [f"## {member.name}", f"`{signature(member)}`", *described(member)]
     parts = [f"## {member.name}", *_kinship(member), *described(member)]
@@ -115,7 +115,7 @@ def _chapter(member: griffe.Object) -> list[str]:
 
 
 def _kinship(member: griffe.Object) -> list[str]:
-    """What an error is also caught as; how a class is called that its users call."""
+    """Return the base classes of an error, or the call signature of a class."""
     if ".errors." in member.path and isinstance(member, griffe.Class):
         return [f"Caught as {' and '.join(f'`{base}`' for base in member.bases)} as well."]
     if _is_called(member):
@@ -125,14 +125,14 @@ def _kinship(member: griffe.Object) -> list[str]:
 
 
 def _is_called(member: griffe.Object) -> bool:
-    """Whether users make it themselves, and not by a method of something else."""
+    """Return whether users call the class, instead of a method that returns it."""
     sections = member.docstring.parsed if member.docstring else []
     has_arguments = any(section.kind is Kind.parameters for section in sections)
     return has_arguments and "Made by" not in sections[0].value
 
 
 def _public(member: griffe.Object) -> dict[str, griffe.Object]:
-    """What one may call or read, and what it takes over from others; fields are told above."""
+    """Return the public members, including inherited ones, without fields."""
     shown = {}
     for name, inner in member.all_members.items():
         target = _target(inner)

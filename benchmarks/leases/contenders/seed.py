@@ -44,7 +44,7 @@ class Seed(Blocking):
 
 
 class SeedLock:
-    """A key that exists while somebody holds it, with the holder's token; *lease_s* at most."""
+    """A key that exists while the lock is held, with the holder's token; *lease_s* at most."""
 
     def __init__(self, client: redis.Redis, name: str, lease_s: int | None = None) -> None:
         self._client = client
@@ -77,7 +77,7 @@ class SeedLock:
         return None
 
     def give_back(self, token: str) -> None:
-        """Delete the key, unless it is somebody else's by now."""
+        """Delete the key, unless another holder has it by now."""
         pipe: Any
         with self._client.pipeline() as pipe:
             while True:

@@ -26,7 +26,7 @@ class Seed(Blocking):
         self._redis = redis.Redis.from_url(brief.url)
 
     def _packed(self, number: int) -> str:
-        """The same fields as Holdfast stores."""
+        """Return the same fields as Holdfast stores."""
         return json.dumps(
             {
                 "v": 1,
@@ -50,7 +50,7 @@ class Seed(Blocking):
                 pipeline.execute()
 
     def result(self, handle: int) -> int:
-        """No result is kept: whether it ran."""
+        """Return whether it ran: no result is kept."""
         deadline_s = time.monotonic() + ANSWER_S
         while not has_ended(handle):
             if time.monotonic() > deadline_s:

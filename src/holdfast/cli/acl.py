@@ -10,6 +10,7 @@ from .. import acl_rule
 from .commands import Commands
 from .connection import Namespace, client_errors, fail
 from .exit_codes import WRONG_USAGE
+from .options import option
 from .output import warn
 
 app = Commands()
@@ -19,8 +20,7 @@ app = Commands()
 def acl(
     namespace: Namespace = "holdfast",
     user: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Print the whole command that creates this user."),
+        str | None, option("NAME", "Print the whole command that creates this user.")
     ] = None,
 ) -> None:
     """Print the access rule for a user of one namespace, ready to paste; contacts no server."""

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 
 class Commands(typer.Typer):
-    """A group of commands whose help shows no Python types."""
+    """A group of commands; its help shows no Python types."""
 
     def __init__(self, *, add_completion: bool = False, **options: Any) -> None:
         super().__init__(cls=_PlainGroup, add_completion=add_completion, **options)

@@ -12,6 +12,7 @@ from .. import InvalidName
 from .commands import Commands
 from .connection import with_client
 from .exit_codes import INTERRUPTED, NOT_FOUND
+from .options import argument, option
 from .output import AsJson, print_json, printable, warn
 
 if TYPE_CHECKING:
@@ -24,15 +25,11 @@ app = Commands()
 @with_client()
 def complete(
     hf: Holdfast,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The completions, such as guild:3.")],
+    name: Annotated[str, argument("NAME", "The completions, such as guild:3.")],
     prefix: Annotated[
-        str | None,
-        typer.Argument(metavar="PREFIX", help="The beginning of a name or of a later word in it."),
+        str | None, argument("PREFIX", "The beginning of a name or of a later word in it.")
     ] = None,
-    limit: Annotated[
-        int,
-        typer.Option("--limit", metavar="N", min=1, max=1000, help="Matches at most, up to 1,000."),
-    ] = 10,
+    limit: Annotated[int, option("N", "Matches at most, up to 1,000.", min=1, max=1000)] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Find names by their beginning, or by the beginning of a later word.

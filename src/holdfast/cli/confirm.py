@@ -9,9 +9,10 @@ import typer
 
 from .connection import fail
 from .exit_codes import REFUSED
+from .options import flag
 from .output import printable
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
+Yes = Annotated[bool, flag("Do not ask first.", "--yes", "-y")]
 
 
 def confirm(action: str, *, yes: bool) -> None:

@@ -169,6 +169,17 @@ def client_errors(
         fail(reason(error, url, embedded), code=failed)
 
 
+@contextmanager
+def argument_errors(hint: str = "") -> Iterator[None]:
+    """End the command with a sentence on an invalid argument, or if an extra is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        fail(str(error))
+    except ValueError as error:
+        fail(f"{error}{hint}", code=WRONG_USAGE)
+
+
 def reason(error: HoldfastError, url: str | None, embedded: Path | None) -> str:
     """Return why a command cannot go on, without advice that is for programs."""
     match error:

@@ -15,6 +15,7 @@ from ..inspect.formats import counted, exact_duration, utc
 from .bar_chart import bar_chart, summed
 from .connection import fail, with_client
 from .exit_codes import WRONG_USAGE
+from .options import argument, option
 from .output import AsJson, field_table, line_width, print_block, print_json
 from .resources import Resource, group, list_command
 
@@ -37,22 +38,19 @@ UNITS: Final = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400, "w": 604_800
 
 _DURATION_PARTS: Final = re.compile(r"(\d+(?:\.\d+)?)(min|[smhdw]?)")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The counter.")]
+Name = Annotated[str, argument("NAME", "The counter.")]
 Precision = Annotated[
     int | None,
-    typer.Option(
-        "--precision",
-        metavar="SECONDS",
+    option(
+        "SECONDS",
+        "Of one sample, one of the counter's; by default the finest that reaches so far back.",
         min=1,
-        help="Of one sample, one of the counter's; by default the finest that reaches so far back.",
     ),
 ]
 Last = Annotated[
     str | None,
-    typer.Option(
-        "--last",
-        metavar="TIME",
-        help="How far back, as in 90s, 1h, 7d; by default 1h, with --precision all that is kept.",
+    option(
+        "TIME", "How far back, as in 90s, 1h, 7d; by default 1h, with --precision all that is kept."
     ),
 ]
 

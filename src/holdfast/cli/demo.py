@@ -12,16 +12,17 @@ import typer
 from .commands import Commands
 from .connection import Embedded, Url, client_errors, connected, fail, on_command_line
 from .exit_codes import WRONG_USAGE
+from .options import flag
 
 try:
-    from holdfast_demo import DEMOS, DemoFailed, WorldDemo, run
+    from holdfast_demo.demos import DEMOS, DemoFailed, WorldDemo, run
 except ModuleNotFoundError as error:
     fail(f"the demo needs {error.name}: pip install 'holdfast[demo]'")
 
 if TYPE_CHECKING:
-    from holdfast_demo import Demo
+    from holdfast_demo.demos import Demo
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
+AsJson = Annotated[bool, flag("Print the report as one JSON object.", "--json")]
 SERVER: Final[dict[str, Any]] = {"url": Url, "embedded": Embedded}
 """Options of a demo that are those of every command."""
 
@@ -51,7 +52,7 @@ def command_of(kind: type[Demo]) -> Callable[..., None]:
 def _run(demo: Demo, *, as_json: bool) -> None:
     try:
         if demo.url:
-            with connected(demo.url, None, "demo"):  # a URL that is none is wrong usage
+            with connected(demo.url, None, "demo"):  # an invalid URL is wrong usage
                 pass
         with client_errors(demo.url, demo.embedded):
             code = run(demo, as_json=as_json)

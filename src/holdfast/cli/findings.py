@@ -9,8 +9,8 @@ from typing import Final
 import typer
 from rich.text import Text
 
+from .. import Severity
 from ..inspect.formats import counted
-from ..inspect.severity import Severity, worst
 from .exit_codes import WARNED, WRONG
 from .output import print_block, untrusted
 
@@ -42,4 +42,4 @@ def summary(levels: Iterable[str], *, nothing: str) -> str:
 
 def exit_with(levels: Sequence[str]) -> None:
     """Exit with the code of the worst finding."""
-    raise typer.Exit(EXIT_CODES[worst(levels)])
+    raise typer.Exit(EXIT_CODES[Severity.worst(levels)])

@@ -17,11 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ..inspect.formats import iso
+from .options import flag
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object per line, for scripts.")]
+AsJson = Annotated[bool, flag("One JSON object per line, for scripts.", "--json")]
 
 UNFOLDED: Final = 1_000_000
 """The line width of a pipe: a program must not get lines that were cut for a screen."""
@@ -98,7 +99,7 @@ def row_table(
     style: str = "bold",
     name_width: int = 28,
 ) -> Table:
-    """Return a table whose first column holds names of others; numbers stand on the right.
+    """Return a table: the first column holds untrusted names, numbers are aligned to the right.
 
     Args:
         titles: of the columns.

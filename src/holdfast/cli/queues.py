@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
 from rich.text import Text
 
 from ..inspect.formats import counted
 from .confirm import Yes, confirm
 from .connection import with_client
+from .options import argument, flag
 from .output import AsJson, field_table, print_block, print_json, print_line, warn
 from .resources import Resource, Row, group, list_command
 from .task_text import print_tasks
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHOWN_TASKS: Final = 5
 """Tasks that `show` prints of each kind."""
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.")]
+Name = Annotated[str, argument("NAME", "The queue.")]
 
 
 def used_stats(hf: Holdfast, queue: str) -> QueueStats | None:
@@ -133,7 +133,7 @@ def purge(
     hf: Holdfast,
     name: Name,
     dead: Annotated[
-        bool, typer.Option("--dead", help="Drop the dead tasks instead of the waiting ones.")
+        bool, flag("Drop the dead tasks instead of the waiting ones.", "--dead")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,

@@ -66,7 +66,7 @@ class Resource(Generic[S]):
 
     @property
     def nouns(self) -> str:
-        """Return the plural."""
+        """Return the plural of the noun."""
         return self.plural or f"{self.noun}s"
 
     def read_all(self, hf: Holdfast) -> list[tuple[str, S]]:
@@ -77,7 +77,7 @@ class Resource(Generic[S]):
         return [(name, state) for name, state in read if state is not None]
 
     def find(self, hf: Holdfast, name: str) -> S:
-        """Return the state of *name*, or end the command if there is none."""
+        """Return the state of *name*; end the command if it does not exist."""
         state = self.read(hf, name)
         if state is None:
             self.not_found(hf, name)
@@ -138,7 +138,7 @@ def _cells(resource: Resource[Any], state: Any) -> Iterator[str | Text]:
 
 
 def show_resource(hf: Holdfast, resource: Resource[Any], name: str, *, as_json: bool) -> None:
-    """Print one thing of *resource*; end the command if there is none of that name."""
+    """Print one thing of *resource*; end the command if that name does not exist."""
     state = resource.find(hf, name)
     if as_json:
         print_json(resource.json_of(name, state))

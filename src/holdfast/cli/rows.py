@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
 from rich.text import Text
 
 from .. import DecodeError, HoldfastError
@@ -19,6 +18,7 @@ from .event_loop import run_async
 from .exit_codes import WRONG_USAGE
 from .import_target import TargetKind, import_target
 from .log_output import log_to_stderr
+from .options import argument, flag
 from .output import AsJson, field_table, print_block, print_json, untrusted
 from .resources import Resource, Row, group, list_command, show_resource
 
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 
 logger = logger_of("holdfast.rows")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The row cache.")]
+Name = Annotated[str, argument("NAME", "The row cache.")]
 RowId = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[ID]", help="One of its rows: 42, a text, or as JSON: '\"42\"', '[\"eu\",7]'."
-    ),
+    str | None, argument("[ID]", "One of its rows: 42, a text, or as JSON: '\"42\"', '[\"eu\",7]'.")
 ]
 
 
@@ -90,10 +87,8 @@ def show_cache(hf: Holdfast, name: Name, row_id: RowId = None, as_json: AsJson =
 
 @app.command()
 def run(
-    target: Annotated[
-        str, typer.Argument(metavar="MODULE:CACHE", help="Where it is, as in app.stock:cache.")
-    ],
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only failures.")] = False,
+    target: Annotated[str, argument("MODULE:CACHE", "Where it is, as in app.stock:cache.")],
+    quiet: Annotated[bool, flag("Log only failures.", "--quiet", "-q")] = False,
 ) -> None:
     """Refresh the rows of a cache when they are due, until SIGTERM or Ctrl-C.
 

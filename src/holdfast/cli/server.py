@@ -17,6 +17,7 @@ from ..server import ServerStatus
 from .commands import Commands
 from .connection import fail
 from .exit_codes import NOT_FOUND, REFUSED
+from .options import argument, flag
 from .output import console, untrusted_markup
 
 app = Commands(
@@ -26,12 +27,7 @@ app = Commands(
 )
 
 Folder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FOLDER",
-        envvar="HOLDFAST_EMBEDDED",
-        help="The folder that holds the server's data.",
-    ),
+    Path, argument("FOLDER", "The folder that holds the server's data.", envvar="HOLDFAST_EMBEDDED")
 ]
 
 
@@ -47,7 +43,7 @@ def start(folder: Folder) -> None:
 @app.command()
 def stop(
     folder: Folder,
-    force: Annotated[bool, typer.Option("--force", help="Even while processes use it.")] = False,
+    force: Annotated[bool, flag("Even while processes use it.", "--force")] = False,
 ) -> None:
     """Stop the server. All acknowledged data is on disk."""
     with _server_errors():
@@ -58,7 +54,7 @@ def stop(
 @app.command()
 def status(
     folder: Folder,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: Annotated[bool, flag("One JSON object.", "--json")] = False,
 ) -> None:
     """Show the state of the server. The exit code is 0 if it runs and 3 if it does not."""
     with _server_errors():

@@ -13,6 +13,7 @@ from .commands import Commands
 from .confirm import Yes, confirm
 from .connection import fail, with_client
 from .exit_codes import FAILED, NOT_FOUND
+from .options import argument, option
 from .output import AsJson, field_table, print_block, print_json, print_line
 from .queues import QUEUES, used_stats
 from .task_text import print_tasks, task_rows
@@ -29,8 +30,8 @@ CANCELLABLE: Final = ("running", "queued", "delayed")
 AT_ONCE: Final = 1000
 """Tasks that one call lists or replays at most."""
 
-QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue of the task.")]
-TaskIds = Annotated[list[str], typer.Argument(metavar="TASK_ID", help="Which tasks.")]
+QueueName = Annotated[str, argument("QUEUE", "The queue of the task.")]
+TaskIds = Annotated[list[str], argument("TASK_ID", "Which tasks.")]
 
 app = Commands(
     name="tasks",
@@ -45,22 +46,10 @@ def ls(
     hf: Holdfast,
     queue: QueueName,
     state: Annotated[
-        State | None,
-        typer.Option(
-            "--state",
-            metavar="STATE",
-            help="Only tasks that are running, queued, delayed or dead.",
-        ),
+        State | None, option("STATE", "Only tasks that are running, queued, delayed or dead.")
     ] = None,
     limit: Annotated[
-        int,
-        typer.Option(
-            "--limit",
-            metavar="N",
-            min=1,
-            max=AT_ONCE,
-            help=f"Tasks of each state at most, up to {AT_ONCE:,}.",
-        ),
+        int, option("N", f"Tasks of each state at most, up to {AT_ONCE:,}.", min=1, max=AT_ONCE)
     ] = 10,
     as_json: AsJson = False,
 ) -> None:
@@ -89,7 +78,7 @@ def ls(
 def show_task(
     hf: Holdfast,
     queue: QueueName,
-    task_id: Annotated[str, typer.Argument(metavar="TASK_ID", help="Which task.")],
+    task_id: Annotated[str, argument("TASK_ID", "Which task.")],
     as_json: AsJson = False,
 ) -> None:
     """Show one task: its state, its arguments, and why it is dead."""
@@ -129,8 +118,7 @@ def replay(
     hf: Holdfast,
     queue: QueueName,
     task_ids: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TASK_ID", help="Which tasks; without any, all dead ones."),
+        list[str] | None, argument("TASK_ID", "Which tasks; without any, all dead ones.")
     ] = None,
     yes: Yes = False,
     as_json: AsJson = False,

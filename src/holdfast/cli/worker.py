@@ -6,15 +6,14 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ..errors.records import logger_of
 from .address import server_name
 from .commands import Commands
-from .connection import Embedded, Namespace, Url, connected, fail
+from .connection import Embedded, Namespace, Url, argument_errors, connected, fail
 from .exit_codes import WRONG_USAGE
 from .import_target import TargetKind, import_target
 from .log_output import log_to_stderr
+from .options import argument, flag, option
 from .output import warn
 from .resources import similar
 from .worker_metrics import metrics_served
@@ -30,58 +29,45 @@ app = Commands()
 @app.command()
 def worker(
     target: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODULE:REGISTRY", help="Where the tasks are, as in app.mail:tasks."
-        ),
+        str, argument("MODULE:REGISTRY", "Where the tasks are, as in app.mail:tasks.")
     ],
     url: Url = None,
     embedded: Embedded = None,
     namespace: Namespace = "holdfast",
     queue: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME[=WEIGHT]", help="Serve this queue only. Repeatable."),
+        list[str] | None, option("NAME[=WEIGHT]", "Serve this queue only. Repeatable.")
     ] = None,
-    concurrency: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Tasks that run at once.")
-    ] = 50,
+    concurrency: Annotated[int, option("N", "Tasks that run at once.", min=1)] = 50,
     lease: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS",
-            min=1.0,
-            help="How soon the tasks of a dead worker run elsewhere; at least 1.",
+        option(
+            "SECONDS", "How soon the tasks of a dead worker run elsewhere; at least 1.", min=1.0
         ),
     ] = 30.0,
     grace: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            min=0.0,
-            help="How long running tasks may take to finish at shutdown.",
-        ),
+        float, option("SECONDS", "How long running tasks may take to finish at shutdown.", min=0.0)
     ] = 25.0,
     unknown_timeout: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS",
+        option(
+            "SECONDS",
+            "How long a task that is not in this registry waits for a worker that has it.",
             min=0.0,
-            help="How long a task that is not in this registry waits for a worker that has it.",
         ),
     ] = 3600.0,
     until_idle: Annotated[
-        bool, typer.Option("--until-idle", help="End when the queues hold nothing to do.")
+        bool, flag("End when the queues hold nothing to do.", "--until-idle")
     ] = False,
     metrics: Annotated[
         int | None,
-        typer.Option(
-            metavar="PORT",
+        option(
+            "PORT",
+            "Serve metrics for Prometheus on this port of the loopback; 0 takes a free one.",
             min=0,
             max=65535,
-            help="Serve metrics for Prometheus on this port of the loopback; 0 takes a free one.",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only failures.")] = False,
+    quiet: Annotated[bool, flag("Log only failures.", "--quiet", "-q")] = False,
 ) -> None:
     """Run tasks until SIGTERM or Ctrl-C; running tasks finish or go back, nothing is lost."""
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
@@ -92,7 +78,7 @@ def worker(
         metrics_served(metrics) as telemetry,
         connected(url, embedded, namespace, telemetry=telemetry) as hf,
     ):
-        try:
+        with argument_errors():
             runner = hf.worker(
                 tasks,
                 queues=weights,
@@ -101,8 +87,6 @@ def worker(
                 grace=grace,
                 unknown_timeout=unknown_timeout,
             )
-        except ValueError as error:
-            fail(str(error), code=WRONG_USAGE)
         shares = weights or dict.fromkeys(tasks.queues(), 1)
         logger.info(
             "worker %s: %s, namespace %r, queues %s, concurrency %d",

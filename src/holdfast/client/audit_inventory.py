@@ -1,4 +1,4 @@
-"""Which keys there are, and whose: no I/O."""
+"""`KeyInventory`: the keys of a namespace, and the unit that each belongs to. No I/O."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from ..queues import audit as queues
 from ..rows import audit as rows
 from ..tallies import audit as tallies
 from .audit_report import Damage
+from .finding import Severity
 
 _BLOCKS: Final[tuple[Any, ...]] = (
     catalog, completions, counters, files, locks, messages, queues, rows, tallies,
 )  # fmt: skip
 
 AUDITS: Final[Mapping[str, Any]] = {kind: audit for audit in _BLOCKS for kind in audit.KINDS}
-"""By kind of unit: who knows its keys; see `core/audit.py`."""
+"""The audit of each kind of unit; see `core/audit.py`."""
 
 _KEY: Final = re.compile(r"\{([a-z_]+):([^{}:]+)\}:(.+)", re.DOTALL)
 
 
-class Census:
-    """The keys of a namespace, as they come by.
+class KeyInventory:
+    """Counts the keys of a namespace and sorts them by unit.
 
     Args:
-        namespace: whose keys.
+        namespace: the namespace of the keys.
     """
 
     def __init__(self, namespace: Namespace) -> None:
@@ -43,30 +44,30 @@ class Census:
         self.keys = 0
         self.units: dict[Unit, dict[str, Part]] = {}
 
-    def judged(self, key: bytes, held: bytes, ttl_ms: int) -> Iterator[Damage]:
-        """Note a key, of the type *held*, and say what is wrong with it by itself."""
+    def add(self, key: bytes, held: bytes, ttl_ms: int) -> Iterator[Damage]:
+        """Add a key of the type *held*. Yield what is wrong with its name, type or expiry."""
         if held == b"none" or ttl_ms == -2:
-            return  # it has expired meanwhile
+            return  # it expired after the scan
         self.keys += 1
         text = key.decode(errors="backslashreplace")
         unit, name = self._owner(text)
         part = None if unit is None else _part(unit, name)
         if unit is None or part is None:
-            what = f"no key of Holdfast is called so; it holds a {held.decode()}"
-            yield Damage("warning", "", "", text, what)
+            what = f"no key of Holdfast has this name; it holds a {held.decode()}"
+            yield Damage(Severity.WARNING, "", "", text, what)
         elif held.decode() != part.type:
             what = f"it holds a {held.decode()}, and should hold a {part.type}"
-            yield Damage("error", unit.kind, unit.name, text, what)
+            yield Damage(Severity.ERROR, unit.kind, unit.name, text, what)
         else:
             parts = self.units.setdefault(unit, {})
             if part.reading != "nothing":
                 parts[name] = part
             if part.expires and ttl_ms == -1:
-                what = "it never expires, and should: it stays when nobody needs it any more"
-                yield Damage("error", unit.kind, unit.name, text, what)
+                what = "it never expires, and should: it would stay when it is no longer needed"
+                yield Damage(Severity.ERROR, unit.kind, unit.name, text, what)
             elif not part.expires and ttl_ms >= 0:
                 what = f"it expires in {ttl_ms / 1000:.0f} s, and should stay"
-                yield Damage("error", unit.kind, unit.name, text, what)
+                yield Damage(Severity.ERROR, unit.kind, unit.name, text, what)
 
     def _owner(self, key: str) -> tuple[Unit | None, str]:
         found = _KEY.fullmatch(key.removeprefix(self._namespace.prefix))

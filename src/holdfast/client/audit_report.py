@@ -1,24 +1,25 @@
-"""What an audit has found."""
+"""`AuditReport` and `Damage`: what an audit found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+
+from .finding import Severity
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something in a namespace that does not fit.
+    """Data in a namespace that contradict what their block promises.
 
     Attributes:
-        level: `error`: a promise is broken, or will be; `warning`: a key that is none of ours.
-        kind: of the unit, as `queue`; empty for a key that is none of ours.
+        level: `error`: a promise is broken, or will be; `warning`: an unknown key.
+        kind: of the unit, such as `queue`; empty for an unknown key.
         name: of the unit.
-        key: where it was found.
-        what: in a sentence.
+        key: the key that holds the data.
+        what: what is wrong, in a sentence.
     """
 
-    level: Literal["error", "warning"]
+    level: Severity
     kind: str
     name: str
     key: str
@@ -27,13 +28,13 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """How a namespace is.
+    """The result of an audit.
 
     Attributes:
-        keys: how many were looked at.
-        units: how many locks, queues, chats … these are; a row cache has several.
-        damages: what does not fit, by unit; at most 1,000.
-        complete: whether there are no more damages than these.
+        keys: how many keys were checked.
+        units: how many locks, queues, chats … they belong to; a row cache has several units.
+        damages: what is wrong, by unit; at most 1,000.
+        complete: whether *damages* lists all of them.
     """
 
     keys: int

@@ -1,22 +1,21 @@
-"""How a server is, as `INFO` and its like tell it."""
+"""`ServerFacts`: the state of one server, and what is wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from datetime import datetime
+from typing import Final, Literal
 
-from .doctor.finding import Finding
-from .doctor.health import health
+from .finding import Finding, Severity
 
 Topology = Literal["standalone", "sentinel", "cluster"]
 
-SLOW_LISTED: Final = 32
-"""Entries of the slow log that are asked for."""
+FULL: Final = 0.9
+"""Part of the memory limit above which the memory counts as nearly full."""
 
-_LONGEST_KEY: Final = 200
-_SCRIPTS: Final = ("EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO")
+LAGGING_S: Final = 10.0
+"""Seconds without a message after which a replica counts as behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +24,9 @@ class Replica:
 
     Attributes:
         address: `host:port`, as the server knows it.
-        online: whether it follows; else it is being filled.
-        lag: seconds since it was last heard of.
-        behind: bytes of the stream that it has not acknowledged.
+        online: whether it follows the server; False while it loads the first copy.
+        lag: seconds since its last message.
+        behind: bytes of the replication stream that it has not acknowledged.
     """
 
     address: str
@@ -38,13 +37,13 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class SlowCommand:
-    """An entry of the slow log. What was written is left out: it may be secret.
+    """An entry of the slow log, without the values that were written: they may be secret.
 
     Attributes:
         at: when it ran.
-        took: seconds.
+        took: seconds that it took.
         command: its first word.
-        key: its first key; empty for commands without one.
+        key: its first key; empty for commands without a key.
     """
 
     at: datetime
@@ -58,24 +57,24 @@ class ServerFacts:
     """One server that holds data: the only one, the primary, or a primary of a cluster.
 
     Attributes:
-        address: where it is.
+        address: `host:port`, or the path of its socket.
         software: `valkey` or `redis`.
-        version: of that.
+        version: of the software.
         uptime: seconds since it started.
         memory: bytes that it uses.
-        memory_peak: the most it has used.
-        memory_limit: bytes at which it refuses or evicts; None: no limit.
-        eviction: its policy; anything but `noeviction` may drop what was acknowledged.
-        evicted: keys that it has dropped for want of memory.
+        memory_peak: the most bytes it has used.
+        memory_limit: bytes at which it refuses writes or evicts keys; None: no limit.
+        eviction: its policy; any policy but `noeviction` may drop acknowledged data.
+        evicted: keys that it has dropped because its memory was full.
         clients: connections.
         commands_per_second: at the moment.
-        keys: in the database that is used.
+        keys: in the database of this client.
         appends: whether it writes each change to a file (AOF).
-        fsync: `always`, `everysec` or `no`; None if it does not append, or may not be asked.
-        persists: whether the last writes to disk went well.
+        fsync: `always`, `everysec` or `no`; None without such a file, or without the right to ask.
+        persists: whether the last writes to disk succeeded.
         saved_at: when it last saved a whole copy (RDB), or started.
         replicas: its copies.
-        slow: the latest slow commands, the latest first; None if it may not be asked.
+        slow: the slow commands, the latest first; None without the right to ask.
     """
 
     address: str
@@ -98,96 +97,56 @@ class ServerFacts:
     slow: tuple[SlowCommand, ...] | None
 
     @property
-    def troubles(self) -> tuple[Finding, ...]:
-        """What is wrong with it now, as `hf.diagnose()` has it; that one knows more."""
-        return tuple(health(self))
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what these facts show to be wrong; `diagnose` of the client checks more."""
+        return (*_findings(self), *_findings_of_replicas(self))
 
 
-def facts(
-    address: tuple[str, int],
-    database: int,
-    info: bytes,
-    fsync: str | None,
-    slow: Sequence[Any] | None,
-) -> ServerFacts:
-    """What the replies of one server say.
-
-    Args:
-        address: of the server.
-        database: which one is used.
-        info: the reply to `INFO`.
-        fsync: the setting `appendfsync`, if it may be asked.
-        slow: the reply to `SLOWLOG GET`, likewise.
-    """
-    said = fields(info)
-    software = said.get("server_name") or "redis"
-    saved_s = int(said.get("rdb_last_save_time", 0))
-    appends = said.get("aof_enabled") == "1"
-    return ServerFacts(
-        address=_shown(address),
-        software=software,
-        version=said.get(f"{software}_version", said.get("redis_version", "")),
-        uptime=float(said.get("uptime_in_seconds", 0)),
-        memory=int(said.get("used_memory", 0)),
-        memory_peak=int(said.get("used_memory_peak", 0)),
-        memory_limit=int(said.get("maxmemory", 0)) or None,
-        eviction=said.get("maxmemory_policy", ""),
-        evicted=int(said.get("evicted_keys", 0)),
-        clients=int(said.get("connected_clients", 0)),
-        commands_per_second=float(said.get("instantaneous_ops_per_sec", 0)),
-        keys=int(_pairs(said.get(f"db{database}", "")).get("keys", 0)),
-        appends=appends,
-        fsync=fsync if appends else None,
-        persists=_goes_well(said),
-        saved_at=datetime.fromtimestamp(saved_s, UTC) if saved_s else None,
-        replicas=tuple(_replicas(said)),
-        slow=None if slow is None else tuple(map(_slow_command, slow)),
-    )
-
-
-def fields(info: bytes) -> dict[str, str]:
-    """Names and values of a reply to `INFO`, or to `CLUSTER INFO`."""
-    lines = info.decode(errors="replace").splitlines()
-    pairs = (line.partition(":") for line in lines if line and not line.startswith("#"))
-    return {name: value for name, _, value in pairs}
-
-
-def _pairs(text: str) -> dict[str, str]:
-    """Of `keys=3,expires=0`."""
-    return {name: value for name, _, value in (part.partition("=") for part in text.split(","))}
-
-
-def _goes_well(said: Mapping[str, str]) -> bool:
-    asked = ("rdb_last_bgsave_status", "aof_last_write_status", "aof_last_bgrewrite_status")
-    return all(said.get(name, "ok") == "ok" for name in asked)
-
-
-def _replicas(said: Mapping[str, str]) -> list[Replica]:
-    offset = int(said.get("master_repl_offset", 0))
-    found = []
-    for n in range(int(said.get("connected_slaves", 0))):
-        one = _pairs(said.get(f"slave{n}", ""))
-        found.append(
-            Replica(
-                address=_shown((one.get("ip", "?"), int(one.get("port", 0)))),
-                online=one.get("state") == "online",
-                lag=float(one.get("lag", 0)),
-                behind=max(0, offset - int(one.get("offset", 0))),
-            )
+def _findings(one: ServerFacts) -> Iterator[Finding]:
+    at = one.address
+    if not one.persists:
+        yield Finding(
+            Severity.ERROR,
+            "it cannot write to its disk",
+            "what is acknowledged is kept in memory only, or every write is refused",
+            "look at its log; then BGSAVE, and BGREWRITEAOF if it appends to a file",
+            at,
         )
-    return found
+    if one.eviction != "noeviction":
+        yield Finding(
+            Severity.ERROR if one.evicted else Severity.WARNING,
+            f"when it is full it drops what was acknowledged ({one.eviction})",
+            f"{one.evicted:,} keys are gone so far: tasks, messages and fences may be among them"
+            if one.evicted
+            else "tasks, messages and fences may be among the keys that it drops",
+            "CONFIG SET maxmemory-policy noeviction",
+            at,
+        )
+    if one.memory_limit and one.memory > FULL * one.memory_limit:
+        yield Finding(
+            Severity.ERROR,
+            f"its memory is {100 * one.memory / one.memory_limit:.0f} % used",
+            "at the limit it refuses every write that adds: tasks, messages, locks",
+            f"CONFIG SET maxmemory {2 * one.memory_limit}, if the machine has as much",
+            at,
+        )
 
 
-def _slow_command(entry: Sequence[Any]) -> SlowCommand:
-    _, at_s, took_us, words, *_ = entry
-    command = words[0].decode(errors="replace").upper()[:_LONGEST_KEY] if words else ""
-    place = 3 if command in _SCRIPTS else 1
-    key = words[place].decode(errors="backslashreplace")[:_LONGEST_KEY] if words[place:] else ""
-    return SlowCommand(datetime.fromtimestamp(at_s, UTC), took_us / 1e6, command, key)
-
-
-def _shown(address: tuple[str, int]) -> str:
-    host, port = address
-    if not port:
-        return host  # a unix socket
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def _findings_of_replicas(one: ServerFacts) -> Iterator[Finding]:
+    for replica in one.replicas:
+        if not replica.online:
+            yield Finding(
+                Severity.WARNING,
+                f"its replica {replica.address} does not follow",
+                "it cannot take over, and would come back without what was acknowledged meanwhile",
+                f"run INFO replication on {replica.address}, and read its log",
+                one.address,
+            )
+        elif replica.lag > LAGGING_S:
+            yield Finding(
+                Severity.WARNING,
+                f"its replica {replica.address} has sent nothing for {replica.lag:.0f} s",
+                f"if it took over now, the last {replica.behind:,} bytes would be lost",
+                f"run INFO replication on {replica.address}, and check the network between them",
+                one.address,
+            )

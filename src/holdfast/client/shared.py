@@ -1,4 +1,4 @@
-"""What the blocks of a client share, made when it is first used."""
+"""`shared`: an attribute that several blocks of a client use, created at first use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Part = TypeVar("Part")
 
 
 class shared(Generic[Part]):  # noqa: N801 (a decorator, as `property` is one)
-    """An attribute that its method makes when it is first used: one for all threads.
+    """A property that its method creates at first use: one object for all threads.
 
-    Two that come at the same moment may both make one, and then both get the same. So the method
-    must do nothing that has to be undone.
+    Two threads may run the method at the same moment; both get the object that was stored first. So
+    the method must have no side effects.
     """
 
     def __init__(self, make: Callable[[Any], Part]) -> None:

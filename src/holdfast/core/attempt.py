@@ -16,7 +16,7 @@ from ..errors import (
     Unsupported,
 )
 from .names import Unit
-from .transport.barrier import mark
+from .transport.barrier import marker
 from .transport.outcome import Damaged, Lost, Moved, Outcome, Refused, Replied, Unable
 from .transport.request import ASKING, CallKind, Request
 
@@ -61,7 +61,7 @@ class Attempt(msgspec.Struct):
         whole = ASKING + request if asked else request
         if not self.durable:
             return whole
-        return whole.marked(ASKING + mark(self.unit) if asked else mark(self.unit))
+        return whole.marked(ASKING + marker(self.unit) if asked else marker(self.unit))
 
     @property
     def action(self) -> str:

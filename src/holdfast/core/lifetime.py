@@ -1,4 +1,4 @@
-"""Whether a client is open, and what has to be woken when it closes."""
+"""Whether a client is open, and which waiters wake when it closes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .concurrency.fork_hooks import register_after_fork
 
 
 class Flag(Protocol):
-    """What wakes one who waits: the event of either half."""
+    """What wakes a waiter: an event of either half."""
 
     def set(self) -> None:
-        """Raise the flag. From any thread."""
+        """Set the flag. From any thread."""
 
 
 class Lifetime:
-    """The time from the start of a client to its `close`; shared by its calls and its bell.
+    """The time from the start of a client to its `close`. Its calls and its notifier share it.
 
     Attributes:
         closed: whether the client was closed. It never opens again.
@@ -35,10 +35,10 @@ class Lifetime:
             raise ClientClosed(action)
 
     @contextmanager
-    def wakes(self, flag: Flag) -> Iterator[None]:
-        """Raise *flag* when the client closes while the context lasts.
+    def set_on_close(self, flag: Flag) -> Iterator[None]:
+        """Set *flag* when the client closes while the context lasts.
 
-        Look at `closed`, or make a call, after entering: the client may be closed by then.
+        Check `closed`, or make a call, after entering: the client may be closed by then.
         """
         self._flags.add(flag)
         try:
@@ -47,11 +47,11 @@ class Lifetime:
             self._flags.discard(flag)
 
     def end(self) -> None:
-        """Refuse calls from now on, and wake all who wait. From any thread. Idempotent."""
+        """Refuse further calls, and wake all waiters. From any thread. Idempotent."""
         self.closed = True
         for flag in list(self._flags):
             flag.set()
 
     def after_fork(self) -> None:
-        """Forget, in a forked child, who waits in the parent."""
+        """Forget the waiters of the parent in a forked child."""
         self._flags = set()

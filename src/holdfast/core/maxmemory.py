@@ -44,7 +44,7 @@ class MaxmemoryCheck:
         """
         asked = set[Address]()
         for unit in units:
-            address = caller.home(unit)
+            address = caller.address_of(unit)
             if address is None or address in self._known or address in asked:
                 continue
             asked.add(address)

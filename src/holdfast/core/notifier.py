@@ -1,16 +1,16 @@
-"""The bell: the one way in which blocks wait for the server.
+"""The notifier: how all blocks wait for news from the server.
 
-A script that makes something ready rings one waiting process: it takes the channel of the process
-from the unit's waiting list and publishes to it (`SPUBLISH`, in the unit's slot; see
-`lua/parts/bell.lua`). A process keeps one subscription connection per server node.
+A script that makes something ready notifies one waiting process: it takes the channel of the
+process from the unit's wait list and publishes to it (`SPUBLISH`, in the unit's slot; see
+`lua/parts/notify.lua`). A process keeps one pub/sub connection per server node.
 
-A ring is a hint and may be lost. So every waiter is also woken after each (re)subscription, and
-looks at the state again at least every `RECHECK_S`: a lost ring costs a second, never a message.
+A notification is a hint and may be lost. So every waiter is also woken after each subscription, and
+checks the state at least every `RECHECK_S`. A lost notification costs a second, never a message.
 
-What concerns all who wait for a unit is published on a channel of its own, `bell`; a process
-subscribes to it once. There may be thousands of such followers, too many to look every second. They
-are patient instead: nothing is lost as long as the line holds, so the line is asked every
-`RECHECK_S` whether it does, and they are woken whenever it may not have.
+News for all who wait for a unit is published on a channel of its own, `bell`. A process
+subscribes to it once. There may be thousands of such followers, too many to check every second.
+They rely on the connection instead: it is pinged every `RECHECK_S`, and the followers are woken
+whenever it may have lost a notification.
 """
 
 from __future__ import annotations
@@ -28,28 +28,29 @@ import msgspec
 
 from ._async.router import AsyncRouter
 from .clock import backoff_s
-from .concurrency._async.waiting import Mutex, Running, cancelled, sleep, spawn
+from .concurrency._async.background_task import RunningTask, cancel_and_wait, spawn
+from .concurrency._async.primitives import Mutex, sleep
 from .concurrency.loop_thread import LoopThread, OwnLoop
 from .lifetime import Flag, Lifetime
 from .names import Unit
-from .pubsub import Line
+from .pubsub import PubSubConnection
 from .subscriptions import SubscriptionCache
 from .transport.settings import Address, Settings
 
 RECHECK_S: Final = 1.0
-"""A waiter looks at the state again this often, rung or not."""
+"""Seconds after which a waiter checks the state again, with or without a notification."""
 
-IDLE_AUDIENCES: Final = 1024
-"""Broadcasts that a process goes on to hear though nobody follows them now."""
+IDLE_BROADCASTS: Final = 1024
+"""Broadcasts without followers to which a process stays subscribed."""
 
 
 class Notifier:
-    """Hears the rings that are meant for this process.
+    """Receives the notifications for this process.
 
     Args:
         settings: where the server is.
-        where: makes what the subscriptions live in, once per process.
-        lifetime: of the client; its end raises the flags of all who wait.
+        where: makes the loop of the subscriptions, once per process.
+        lifetime: of the client; its end sets the flags of all waiters.
     """
 
     def __init__(
@@ -61,154 +62,154 @@ class Notifier:
         self.lifetime = lifetime or Lifetime()
         self._settings = settings
         self._where = where
-        self._exchanges: dict[int, _Exchange] = {}
+        self._pubsubs: dict[int, _PubSub] = {}
 
     @contextmanager
-    def heard(
-        self, unit: Unit, flag: Flag, told: Callable[[bytes], None] | None = None
+    def listen(
+        self, unit: Unit, flag: Flag, on_message: Callable[[bytes], None] | None = None
     ) -> Iterator[str]:
-        """While the context lasts, rings about *unit* raise *flag*.
+        """Set *flag* at each notification about *unit* while the context lasts.
 
         Args:
-            unit: what is waited for.
-            flag: raised at each ring, and whenever one may have been missed.
-            told: given what a ring says, if it says anything; called in the loop of the
-                subscriptions, so it must be quick.
+            unit: what the caller waits for.
+            flag: set at each notification, and whenever one may have been lost.
+            on_message: called with the content of a notification, if there is any. It runs in the
+                loop of the subscriptions, so it must be quick.
 
         Yields:
-            The channel on which this listener is rung.
+            The channel of this listener.
         """
-        with self.lifetime.wakes(flag):
-            exchange = self._here(unit)
-            channel = unit.key(f"bell:{exchange.name}.{next(exchange.numbers)}")
+        with self.lifetime.set_on_close(flag):
+            pubsub = self._here(unit)
+            channel = unit.key(f"bell:{pubsub.name}.{next(pubsub.numbers)}")
             try:
-                exchange.tell(exchange.join, unit, channel, _Listener(flag, told))
+                pubsub.call_soon(pubsub.join, unit, channel, _Waiter(flag, on_message))
                 yield channel
             finally:
-                exchange.tell(exchange.leave, channel)
+                pubsub.call_soon(pubsub.leave, channel)
 
     @contextmanager
-    def follows(self, units: Iterable[Unit], flag: Flag) -> Iterator[None]:
-        """While the context lasts, what is broadcast about *units* raises *flag*.
+    def follow(self, units: Iterable[Unit], flag: Flag) -> Iterator[None]:
+        """Set *flag* at each broadcast about *units* while the context lasts.
 
-        Look after entering, and whenever the flag is raised: by a broadcast, and when one may have
-        been missed. While the line holds there is no need to look by oneself.
+        Check the state after entering, and whenever the flag is set: by a broadcast, and when one
+        may have been lost. No other checks are needed.
         """
         followed, entered = [*units], list[Unit]()
-        with self.lifetime.wakes(flag):
-            audiences = self._here(*followed[:1]).audiences
+        with self.lifetime.set_on_close(flag):
+            broadcasts = self._here(*followed[:1]).broadcasts
             try:
                 for unit in followed:
                     entered.append(unit)  # first, so that an interrupted `enter` is undone
-                    audiences.enter(unit, lambda audience: audience.flags.add(flag))
+                    broadcasts.enter(unit, lambda followers: followers.flags.add(flag))
                 yield
             finally:
                 for unit in entered:
-                    audiences.leave(unit, lambda audience: audience.flags.discard(flag))
+                    broadcasts.leave(unit, lambda followers: followers.flags.discard(flag))
 
     def close(self) -> None:
-        """Wake all who wait, and hang up. Idempotent. Not from the loop of the subscriptions."""
+        """Wake all waiters and close. Idempotent. Not in the loop of the subscriptions."""
         self.lifetime.end()
-        exchange = self._exchanges.pop(os.getpid(), None)
-        if exchange is not None:
-            exchange.audiences.close()
-            exchange.loop.submit(exchange.close()).result()
-            exchange.loop.leave()
+        pubsub = self._pubsubs.pop(os.getpid(), None)
+        if pubsub is not None:
+            pubsub.broadcasts.close()
+            pubsub.loop.submit(pubsub.close()).result()
+            pubsub.loop.leave()
 
     def abandon(self) -> bool:
-        """Hang up soon; whether there is anything. For the garbage collector: takes no lock."""
-        exchange = self._exchanges.pop(os.getpid(), None)
-        if exchange is not None:
-            exchange.loop.leave_after(exchange.close())
-        return exchange is not None
+        """Close soon; return whether anything is open. For the garbage collector: takes no lock."""
+        pubsub = self._pubsubs.pop(os.getpid(), None)
+        if pubsub is not None:
+            pubsub.loop.leave_after(pubsub.close())
+        return pubsub is not None
 
-    def _here(self, *units: Unit) -> _Exchange:
-        """The exchange of this process: what a parent has left here is of no use to a child.
+    def _here(self, *units: Unit) -> _PubSub:
+        """Return the subscriptions of this process. A child cannot use those of its parent.
 
         Raises:
-            ClientClosed: there is none any more, for *units*.
+            ClientClosed: the client is closed; names *units*.
         """
-        exchange = self._exchanges.get(os.getpid())
-        if exchange is None:
-            made = _Exchange(self._settings, self._where())
-            exchange = self._exchanges.setdefault(os.getpid(), made)
-            if exchange is not made:  # another thread was faster
+        pubsub = self._pubsubs.get(os.getpid())
+        if pubsub is None:
+            made = _PubSub(self._settings, self._where())
+            pubsub = self._pubsubs.setdefault(os.getpid(), made)
+            if pubsub is not made:  # another thread was faster
                 made.loop.leave()
-        if self.lifetime.closed:  # first that, then the look: `close` does it the other way round
+        if self.lifetime.closed:  # checked last: `close` does both in reverse order
             self.close()
             self.lifetime.check(f"waiting for {', '.join(map(str, units)) or 'nothing'}")
-        return exchange
+        return pubsub
 
 
-class _Listener(msgspec.Struct, frozen=True, eq=False):
-    """Who is to be woken."""
+class _Waiter(msgspec.Struct, frozen=True, eq=False):
+    """One waiter, with a channel of its own."""
 
     flag: Flag
-    told: Callable[[bytes], None] | None
-    patient: ClassVar[bool] = False
+    on_message: Callable[[bytes], None] | None
+    passive: ClassVar[bool] = False
 
-    def ring(self, word: bytes = b"") -> None:
-        """Something may be new; *word* says what, if anything."""
-        if word and self.told is not None:
-            self.told(word)
+    def notify(self, message: bytes = b"") -> None:
+        """Wake the waiter."""
+        if message and self.on_message is not None:
+            self.on_message(message)
         self.flag.set()
 
-    def unheard(self) -> None:
-        """There is no line now: nothing to do, it looks by itself."""
+    def disconnected(self) -> None:
+        """Do nothing: without a connection the waiter checks the state by itself."""
 
 
-class _Audience:
+class _Followers:
     """The followers of a unit in this process."""
 
-    patient: ClassVar[bool] = True
+    passive: ClassVar[bool] = True
 
-    def __init__(self, open_: Callable[[_Audience], None], close: Callable[[], None]) -> None:
+    def __init__(self, open_: Callable[[_Followers], None], close: Callable[[], None]) -> None:
         self.flags: set[Flag] = set()
         self._open = open_
         self.close: Final = close
 
     @property
     def empty(self) -> bool:
-        """Whether nobody follows."""
+        """Return whether there is no follower."""
         return not self.flags
 
     def open(self) -> None:
         """Subscribe."""
         self._open(self)
 
-    def ring(self, word: bytes = b"") -> None:
-        """Something may be new for all."""
-        del word
+    def notify(self, message: bytes = b"") -> None:
+        """Wake all followers."""
+        del message
         for flag in list(self.flags):
             flag.set()
 
-    def unheard(self) -> None:
-        """There is no line now, so let them look."""
-        self.ring()
+    def disconnected(self) -> None:
+        """Wake all followers: without a connection they have to check the state."""
+        self.notify()
 
 
-class _Exchange:
-    """The lines of a process, all in one loop."""
+class _PubSub:
+    """The subscriptions of a process, all in one loop."""
 
     def __init__(self, settings: Settings, loop: LoopThread | OwnLoop) -> None:
         self.name = secrets.token_hex(6)
         self.numbers = count()
         self.loop = loop
-        self.audiences = SubscriptionCache(self._audience, IDLE_AUDIENCES)
+        self.broadcasts = SubscriptionCache(self._followers, IDLE_BROADCASTS)
         self._settings = settings
-        self._listening: dict[str, Running[None]] = {}
-        self._routes = AsyncRouter(settings)
-        self._lines: dict[Address, Line] = {}
+        self._listening: dict[str, RunningTask[None]] = {}
+        self._router = AsyncRouter(settings)
+        self._connections: dict[Address, PubSubConnection] = {}
         self._closed = False
-        self._dialling: defaultdict[Address, Mutex] = defaultdict(Mutex)
+        self._connecting: defaultdict[Address, Mutex] = defaultdict(Mutex)
 
-    def join(self, unit: Unit, channel: str, listener: _Listener | _Audience) -> None:
-        """Keep *channel* subscribed where *unit* lives, wherever that moves, until `leave`."""
+    def join(self, unit: Unit, channel: str, listener: _Waiter | _Followers) -> None:
+        """Keep *channel* subscribed on the server of *unit*, wherever that moves, until `leave`."""
         if self._closed:
             return
         before = self._listening.get(channel)
         work = self._listen(unit, channel, listener, before)
-        task = spawn(work, f"holdfast bell of {unit}")
+        task = spawn(work, f"holdfast notifier of {unit}")
         task.add_done_callback(lambda task: self._left(channel, task))
         self._listening[channel] = task
 
@@ -217,59 +218,59 @@ class _Exchange:
         if channel in self._listening:
             self._listening[channel].cancel()
 
-    def _left(self, channel: str, task: Running[None]) -> None:
+    def _left(self, channel: str, task: RunningTask[None]) -> None:
         if self._listening.get(channel) is task:
             del self._listening[channel]
 
-    def _audience(self, unit: Unit) -> _Audience:
+    def _followers(self, unit: Unit) -> _Followers:
         channel = unit.key("bell")
-        return _Audience(
-            lambda audience: self.tell(self.join, unit, channel, audience),
-            lambda: self.tell(self.leave, channel),
+        return _Followers(
+            lambda followers: self.call_soon(self.join, unit, channel, followers),
+            lambda: self.call_soon(self.leave, channel),
         )
 
-    def tell(self, function: Callable[..., object], *args: object) -> None:
-        """Call *function* in the loop of the subscriptions, soon; not after its end."""
+    def call_soon(self, function: Callable[..., object], *args: object) -> None:
+        """Call *function* soon in the loop of the subscriptions, unless that has ended."""
         with contextlib.suppress(RuntimeError):  # it was closed with the last client
             self.loop.call_soon(function, *args)
 
     async def close(self) -> None:
-        """Unsubscribe everyone, then hang up."""
+        """End all subscriptions, then close the connections."""
         self._closed = True
-        await cancelled(*self._listening.values())
-        for line in self._lines.values():
-            await line.close()
-        await self._routes.close()
+        await cancel_and_wait(*self._listening.values())
+        for connection in self._connections.values():
+            await connection.close()
+        await self._router.close()
 
     async def _listen(
         self,
         unit: Unit,
         channel: str,
-        listener: _Listener | _Audience,
-        before: Running[None] | None,
+        listener: _Waiter | _Followers,
+        before: RunningTask[None] | None,
     ) -> None:
         if before is not None:  # one subscription to a channel ends before the next one begins
-            await cancelled(before)
+            await cancel_and_wait(before)
         failures = 0
         while True:
-            generation = self._routes.generation
-            with contextlib.suppress(Exception):  # also of what the user gave
-                address = await self._routes.address(unit)
+            generation = self._router.generation
+            with contextlib.suppress(Exception):  # also of the user's code
+                address = await self._router.address(unit)
                 if address is not None:
-                    line = await self._line(address)
-                    if await line.subscribe(channel, listener):
+                    connection = await self._connection(address)
+                    if await connection.subscribe(channel, listener):
                         failures = 0
             failures += 1
             if failures > 1:
-                listener.unheard()
+                listener.disconnected()
             await sleep(backoff_s(failures, 0.02, RECHECK_S))
             with contextlib.suppress(Exception):
-                await self._routes.discover(generation)
+                await self._router.discover(generation)
 
-    async def _line(self, address: Address) -> Line:
-        async with self._dialling[address]:
-            line = self._lines.get(address)
-            if line is None or line.dead:
-                line = self._lines[address] = Line(self._settings, address)
-                await line.open()
-            return line
+    async def _connection(self, address: Address) -> PubSubConnection:
+        async with self._connecting[address]:
+            connection = self._connections.get(address)
+            if connection is None or connection.closed:
+                connection = self._connections[address] = PubSubConnection(self._settings, address)
+                await connection.open()
+            return connection

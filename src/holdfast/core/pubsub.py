@@ -1,4 +1,4 @@
-"""A subscription connection to one node, for as long as it holds."""
+"""A pub/sub connection to one node, until it breaks."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from typing import Any, Final, Protocol
 
 from redis.crc import key_slot
 
-from .concurrency._async.waiting import Event, Running, cancelled, sleep, spawn
+from .concurrency._async.background_task import RunningTask, cancel_and_wait, spawn
+from .concurrency._async.primitives import Event, sleep
 from .transport._async.stream import AsyncPlainStream, AsyncStream, open_stream
 from .transport.outcome import ErrorReply, Moved, outcome_of
 from .transport.request import Request
 from .transport.settings import Address, Settings
 
-_ASK_S: Final = 1.0
-"""While there are patient listeners, the line is asked this often whether it lives."""
+_PING_S: Final = 1.0
+"""Seconds between two checks of the connection, while there are passive listeners."""
 
-_QUIET_S: Final = 15.0
-"""Otherwise only after this long without a word."""
+_IDLE_PING_S: Final = 15.0
+"""Seconds without a message before the connection is checked otherwise."""
 
 
 class Listener(Protocol):
-    """Who hears a channel."""
+    """What is notified of messages on a channel."""
 
     @property
-    def patient(self) -> bool:
-        """Whether it relies on the line, and does not look by itself."""
+    def passive(self) -> bool:
+        """Return whether it relies on the connection, and does not check the state by itself."""
 
-    def ring(self, word: bytes = b"") -> None:
-        """Something may be new; *word* says what, if anything."""
+    def notify(self, message: bytes = b"") -> None:
+        """Process a notification: something may be new, and *message* may say what."""
 
 
-class _Subscription:
-    """Who hears a channel on a line."""
+class _Channel:
+    """A channel with its listener."""
 
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
@@ -41,7 +42,7 @@ class _Subscription:
         self.ended = Event()
 
 
-class Line:
+class PubSubConnection:
     """The subscriptions of this process at one node.
 
     Args:
@@ -53,121 +54,124 @@ class Line:
         self._settings = settings
         self._address = address
         self._stream: AsyncStream | AsyncPlainStream | None = None
-        self._asking: Running[None] | None = None
-        self._listeners: dict[bytes, _Subscription] = {}
-        self._leaving: Counter[bytes] = Counter()
-        self._patient = 0
+        self._pinging: RunningTask[None] | None = None
+        self._channels: dict[bytes, _Channel] = {}
+        self._unsubscribing: Counter[bytes] = Counter()
+        self._passive = 0
         self._silence_s = 0.0
         self._unanswered_s = 0.0
 
     @property
-    def dead(self) -> bool:
-        """Whether it is not open, or not any more."""
+    def closed(self) -> bool:
+        """Return whether it is not open, or not any more."""
         return self._stream is None
 
     async def open(self) -> None:
         """Connect.
 
         Raises:
-            ConnectionError: it cannot be.
+            ConnectionError: the connection failed.
         """
         try:
-            self._stream = await open_stream(self._settings, self._address, self._hear, self._end)
-        except Exception as error:  # also what the user gave, such as a provider of credentials
+            self._stream = await open_stream(
+                self._settings, self._address, self._receive, self._end
+            )
+        except Exception as error:  # also of the user's code, such as a credential provider
             raise ConnectionError(str(error)) from error
-        self._asking = spawn(self._ask(), "holdfast bell")
+        self._pinging = spawn(self._ping(), "holdfast notifier")
 
     async def subscribe(self, channel: str, listener: Listener) -> bool:
-        """Wake *listener* at each ring of *channel*, until the line or the subscription ends.
+        """Notify *listener* of messages on *channel*, until the connection or subscription ends.
 
         Returns:
-            Whether the server had confirmed it.
+            Whether the server had confirmed the subscription.
         """
-        name, subscription = channel.encode(), _Subscription(listener)
-        self._listeners[name] = subscription
-        self._patient += listener.patient
+        name, subscribed = channel.encode(), _Channel(listener)
+        self._channels[name] = subscribed
+        self._passive += listener.passive
         try:
-            self._say("SSUBSCRIBE", channel)
-            await subscription.ended.wait(None)
+            self._send("SSUBSCRIBE", channel)
+            await subscribed.ended.wait(None)
         finally:
-            del self._listeners[name]
-            self._patient -= listener.patient
-            if not self.dead and not subscription.ended.is_set():
-                self._leaving[name] += 1
-                self._say("SUNSUBSCRIBE", channel)
-        return subscription.confirmed
+            del self._channels[name]
+            self._passive -= listener.passive
+            if not self.closed and not subscribed.ended.is_set():
+                self._unsubscribing[name] += 1
+                self._send("SUNSUBSCRIBE", channel)
+        return subscribed.confirmed
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         stream = self._stream
         self._end()
         if stream is not None:
             await stream.close()
-        if self._asking is not None:
-            await cancelled(self._asking)
+        if self._pinging is not None:
+            await cancel_and_wait(self._pinging)
 
-    def _say(self, *command: str) -> None:
+    def _send(self, *command: str) -> None:
         if self._stream is None:
             self._end()
         else:
             self._stream.write(Request.of(*command).payload)
 
-    async def _ask(self) -> None:
-        """Ask the node whether it lives when it is silent, and hang up when it stays so."""
+    async def _ping(self) -> None:
+        """Ping the node when it is silent, and abort the connection if it does not answer."""
         while self._stream is not None:
-            await sleep(_ASK_S)
-            self._silence_s += _ASK_S
+            await sleep(_PING_S)
+            self._silence_s += _PING_S
+            due_s = _PING_S if self._passive else _IDLE_PING_S
             if self._unanswered_s >= self._settings.timeout_s:
-                self._hang_up()
-            elif self._unanswered_s or self._silence_s >= (_ASK_S if self._patient else _QUIET_S):
-                self._unanswered_s += _ASK_S
-                self._say("PING")
+                self._abort()
+            elif self._unanswered_s or self._silence_s >= due_s:
+                self._unanswered_s += _PING_S
+                self._send("PING")
 
-    def _hear(self, messages: Sequence[Any]) -> None:
-        """Rings, and confirmations of subscriptions: both mean that something may be new."""
+    def _receive(self, messages: Sequence[Any]) -> None:
+        """Process messages and confirmations of subscriptions: both may mean news."""
         self._silence_s = self._unanswered_s = 0.0
         for message in messages:
             if not isinstance(message, ErrorReply):
-                self._heard(message)
-            elif not self._moved(message):  # any other error ends the line
-                self._hang_up()
+                self._process(message)
+            elif not self._end_moved(message):  # any other error ends the connection
+                self._abort()
                 return
 
-    def _heard(self, message: Any) -> None:
-        kind, channel = message[0], message[1]
-        if kind == b"sunsubscribe" and self._leaving[channel]:
-            self._leaving[channel] -= 1  # as was asked for; who came since stays
-            if not self._leaving[channel]:
-                del self._leaving[channel]
+    def _process(self, message: Any) -> None:
+        kind, name = message[0], message[1]
+        if kind == b"sunsubscribe" and self._unsubscribing[name]:
+            self._unsubscribing[name] -= 1  # as requested; a later subscription stays
+            if not self._unsubscribing[name]:
+                del self._unsubscribing[name]
             return
-        subscription = self._listeners.get(channel)
-        if subscription is None:
+        subscribed = self._channels.get(name)
+        if subscribed is None:
             return
-        subscription.confirmed = True
-        subscription.listener.ring(message[2] if kind == b"smessage" else b"")
+        subscribed.confirmed = True
+        subscribed.listener.notify(message[2] if kind == b"smessage" else b"")
         if kind == b"sunsubscribe":  # the slot has moved to another node
-            subscription.ended.set()
+            subscribed.ended.set()
 
-    def _moved(self, error: ErrorReply) -> bool:
-        """Whether *error* says that a slot is elsewhere, so that nobody hears it here."""
+    def _end_moved(self, error: ErrorReply) -> bool:
+        """End the subscriptions of a slot that has moved; return whether *error* says so."""
         outcome = outcome_of(error, self._address)
         if not isinstance(outcome, Moved):
             return False
-        for channel, subscription in self._listeners.items():
-            if key_slot(channel) == outcome.slot:
-                subscription.ended.set()
-        for channel in [each for each in self._leaving if key_slot(each) == outcome.slot]:
-            del self._leaving[channel]  # nobody was there to leave
+        for name, subscribed in self._channels.items():
+            if key_slot(name) == outcome.slot:
+                subscribed.ended.set()
+        for name in [each for each in self._unsubscribing if key_slot(each) == outcome.slot]:
+            del self._unsubscribing[name]  # the node has dropped the subscription by itself
         return True
 
-    def _hang_up(self) -> None:
+    def _abort(self) -> None:
         if self._stream is not None:
             self._stream.abort()
         self._end()
 
     def _end(self, reason: str = "") -> None:
-        """The line is dead: whoever hears on it has to go to another one."""
-        del reason  # the next one will say it, if it matters
+        """End all subscriptions: their listeners need another connection."""
+        del reason  # the next connection reports it, if it matters
         self._stream = None
-        for subscription in self._listeners.values():
-            subscription.ended.set()
+        for subscribed in self._channels.values():
+            subscribed.ended.set()

@@ -29,7 +29,8 @@ from ..errors.records import logger_of
 from ._async.caller import AsyncCaller, CallKind
 from ._async.catalog import AsyncCatalog
 from .clock import since_boot
-from .concurrency._async.waiting import Event, spawn
+from .concurrency._async.background_task import spawn
+from .concurrency._async.primitives import Event
 from .concurrency.fork_hooks import process_id
 from .concurrency.loop_thread import LoopThread, Submitted
 from .maxmemory import MaxmemoryCheck

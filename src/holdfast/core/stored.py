@@ -1,15 +1,20 @@
-"""Numbers and texts that come from the server, where any program may have changed them.
+"""Values that come from the server, where any program may have changed them.
 
-Check a number with these before it bounds a loop or an allocation, and before arithmetic with it.
+Check a number with these functions before it bounds a loop or an allocation, and before arithmetic
+with it. Read values with a structure in a `decoding` context.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from types import TracebackType
 from typing import Any, Final
 
-from ..errors import DecodeError
+import msgspec
+
+from ..errors import DecodeError, HoldfastError
+from .concurrency.interruption import raise_interruption
 
 MAX_INT: Final = 2**63 - 1
 MAX_EXACT: Final = 2**53
@@ -18,7 +23,40 @@ MAX_EXACT: Final = 2**53
 _WHOLE: Final = re.compile(rb"-?[0-9]{1,19}")
 _SCORE: Final = re.compile(rb"-?(?:inf|[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?)")
 _SHOWN: Final = 60
-_DO: Final = "; another program changed it: run `holdfast fsck`, then restore or delete the key"
+_ADVICE: Final = "; another program changed it: run `holdfast fsck`, then restore or delete the key"
+
+_ERRORS_OF_VALUES: Final = (
+    *(ValueError, TypeError, ArithmeticError, AttributeError, LookupError),
+    msgspec.MsgspecError,
+)
+"""What Python raises when a value is not what it should be."""
+
+
+class decoding:  # noqa: N801  (a context that reads like a verb)
+    """A context that raises each error of a damaged value in its body as `DecodeError`.
+
+    Args:
+        what: is read, such as `feed 'logs'`.
+    """
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: object) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            raise_interruption(error)
+        if isinstance(error, _ERRORS_OF_VALUES) and not isinstance(error, HoldfastError):
+            raise DecodeError(str(self._what), f"{type(error).__name__}: {error}") from None
 
 
 def stored_int(value: Any, what: str, least: int = 0, most: int = MAX_INT) -> int:
@@ -38,7 +76,7 @@ def stored_int(value: Any, what: str, least: int = 0, most: int = MAX_INT) -> in
         number = int(value)
     if not isinstance(number, int) or not least <= number <= most:
         raise DecodeError(
-            what, f"{_shown(value)} is not a whole number from {least} to {most}{_DO}"
+            what, f"{_shown(value)} is not a whole number from {least} to {most}{_ADVICE}"
         )
     return number
 
@@ -54,7 +92,7 @@ def stored_score(value: Any, what: str) -> int:
     if isinstance(value, bytes) and _SCORE.fullmatch(value):
         value = float(value)
     if not isinstance(value, int | float) or math.isnan(value):
-        raise DecodeError(what, f"{_shown(value)} is not a number{_DO}")
+        raise DecodeError(what, f"{_shown(value)} is not a number{_ADVICE}")
     return int(max(-MAX_EXACT, min(MAX_EXACT, value)))
 
 
@@ -65,11 +103,11 @@ def stored_text(value: Any, what: str) -> str:
         DecodeError: It is not such a text.
     """
     if not isinstance(value, bytes):
-        raise DecodeError(what, f"{_shown(value)} is not a text{_DO}")
+        raise DecodeError(what, f"{_shown(value)} is not a text{_ADVICE}")
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise DecodeError(what, f"not valid UTF-8 at position {error.start}{_DO}") from error
+        raise DecodeError(what, f"not valid UTF-8 at position {error.start}{_ADVICE}") from error
 
 
 def _shown(value: Any) -> str:

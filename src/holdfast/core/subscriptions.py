@@ -1,6 +1,6 @@
-"""Rooms: what a process keeps open for a unit while somebody is in there, and for a while longer.
+"""Subscriptions that stay open for a while after their last waiter.
 
-Who waited once tends to wait again, and opening a room costs a subscription.
+A process that waited for a unit once tends to wait again, and opening a subscription takes a call.
 """
 
 from __future__ import annotations
@@ -8,88 +8,88 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from .concurrency._sync.waiting import Mutex
+from .concurrency._sync.primitives import Mutex
 from .names import Unit
 
 
-class Room(Protocol):
-    """What can be empty, opened once and closed once."""
+class Subscription(Protocol):
+    """What is opened for its first waiter, and closed once."""
 
     @property
     def empty(self) -> bool:
-        """Whether nobody is in there."""
+        """Return whether there is no waiter."""
 
     def open(self) -> None:
-        """Begin; somebody is in there."""
+        """Open it. It has its first waiter."""
 
     def close(self) -> None:
-        """Let it go."""
+        """Close it."""
 
 
-R = TypeVar("R", bound=Room)
+S = TypeVar("S", bound=Subscription)
 
 
-class SubscriptionCache(Generic[R]):
-    """The rooms of one process, by unit. For all threads.
+class SubscriptionCache(Generic[S]):
+    """The subscriptions of one process, by unit. For all threads.
 
     Args:
-        made: makes the room of a unit, not yet open.
-        idle: how many empty ones stay open.
+        made: makes the subscription to a unit, not yet open.
+        idle: how many without waiters stay open.
     """
 
-    def __init__(self, made: Callable[[Unit], R], idle: int) -> None:
+    def __init__(self, made: Callable[[Unit], S], idle: int) -> None:
         self._made = made
         self._most_idle = idle
-        self._rooms: dict[Unit, R] = {}
-        self._idle: dict[Unit, None] = {}  # the one that has been empty for longest is first
+        self._subscriptions: dict[Unit, S] = {}
+        self._idle: dict[Unit, None] = {}  # the one that has been idle longest is first
         self._guard = Mutex()
 
-    def find(self, unit: Unit) -> R | None:
-        """The room of *unit*, if it is open."""
-        return self._rooms.get(unit) if self._rooms else None
+    def find(self, unit: Unit) -> S | None:
+        """Return the subscription to *unit*; None if none is open."""
+        return self._subscriptions.get(unit) if self._subscriptions else None
 
-    def enter(self, unit: Unit, come: Callable[[R], None]) -> R:
-        """Open the room of *unit* unless it is, and *come* in."""
+    def enter(self, unit: Unit, join: Callable[[S], None]) -> S:
+        """Return the subscription to *unit*, and *join* it. Open it if it is not open."""
         with self._guard:
-            room = self._rooms.get(unit)
-            if room is None:
-                room = self._opened(unit, come)
+            subscription = self._subscriptions.get(unit)
+            if subscription is None:
+                subscription = self._opened(unit, join)
             else:
                 self._idle.pop(unit, None)
-                come(room)
-            return room
+                join(subscription)
+            return subscription
 
-    def _opened(self, unit: Unit, come: Callable[[R], None]) -> R:
-        """Open a new room and keep it, once it is open; what was interrupted is closed again."""
-        room = self._made(unit)
+    def _opened(self, unit: Unit, join: Callable[[S], None]) -> S:
+        """Open a new subscription and store it; close it again if an exception interrupts this."""
+        subscription = self._made(unit)
         try:
-            come(room)
-            room.open()
-            self._rooms[unit] = room
+            join(subscription)
+            subscription.open()
+            self._subscriptions[unit] = subscription
         except BaseException:
-            self._rooms.pop(unit, None)
-            room.close()
+            self._subscriptions.pop(unit, None)
+            subscription.close()
             raise
-        return room
+        return subscription
 
-    def leave(self, unit: Unit, go: Callable[[R], None]) -> None:
-        """*go* out; if there are too many empty rooms then, the longest empty one is closed."""
+    def leave(self, unit: Unit, depart: Callable[[S], None]) -> None:
+        """Have one waiter *depart* from *unit*. Close the oldest idle one beyond the limit."""
         with self._guard:
-            room = self._rooms.get(unit)
-            if room is None:
+            subscription = self._subscriptions.get(unit)
+            if subscription is None:
                 return
-            go(room)
-            if not room.empty:
+            depart(subscription)
+            if not subscription.empty:
                 return
             self._idle[unit] = None
             if len(self._idle) > self._most_idle:
                 oldest = next(iter(self._idle))
                 del self._idle[oldest]
-                self._rooms.pop(oldest).close()
+                self._subscriptions.pop(oldest).close()
 
     def close(self) -> None:
-        """Close all of them, whoever is in there."""
+        """Close all subscriptions, also those with waiters."""
         with self._guard:
-            rooms, self._rooms, self._idle = self._rooms, {}, {}
-            for room in rooms.values():
-                room.close()
+            subscriptions, self._subscriptions, self._idle = self._subscriptions, {}, {}
+            for subscription in subscriptions.values():
+                subscription.close()

@@ -1,1 +1,1 @@
-"""Feeds: files, of any size, sent through the server to many consumers, every byte in order."""
+"""File feeds: files of any size, sent in chunks from publishers to consumers."""

@@ -1,27 +1,32 @@
-"""What is known of a file that is read, and what has come of it."""
+"""A file that is assigned to a consumer, its state on the server, and the check of its chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ..core.error_text import described
+from ..errors import on_one_line
 from .chunk import BLOCK, UnpackedChunk, unpack
 from .source import decoded_name
+
+MAX_REASON: Final = 200
+"""Characters of a reason that are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """What the server shows of a file: how it stands.
+    """The state of a file on the server.
 
     Attributes:
         state: `open` (being published), `whole` or `damaged`.
         count: chunks that were published.
-        floor: the first chunk that is kept.
+        floor: index of the first chunk that is stored.
         size: bytes published, unpacked.
-        digest: of them.
+        digest: digest of them.
         problem: what is damaged.
-        small: the only chunk of a small file, if it came along.
+        small: the only chunk of a small file, if the reply contained it.
     """
 
     state: str
@@ -34,7 +39,7 @@ class FileView:
 
     @classmethod
     def of(cls, reply: Sequence[Any]) -> FileView:
-        """What `show` of `lua/parts/shown.lua` told."""
+        """Return the view that `append_view` of `lua/parts/file.lua` wrote."""
         state, count, floor, size, digest, problem, *small = reply
         return cls(
             state.decode(),
@@ -48,17 +53,17 @@ class FileView:
 
 
 class Assignment(NamedTuple):
-    """A file that somebody holds.
+    """A file that a session holds.
 
     Attributes:
-        epoch: of the feed.
-        session: who holds it.
-        number: of the file.
-        token: of the grant.
-        acked: bytes that are done with.
-        name: of the file.
-        born: when it was begun (us).
-        view: what came along.
+        epoch: epoch of the feed.
+        session: session that holds the file.
+        number: number of the file.
+        token: token of the assignment.
+        acked: bytes that were acknowledged.
+        name: name of the file.
+        born: when its publishing began (us).
+        view: state of the file.
     """
 
     epoch: bytes
@@ -72,31 +77,32 @@ class Assignment(NamedTuple):
 
     @classmethod
     def of(cls, session: bytes, reply: Sequence[Any]) -> Assignment:
-        """What `claim.lua` told."""
+        """Return the assignment in a reply of `claim.lua`."""
         _, epoch, number, token, acked, name, born, *view = reply
         numbers = int(number), int(token), int(acked)
         return cls(epoch, session, *numbers, decoded_name(name), int(born), FileView.of(view))
 
     @property
     def file_id(self) -> str:
-        """Of this file in this life of the feed, for all who read it.
+        """Return the id of the file, the same for all readers.
 
-        The number alone is not enough: a server that forgot its last files gives theirs again.
+        The number is not enough: after a failover the server may assign the numbers of lost files
+        again.
         """
         return f"{int(self.epoch)}-{self.number}-{self.born}"
 
     @property
     def member(self) -> bytes:
-        """Return what `renew.lua` knows it by, with the token."""
+        """Return the name by which `renew.lua` knows it, with the token."""
         return b"%d %b" % (self.number, self.session)
 
 
 class ChunkChain:
-    """Checks that chunks come one after the other, and make up the file.
+    """Check that chunks follow each other, and make up the file.
 
     Args:
-        index: of the first chunk.
-        digest: of the file up to there; None: not known, so the first one is believed.
+        index: index of the first chunk.
+        digest: digest of the file before it; None: not known, so the first chunk is not checked.
     """
 
     def __init__(self, index: int, digest: bytes | None) -> None:
@@ -105,18 +111,18 @@ class ChunkChain:
         self.size = index * BLOCK
 
     def take(self, chunks: Sequence[bytes | None]) -> list[bytes]:
-        """What is in *chunks*.
+        """Return the content of *chunks*.
 
         Raises:
-            ValueError: one is not what was published; says what is wrong.
+            ValueError: One is not what was published; the message says what is wrong.
         """
         return [self._next(chunk) for chunk in chunks]
 
     def finish(self, view: FileView) -> None:
-        """Nothing follows.
+        """Check the end of the file.
 
         Raises:
-            ValueError: it is not what was published.
+            ValueError: It is not what was published.
         """
         known = self.digest is not None or not view.count
         if known and ((self.digest or b""), self.size) != (view.digest, view.size):
@@ -132,3 +138,10 @@ class ChunkChain:
         self.index, self.digest = self.index + 1, found.digest
         self.size += len(found.data)
         return found.data
+
+
+def reason_of(error: BaseException | None) -> bytes:
+    """Return the type and the text of *error*, in a few words; empty without one."""
+    if error is None:
+        return b""
+    return on_one_line(described(error, MAX_REASON)).encode(errors="replace")

@@ -1,4 +1,4 @@
-"""What has to hold between the keys of a feed: every byte of the budget has its chunk."""
+"""Audit of a feed: every byte of the budget must belong to a chunk or a file."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ S = TypeVar("S", _Name, _File, _Position)
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """What a key is."""
+    """Return type and reading of a key."""
     return _KEYS.get(name)
 
 
 def wanted(unit: Snapshot) -> Iterator[tuple[str, bytes]]:
-    """The chunks that should be there: how large is each?"""
+    """Yield the chunks that should exist, to get their sizes."""
     for key, file in _files(unit).items():
         if file is not None:
             for i in range(file.floor, file.count):
@@ -77,20 +77,20 @@ def wanted(unit: Snapshot) -> Iterator[tuple[str, bytes]]:
 
 
 def others(_unit: Snapshot) -> Iterable[str]:
-    """What may have come since the keys were listed."""
+    """Return the keys that may have been created since the keys were listed."""
     return _KEYS
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """What does not fit."""
+    """Yield what is wrong."""
     meta = unit.hash("meta")
     if meta.get(b"state") not in (b"open", b"sealed"):
         for name in unit.contents:
             if name != "meta":
-                yield Fault(name, "it is left over: the feed is over")
+                yield Fault(name, "it was not deleted when the feed ended")
         return
     try:
-        terms = FeedOptions.parse(meta.get(b"definition", b""), "meta")
+        options = FeedOptions.parse(meta.get(b"definition", b""), "meta")
     except DecodeError:
         yield Fault("meta", "its definition cannot be read")
         return
@@ -107,7 +107,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
         if file is None:
             yield Fault("files", f"what is known of file {shown(key)} cannot be read")
     if None not in files.values():
-        groups = 1 if terms.mode == "share" else len(terms.consumers)
+        groups = 1 if options.mode == "share" else len(options.consumers)
         known = {int(key): file for key, file in files.items() if file is not None}
         yield from _listed(unit, known, groups, counts)
         yield from _accounted(unit, known, counts)
@@ -131,7 +131,7 @@ def _read(packed: bytes, kind: type[S]) -> S | None:
 def _listed(
     unit: Snapshot, files: Mapping[int, _File], groups: int, counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """Files, their names, and those that are being published."""
+    """Check files, their names, and those that are being published."""
     names = {name: _read(packed, _Name) for name, packed in unit.hash("names").items()}
     for name, entry in names.items():
         if entry is None:
@@ -141,7 +141,7 @@ def _listed(
     for key, file in files.items():
         entry = names.get(file.name.encode())
         if entry is None or entry.number != key:
-            yield Fault("files", f"file {key} is called {file.name!r}, a name of another")
+            yield Fault("files", f"file {key} is called {file.name!r}, a name of another file")
         if key > counts["top"]:
             yield Fault("files", f"file {key} is there, but the last one is {counts['top']}")
         if len(file.done) != groups:
@@ -155,7 +155,8 @@ def _listed(
 def _summed(
     files: Mapping[int, _File], names: Iterable[_Name | None], counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """What was published so far, also what is gone, and what is left to read."""
+    """Check the published bytes, also of files that were dropped, and the number of unfinished
+    files."""
     published = sum(entry.bytes for entry in names if entry is not None and entry.state)
     published += sum(file.bytes for file in files.values() if file.state == "open")
     if published != counts["bytes"]:
@@ -168,7 +169,7 @@ def _summed(
 def _accounted(
     unit: Snapshot, files: Mapping[int, _File], counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """The budget, and the chunks that it is used for."""
+    """Check the budget, and the chunks that it is used for."""
     used = BASE + sum(file.cost + file.kept for file in files.values())
     if used != counts["used"]:
         yield Fault("meta", f"{counts['used']} bytes of the budget are said to be used, not {used}")
@@ -187,7 +188,7 @@ def _accounted(
 
 
 def charge(size: int) -> int:
-    """Bytes of the budget for a chunk, as `lua/parts/room.lua` has it."""
+    """Return the bytes of the budget for a chunk, as `lua/parts/budget.lua` counts them."""
     _, power = math.frexp(size + 16)
     step = 2 ** (power - 3)
     return int(math.ceil((size + 17) / step) * step) + 96
@@ -196,16 +197,22 @@ def charge(size: int) -> int:
 def _positions(
     unit: Snapshot, files: Mapping[int, _File], groups: int, counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """Where the groups stand, and which sessions there are."""
+    """Check the positions of groups, and the sessions."""
     for key, packed in unit.hash("positions").items():
         if key.startswith(b"*"):
             if key[1:] not in unit.zset("sessions"):
-                yield Fault("positions", f"session {shown(key[1:])} was given a file, and is none")
+                yield Fault(
+                    "positions", f"session {shown(key[1:])} was assigned a file, but does not exist"
+                )
             elif not _SHOWN.fullmatch(packed):
-                yield Fault("positions", f"what session {shown(key[1:])} was given cannot be read")
+                yield Fault(
+                    "positions", f"what session {shown(key[1:])} was assigned cannot be read"
+                )
         elif _GROUP.fullmatch(key):
             if not number(packed) or int(key) > groups:
-                yield Fault("positions", f"group {shown(key)} stands nowhere, or is none")
+                yield Fault(
+                    "positions", f"group {shown(key)} has no valid position, or does not exist"
+                )
         elif found := _POSITION.fullmatch(key):
             yield from _position(key, packed, files.get(int(found[2])), int(found[1]), counts)
         else:
@@ -219,11 +226,11 @@ def _position(
     if position is None:
         yield Fault("positions", f"position {shown(key)} cannot be read")
     elif file is None:
-        yield Fault("positions", f"position {shown(key)} is in a file that is not there")
+        yield Fault("positions", f"position {shown(key)} is in a file that does not exist")
     elif file.done[group - 1 : group] not in ("0", "2"):
         yield Fault("positions", f"position {shown(key)} is of a group that is done with the file")
     elif max(position.acked, position.read) > file.bytes:
         far = max(position.acked, position.read)
         yield Fault("positions", f"position {shown(key)} is at {far} of {file.bytes} bytes")
     elif position.token > counts["token"]:
-        yield Fault("positions", f"position {shown(key)} has a token that was never given")
+        yield Fault("positions", f"position {shown(key)} has a token that was never assigned")

@@ -1,13 +1,13 @@
-"""A chunk: a piece of a file as it is stored, packed and checked by itself.
+"""A chunk: a piece of a file as it is stored, with its own checksum.
 
     offset 0      1          5                  37
            codec  CRC-32     digest             payload
-                  of the unpacked bytes; of the file up to and with this chunk
+                  of the unpacked bytes; of the file up to the end of this chunk
 
-All chunks of a file but the last hold `BLOCK` unpacked bytes, so an offset tells the chunk. The
-digest chains the checksums: BLAKE2b of the digest before, the CRC-32 and the length. A chunk that
-is missing, twice, swapped or of another file breaks the chain, and files with the same digest have
-the same content.
+All chunks of a file but the last hold `BLOCK` unpacked bytes, so the index follows from the offset.
+The digest chains the checksums: BLAKE2b of the digest before, the CRC-32 and the length. A chunk
+that is missing, repeated, swapped or from another file breaks the chain. Files with the same digest
+have the same content.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 Codec = Literal["zlib", "zstd"]
 
 BLOCK: Final = 130_944
-"""Unpacked bytes of a chunk: with what the server adds 128 KiB, a class of its allocator."""
+"""Unpacked bytes of a chunk: with the overhead of the server 128 KiB, a class of its allocator."""
 
 WINDOW: Final = 8
-"""Chunks that travel together."""
+"""Chunks that are sent or fetched in one call."""
 
 EMPTY: Final = b""
 """The digest of nothing."""
 
 DIGEST_AT: Final = 6
-"""Where the digest stands in a chunk, counted from 1 as Lua does."""
+"""Position of the digest in a chunk, counted from 1 as in Lua."""
 
 _HEAD: Final = struct.Struct(">cI32s")
 _LINK: Final = struct.Struct(">II")
@@ -39,18 +39,18 @@ _LINK: Final = struct.Struct(">II")
 _STORED, _ZLIB, _ZSTD = b"r", b"z", b"s"
 
 _WORTH: Final = 0.9
-"""A chunk that does not shrink to this is stored as it is, and so are a few after it."""
+"""A chunk that does not shrink to this fraction is stored as it is, and so are a few after it."""
 
 _UNTRIED: Final = 15
 
 
 class UnpackedChunk(NamedTuple):
-    """A chunk, unpacked and checked by itself.
+    """The content of a chunk with the right checksum.
 
     Attributes:
         data: the bytes.
-        digest: of the file up to and with them, as the chunk says.
-        link: what the digest has to follow from, with the digest before.
+        digest: digest of the file up to their end, as stored in the chunk.
+        link: the bytes that, with the digest before, result in the digest.
     """
 
     data: bytes
@@ -58,18 +58,18 @@ class UnpackedChunk(NamedTuple):
     link: bytes
 
     def follows(self, before: bytes) -> bool:
-        """Whether it comes after what has this digest."""
+        """Return whether the chunk before it has the digest *before*."""
         return _chained(before, self.link) == self.digest
 
 
 class PackedChunk(NamedTuple):
-    """What a chunk holds, compressed or as it is.
+    """The content of a chunk, compressed or not.
 
     Attributes:
         codec: how it is compressed.
         payload: the bytes.
-        size: of them, unpacked.
-        crc: their checksum, unpacked.
+        size: number of unpacked bytes.
+        crc: checksum of the unpacked bytes.
     """
 
     codec: bytes
@@ -78,19 +78,22 @@ class PackedChunk(NamedTuple):
     crc: int
 
     def digest(self, before: bytes) -> bytes:
-        """Of the file up to and with this chunk, after what has the digest *before*."""
+        """Return the digest of the file up to the end of this chunk.
+
+        *before* is that of the chunk before.
+        """
         return _chained(before, _LINK.pack(self.crc, self.size))
 
     def chunk(self, digest: bytes) -> bytes:
-        """As it is stored, with that *digest*."""
+        """Return the chunk as it is stored, with that *digest*."""
         return _HEAD.pack(self.codec, self.crc, digest) + self.payload
 
 
 class ChunkPacker:
-    """Makes chunks; several threads may do so at once.
+    """Pack blocks of a file; several threads may call it at the same time.
 
     Args:
-        codec: how they are compressed; None not at all.
+        codec: how they are compressed; None: not at all.
     """
 
     def __init__(self, codec: Codec | None) -> None:
@@ -98,7 +101,7 @@ class ChunkPacker:
         self._skip = 0
 
     def pack(self, data: bytes) -> PackedChunk:
-        """What becomes of *data*, a block of a file."""
+        """Pack *data*, a block of a file."""
         codec, payload = _STORED, data
         if self._skip:
             self._skip -= 1
@@ -110,11 +113,11 @@ class ChunkPacker:
 
 
 def checked_codec(codec: Any) -> None:
-    """See that *codec* is one that works here.
+    """Raise an error unless *codec* can be used here.
 
     Raises:
-        ValueError: it is none.
-        ModuleNotFoundError: it needs what is not installed.
+        ValueError: There is no such codec.
+        ModuleNotFoundError: It needs a module that is not installed.
     """
     if codec not in (None, *get_args(Codec)):
         raise ValueError(f"compress must be 'zlib', 'zstd' or None, got {codec!r}")
@@ -123,15 +126,15 @@ def checked_codec(codec: Any) -> None:
 
 
 def digest_after(data: bytes, before: bytes) -> bytes:
-    """The digest of a file up to and with *data*, a whole chunk."""
+    """Return the digest of a file up to the end of *data*, a whole chunk."""
     return _chained(before, _LINK.pack(zlib.crc32(data), len(data)))
 
 
 def unpack(chunk: bytes | None) -> UnpackedChunk:
-    """What is in a chunk.
+    """Return the content of a chunk.
 
     Raises:
-        ValueError: it is not what was stored; says what is wrong.
+        ValueError: It is not what was stored; the message says what is wrong.
     """
     if chunk is None:
         raise ValueError("it is missing on the server")
@@ -160,14 +163,15 @@ def _compressor(codec: Codec | None) -> Callable[[bytes], tuple[bytes, bytes]] |
 
 
 def _unpacked(codec: bytes, payload: bytes) -> bytes:
-    """At most one byte more than a chunk may have, so that nothing unpacks to gigabytes."""
+    """Unpack at most one byte more than a chunk may have, so that a small payload cannot fill the
+    memory."""
     if codec == _STORED:
         return payload
     if codec == _ZLIB:
         return _bounded(zlib.decompressobj(), zlib.error, payload)
     if codec == _ZSTD:
         return _bounded(zstd().ZstdDecompressor(), zstd().ZstdError, payload)
-    raise ValueError(f"nothing is known of codec {codec!r}")
+    raise ValueError(f"its codec {codec!r} is unknown")
 
 
 def _bounded(opener: Any, problem: type[Exception], payload: bytes) -> bytes:
@@ -178,10 +182,10 @@ def _bounded(opener: Any, problem: type[Exception], payload: bytes) -> bytes:
 
 
 def zstd() -> Any:
-    """The module for Zstandard: of Python 3.14, or its backport.
+    """Return the module for Zstandard: of Python 3.14, or its backport.
 
     Raises:
-        ModuleNotFoundError: says what to install.
+        ModuleNotFoundError: The message says what to install.
     """
     with suppress(ModuleNotFoundError):
         from compression import zstd as module

@@ -1,4 +1,4 @@
-"""What is told of one file of a feed."""
+"""The status of one file of a feed."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ from typing import Any, Final, Literal
 from .options import FeedOptions
 
 _PARTS: Final = 8
-"""Of each file in what `lua/list.lua` answers."""
+"""Values for each file in a reply of `lua/list.lua`."""
 
 _DONE: Final = "1"
 _FAILED: Final = "2"
-"""What the digit of a group says of a file."""
+"""Digits of a group in the field `done` of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """A file of a feed that somebody has still to read.
+    """A file of a feed that a consumer has not finished.
 
     Attributes:
-        number: in which place it was begun, from 1 on.
-        name: on the feed; what is no text in it is replaced.
-        state: `open` (it is being published), `whole` or `damaged`.
-        bytes: published so far, unpacked.
+        number: its number in the order in which publishing began, from 1 on.
+        name: name on the feed; bytes that are not text are replaced.
+        state: `open` (being published), `whole` or `damaged`.
+        bytes: unpacked bytes published so far.
         kept: bytes of the budget that its content uses.
-        problem: why it is damaged; empty: it is not.
-        waits_for: consumers that are not done with it; in `share` empty: it is anybody's.
-        failed: whether reading it failed so often that it is not handed out until
-            `FileFeed.retry`.
-        failed_for: the consumers for which it failed; in `share` empty.
-        reason: why reading it failed last; empty: it did not.
+        problem: why it is damaged; empty if it is not.
+        waits_for: consumers that have not finished it; with `share` empty: any consumer may.
+        failed: whether reading it failed so often that it is not assigned until `FileFeed.retry`.
+        failed_for: the consumers for which it failed; with `share` empty.
+        reason: why reading it failed last; empty if it did not.
     """
 
     number: int
@@ -47,21 +46,22 @@ class FileStatus:
 
 
 def file_statuses(reply: Sequence[Any], key: str) -> tuple[list[FileStatus], int]:
-    """Return what `lua/list.lua` answers, and below which number there are more; 0: none.
+    """Return the files in a reply of `lua/list.lua`, and the number below which there are more; 0:
+    none.
 
     Args:
-        reply: the answer.
+        reply: the reply.
         key: the key that holds the definition.
     """
     if not reply:
         return [], 0
     definition = FeedOptions.parse(reply[0], key)
     flat = [part.decode(errors="replace") for part in reply[2:]]
-    found = [_told(flat[i : i + _PARTS], definition) for i in range(0, len(flat), _PARTS)]
+    found = [_file_status(flat[i : i + _PARTS], definition) for i in range(0, len(flat), _PARTS)]
     return found, int(reply[1] or 0)
 
 
-def _told(parts: Sequence[Any], definition: FeedOptions) -> FileStatus:
+def _file_status(parts: Sequence[Any], definition: FeedOptions) -> FileStatus:
     number, name, state, size, kept, problem, done, reason = parts
     is_shared = definition.mode == "share"
     readers = [] if is_shared else list(zip(definition.consumers, done, strict=True))

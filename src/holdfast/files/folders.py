@@ -1,4 +1,5 @@
-"""Folders, entered step by step without following links, also not those that come meanwhile."""
+"""Folders: listed, and entered step by step without following links, even links that appear
+meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _ENTRY: Final = _FOLDER | os.O_NOFOLLOW
 
 
 def opened_folder(root: Path) -> int:
-    """Return a descriptor of *root*, as its user gave it: links in its own path are followed."""
+    """Return a descriptor of *root*. Links in its own path, which the user gave, are followed."""
     return os.open(root, _FOLDER)
 
 
@@ -27,11 +28,11 @@ def entered(folder: int, parts: Sequence[str], *, create: bool, mode: int = 0o77
     Args:
         folder: a descriptor, which stays open.
         parts: names, one below the other.
-        create: whether to make what is missing, with this *mode*.
-        mode: less the umask.
+        create: whether to create missing folders.
+        mode: mode of created folders, before the umask.
 
     Raises:
-        OSError: one of them is a link, or no folder.
+        OSError: One of them is a link, or not a folder.
     """
     current = os.dup(folder)
     try:
@@ -51,10 +52,10 @@ def entered(folder: int, parts: Sequence[str], *, create: bool, mode: int = 0o77
 def opened_within(root: Path, path: Path) -> int:
     """Return a descriptor for reading the file at *path*, which must lie within *root*.
 
-    A link is followed if it leads to something within *root*.
+    A link is followed if it leads to a file within *root*.
 
     Raises:
-        OSError: it leads out of *root*, or cannot be opened.
+        OSError: It leads out of *root*, or cannot be opened.
     """
     home, real = Path(os.path.realpath(root)), Path(os.path.realpath(path))
     if not real.is_relative_to(home):
@@ -71,7 +72,7 @@ def opened_within(root: Path, path: Path) -> int:
     finally:
         os.close(base)
     try:
-        # Not to wait for the other end of a pipe that somebody left in the folder.
+        # O_NONBLOCK: the open of a named pipe in the folder must not block.
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, dir_fd=folder)
     finally:
@@ -88,16 +89,15 @@ def _entered_one(folder: int, part: str) -> int:
 
 
 def walked(root: Path, failed: dict[str, Exception]) -> Iterator[Path]:
-    """The regular files below *root*, in order; what cannot be looked into goes to *failed*.
+    """Yield the regular files below *root*, in order; add paths that cannot be read to *failed*.
 
-    Files that are still being saved (`save_to`) are left out.
+    Files that `save_to` has not finished are left out.
     """
 
     def unreadable(error: OSError) -> None:
         failed[Path(error.filename or root).relative_to(root).as_posix()] = error
 
     for folder, folders, names in os.walk(root, onerror=unreadable):
-        # Files that `save_to` has not finished are no data yet.
         folders[:] = sorted(name for name in folders if name.casefold() != PARTS)
         for name in sorted(names):
             path = Path(folder, name)

@@ -1,4 +1,4 @@
-"""Lines: cutting a stream of bytes where they end."""
+"""Lines: how a stream of bytes is divided into blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_LINE: Final = 64 << 10
 
 
 class Block(NamedTuple):
-    """Whole lines of a file, or whatever bytes.
+    """Whole lines of a file, or any bytes.
 
     Blocks are contiguous: each begins where the one before ends.
 
@@ -20,8 +20,8 @@ class Block(NamedTuple):
         offset: where it begins in the unpacked bytes of the file.
         end: where the next one begins.
         data: the lines with their ends; the last line of a file may have none.
-        overlong: 1 for a line that is too long and was left out, a block of its own without data.
-            0 there: the rest of a line that was read before.
+        overlong: 1 for a line that is too long and was left out: a block of its own without data. 0
+            for such a block if it is the rest of a line that was read before.
     """
 
     offset: int
@@ -31,12 +31,12 @@ class Block(NamedTuple):
 
 
 class LineSplitter:
-    """Makes blocks of whole lines.
+    """Make blocks of whole lines.
 
     Args:
         offset: where the first line begins.
         max_line: bytes that a line may have, without its end.
-        within: whether that is within a line, whose rest is left out.
+        within: whether *offset* is within a line; the rest of this line is left out.
     """
 
     def __init__(self, offset: int, max_line: int = MAX_LINE, *, within: bool = False) -> None:
@@ -44,15 +44,15 @@ class LineSplitter:
         self._max_line = max_line
         self._within = within
         self._rest = b""
-        self._skipped = 0  # bytes of an overlong line whose end has not come
+        self._skipped = 0  # bytes of an overlong line that has not ended yet
 
     @property
     def needed(self) -> int:
-        """The offset from which on bytes are needed for the next block."""
+        """Return the offset of the first byte that is needed for the next block."""
         return self._offset + self._skipped
 
     def cut(self, data: bytes) -> Iterator[Block]:
-        """The blocks that *data* completes."""
+        """Yield the blocks that *data* completes."""
         if self._skipped or self._within:
             end = data.find(b"\n") + 1
             if not end:
@@ -62,16 +62,16 @@ class LineSplitter:
             data = data[end:]
         end = data.rfind(b"\n") + 1
         if end:
-            whole = end == len(data) and not self._rest  # then nothing has to be copied
+            whole = end == len(data) and not self._rest  # then no copy is needed
             lines = data if whole else b"".join((self._rest, memoryview(data)[:end]))
             yield from self._whole(lines)
             self._rest = b""
         self._rest += data[end:]
-        if len(self._rest) > self._max_line + 1:  # one more may be half of its end
+        if len(self._rest) > self._max_line + 1:  # the last byte may be half of the line end
             self._skipped, self._rest = len(self._rest), b""
 
     def finish(self) -> Iterator[Block]:
-        """What is left at the end of the file."""
+        """Yield the rest at the end of the file."""
         if self._skipped or len(self._rest) > self._max_line:
             yield self._left_out(self._skipped or len(self._rest))
         elif self._rest:
@@ -79,7 +79,7 @@ class LineSplitter:
         self._rest = b""
 
     def _whole(self, lines: bytes) -> Iterator[Block]:
-        """Blocks of *lines*, which all have their ends."""
+        """Yield blocks of *lines*, which all have their ends."""
         begin = at = 0
         while at + self._max_line < len(lines):
             end = lines.rfind(b"\n", at, at + self._max_line + 1) + 1
@@ -89,7 +89,7 @@ class LineSplitter:
             if begin < at:
                 yield self._block(lines[begin:at])
             begin = lines.index(b"\n", at) + 1
-            # A carriage return is of the end, not of the line.
+            # A carriage return belongs to the line end, not to the line.
             if begin - at <= self._max_line + 2 and lines[begin - 2 : begin] == b"\r\n":
                 yield self._block(lines[at:begin])
             else:
@@ -103,7 +103,7 @@ class LineSplitter:
         return Block(offset, self._offset, data)
 
     def _left_out(self, size: int) -> Block:
-        """In place of an overlong line, or of the rest of the one that this begins within."""
+        """Return the empty block for an overlong line, or for the rest of the first line."""
         offset, self._offset = self._offset, self._offset + size
         overlong = not self._within
         self._skipped, self._within = 0, False
@@ -111,7 +111,7 @@ class LineSplitter:
 
 
 class LineProgress:
-    """How many of the lines of a block were handed out."""
+    """Count the lines of a block that were handed out."""
 
     __slots__ = ("_block", "done")
 
@@ -121,7 +121,7 @@ class LineProgress:
 
     @property
     def position(self) -> int:
-        """The offset behind them."""
+        """Return the offset after these lines."""
         block, at = self._block, 0
         for _ in range(self.done):
             at = (block.data.find(b"\n", at) + 1) or len(block.data)
@@ -129,10 +129,10 @@ class LineProgress:
 
 
 class RawSplitter:
-    """Makes blocks of whatever comes.
+    """Make blocks of any bytes.
 
     Args:
-        offset: where it begins.
+        offset: where the first block begins.
     """
 
     def __init__(self, offset: int) -> None:
@@ -140,35 +140,35 @@ class RawSplitter:
 
     @property
     def needed(self) -> int:
-        """The offset from which on bytes are needed for the next block."""
+        """Return the offset of the first byte that is needed for the next block."""
         return self._offset
 
     def cut(self, data: bytes) -> Iterator[Block]:
-        """*data* as a block."""
+        """Yield *data* as a block."""
         offset, self._offset = self._offset, self._offset + len(data)
         if data:
             yield Block(offset, self._offset, data)
 
     def finish(self) -> Iterator[Block]:
-        """Nothing is ever left."""
+        """Return no blocks."""
         return iter(())
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines of *data*, without their ends."""
+    """Return the lines of *data*, without their ends."""
     *lines, last = data.split(b"\n")
     if b"\r\n" in data:
         lines = [line[:-1] if line.endswith(b"\r") else line for line in lines]
-    if last:  # without an end, so a carriage return is of the line
+    if last:  # without a line end, a carriage return belongs to the line
         lines.append(last)
     return lines
 
 
 def checked_offset(offset: Any, name: str) -> int:
-    """*offset*, if it is one; the argument is called *name*."""
+    """Return *offset* if it is valid; *name* is the name of the argument."""
     return checked_int(offset, name, 0)
 
 
 def checked_max_line(max_line: Any) -> int:
-    """*max_line*, if it is one."""
+    """Return *max_line* if it is valid."""
     return checked_int(max_line, "max_line", 1, BLOCK, unit="bytes")

@@ -1,4 +1,4 @@
-"""By what the files of this machine are known again, though others get their names."""
+"""Marks: digests by which a local file is recognized when another file gets its name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class Tail(NamedTuple):
-    """Bytes of a file.
+    """The last bytes before an offset of a file.
 
     Attributes:
-        end: the offset behind them.
+        end: the offset after them.
         data: the bytes.
     """
 
@@ -28,5 +28,8 @@ def marked(head: bytes, tail: bytes) -> str:
 
 
 def length_of(mark: str) -> int:
-    """Return of how many last bytes *mark* is; 1 without one: whether the file reaches so far."""
+    """Return how many last bytes *mark* covers.
+
+    1 for an empty mark, which only needs the offset.
+    """
     return int(mark.partition("-")[0]) if mark else 1

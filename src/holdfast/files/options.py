@@ -1,4 +1,4 @@
-"""What a feed is to be, as the server keeps it."""
+"""Options of a feed, as the server stores them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MAX_CONSUMERS: Final = 100
 
 
 class FeedOptions(msgspec.Struct, frozen=True):
-    """The settings of a feed.
+    """The options of a feed.
 
     Attributes:
         mode: `broadcast`: each file to each consumer; `share`: each file to one of them.
         budget: bytes of memory of the server.
-        lease_ms: after so long without a sign of life a consumer counts as dead.
-        consumers: their names, in order; none, in `share`: whoever comes.
+        lease_ms: milliseconds after its last call at which a consumer counts as dead.
+        consumers: their names, in order; with `share` it may be empty: any consumer may read.
     """
 
     mode: Mode
@@ -44,10 +44,10 @@ class FeedOptions(msgspec.Struct, frozen=True):
         mode: Mode | None,
         lease: Duration | None,
     ) -> FeedOptions | None:
-        """What the user says, if anything; what is not said is the usual.
+        """Return the options that a user gives; None if there are none. Missing ones get defaults.
 
         Raises:
-            ValueError, TypeError: it cannot be.
+            ValueError, TypeError: One of them is not valid.
         """
         if (consumers, budget, mode, lease) == (None, None, None, None):
             return None
@@ -66,10 +66,10 @@ class FeedOptions(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, packed: bytes, key: str) -> FeedOptions:
-        """Return the definition that *key* holds as *packed*.
+        """Return the options that *key* holds as *packed*.
 
         Raises:
-            DecodeError: It is not a definition.
+            DecodeError: The value is not valid.
         """
         try:
             found = msgspec.msgpack.decode(packed, type=cls)
@@ -81,11 +81,11 @@ class FeedOptions(msgspec.Struct, frozen=True):
         return found
 
     def becomes(self, other: FeedOptions) -> bool:
-        """Whether `redefine` can make this *other*."""
+        """Return whether `redefine` can change these options to *other*."""
         return (self.mode, self.consumers) == (other.mode, other.consumers)
 
     def packed(self) -> bytes:
-        """As it is stored."""
+        """Return the value that is stored."""
         return msgspec.msgpack.encode(self)
 
     def __str__(self) -> str:
@@ -94,12 +94,12 @@ class FeedOptions(msgspec.Struct, frozen=True):
 
 
 def checked_budget(budget: Any) -> int:
-    """*budget*, if it is one."""
+    """Return *budget* if it is valid."""
     return checked_int(budget, "budget", MIN_BUDGET, MAX_BUDGET, unit="bytes")
 
 
 def checked_lease(lease: Duration) -> int:
-    """*lease* in milliseconds."""
+    """Return *lease* in milliseconds."""
     lease_ms = to_ms(lease, "lease")
     if lease_ms < 1000:
         raise ValueError(f"lease must be at least 1 s, got {lease_ms / 1000:g} s")

@@ -1,7 +1,7 @@
-"""A file that is being saved: it grows in a hidden folder until it is whole. All of it blocks.
+"""A file that is being saved: it grows in a hidden folder until it is whole. Every call blocks.
 
-All of it is done by descriptors of folders that were opened without following links. So a folder
-that is replaced by a link meanwhile leads nothing elsewhere.
+All calls use descriptors of folders that were opened without following links. So a folder that is
+replaced by a link meanwhile leads nowhere else.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from .paths import PARTS, part_path, saved_path
 
 
 class PartialFile:
-    """What is saved of one file. Begun again, it goes on where it was.
+    """Save one file; a new object for the same file continues where the last one ended.
 
     Args:
-        folder: where to.
-        name: of the file.
-        file_id: tells it from all other files.
+        folder: target folder.
+        name: name of the file.
+        file_id: id of the file, different for each file.
 
     Raises:
-        OSError: it cannot be written; or a link stands in its way, which is not followed.
-        ValueError: a link within the folder leads out of it.
+        OSError: It cannot be written, or its path contains a link, which is not followed.
+        ValueError: A link within the folder leads out of it.
     """
 
     def __init__(self, folder: Path, name: str, file_id: str) -> None:
@@ -42,9 +42,8 @@ class PartialFile:
         try:
             self._root = self._keep(opened_folder(folder))
             self._parts = self._keep(entered(self._root, [PARTS], create=True, mode=0o700))
-            os.close(
-                entered(self._root, self._folders, create=True)
-            )  # what cannot be is told at once
+            # Fail now if the folders of the target cannot be created.
+            os.close(entered(self._root, self._folders, create=True))
             self._file = self._opened_part()
         except BaseException:
             self._close_folders()
@@ -55,17 +54,17 @@ class PartialFile:
         self._close_folders()
 
     def write(self, blocks: Sequence[bytes]) -> None:
-        """Add what comes next, whole chunks but for the last one of the file."""
+        """Append *blocks*: whole chunks, except for the last one of the file."""
         self._file.writelines(blocks)
-        self._file.flush()  # so that whoever kills this process loses nothing that was read
+        self._file.flush()  # so that a kill of this process loses nothing that was read
 
     def restart(self) -> None:
-        """Begin anew: what is there is not of this file."""
+        """Remove the content: it is not that of this file."""
         self._file.truncate(0)
         self.digest, self.count = EMPTY, 0
 
     def finish(self) -> Path:
-        """It is whole: put it in its place, on the disk, in one step."""
+        """Move the complete file to its path, on disk, in one step."""
         os.fsync(self._file.fileno())
         target = entered(self._root, self._folders, create=True)
         try:
@@ -76,12 +75,12 @@ class PartialFile:
         return self._path
 
     def close(self) -> None:
-        """Leave it as it is, for another try."""
+        """Close the file and keep its content for another try."""
         self._file.close()
         self._close_folders()
 
     def discard(self) -> None:
-        """It is of no use."""
+        """Delete the file."""
         with suppress(FileNotFoundError):
             os.unlink(self._part, dir_fd=self._parts)
         self.close()
@@ -95,17 +94,17 @@ class PartialFile:
             os.close(self._open.pop())
 
     def _opened_part(self) -> BinaryIO:
-        """To be read and added to."""
+        """Open the partial file for reading and appending."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK
         flags |= os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(self._part, flags, 0o666, dir_fd=self._parts)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise OSError(f"{self._part!r} in {PARTS!r} is no regular file: remove it")
+            raise OSError(f"{self._part!r} in {PARTS!r} is not a regular file: remove it")
         return os.fdopen(descriptor, "a+b")
 
     def _take_up(self) -> None:
-        """See what is there, up to the last whole chunk."""
+        """Verify what is there, up to the last whole chunk."""
         self._file.seek(0)
         while len(data := self._file.read(BLOCK)) == BLOCK:
             self.digest = digest_after(data, self.digest)

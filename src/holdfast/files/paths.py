@@ -1,4 +1,4 @@
-"""Where a file is saved: names are data, and never lead out of the folder."""
+"""The path of a saved file: names are data, and never lead out of the folder."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from pathlib import Path
 from typing import Final
 
 PARTS: Final = ".holdfast"
-"""The folder within the folder in which files grow until they are whole."""
+"""Name of the folder, inside the target folder, for files that are not complete."""
 
 _LONGEST: Final = 200
-"""Bytes of one part of a path; most file systems take 255."""
+"""Bytes of one part of a path; most file systems allow 255."""
 
 _LONGEST_PATH: Final = 2000
-"""Bytes of all of them; most systems take 4095, with the folder."""
+"""Bytes of the whole path; most systems allow 4095, with the folder."""
 
 # Control characters, what Windows refuses, and the escape itself.
 _ESCAPED: Final = re.compile(rb'[\x00-\x1f\x7f<>:"\\|?*%]')
 
 
 def saved_path(folder: Path, name: str) -> Path:
-    """Where the file called *name* is saved: always within *folder*, each name elsewhere.
+    """Return the path for the file called *name*: always within *folder*, different for each name.
 
-    Slashes make folders. What a file system could misunderstand is percent-encoded: `..`, empty
-    parts, control characters; a part that is too long ends in a digest of itself, and a path that
-    is too long is one.
+    - Slashes make folders.
+    - Parts that a file system could misunderstand are percent-encoded: `..`, empty parts, control
+      characters.
+    - A part that is too long ends in a digest of itself; a path that is too long becomes a digest.
 
     Raises:
-        ValueError: a link within the folder leads out of it.
+        ValueError: A link within the folder leads out of it.
     """
     *folders, last = name.split("/")
     parts = [_part(part, "%2F") for part in folders] + [_part(last, "%")]
@@ -43,7 +44,10 @@ def saved_path(folder: Path, name: str) -> Path:
 
 
 def part_path(folder: Path, file_id: str) -> Path:
-    """Return where a file grows. Its id comes from the server, so no path spells it."""
+    """Return the path of a file that is not complete.
+
+    Its id comes from the server, so it is hashed.
+    """
     digest = hashlib.blake2b(file_id.encode("utf-8", "surrogateescape"), digest_size=16)
     return folder / PARTS / f"{digest.hexdigest()}.part"
 
@@ -62,5 +66,5 @@ def _part(part: str, empty: str) -> str:
 
 
 def _digest(raw: bytes) -> bytes:
-    """Stands for *raw*, and can be nothing else: no escape is spelled so."""
+    """Return a digest that no other name is encoded as, because `%x` is not an escape."""
     return b"%x" + hashlib.blake2b(raw, digest_size=16).hexdigest().encode()

@@ -1,6 +1,6 @@
-"""What is published: a file or a stream, read in blocks and unpacked on the way.
+"""The source of a published file: a file or a stream, read in blocks and unpacked.
 
-All of it blocks.
+Every call blocks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .folders import opened_within
 Packing = Literal["gzip", "zstd"]
 
 MAX_UNPACKED: Final = 2**36
-"""What a compressed file may unpack to, unless its publisher says otherwise."""
+"""Default limit for the unpacked bytes of a compressed file."""
 
 MAX_NAME_BYTES: Final = 1024
 
@@ -29,10 +29,10 @@ _PIECE: Final = 64 << 10
 """Bytes read from a compressed file at a time; each may unpack to a thousand times as many."""
 
 _LOOK: Final = 64 << 10
-"""Bytes in which the end of a line is looked for."""
+"""Bytes that are searched for the end of a line."""
 
 _GZIP: Final = 31
-"""To zlib: a gzip header and trailer, whose checksum and length it then checks."""
+"""Argument of zlib: a gzip header and trailer, with checksum and length, which zlib checks."""
 
 
 class Readable(Protocol):
@@ -42,11 +42,11 @@ class Readable(Protocol):
 
 
 class SourceDamaged(Exception):
-    """What is published is not what it should be; says why."""
+    """The source is damaged; the message says why."""
 
 
 class Source:
-    """The blocks of one file.
+    """Return the blocks of one file.
 
     Args:
         origin: a path, or a file object opened for reading bytes.
@@ -55,8 +55,8 @@ class Source:
         within: the folder that a path must lie in, also after all links; None: anywhere.
 
     Raises:
-        OSError: it cannot be opened.
-        ValueError: it is no regular file.
+        OSError: It cannot be opened.
+        ValueError: It is not a regular file.
     """
 
     def __init__(
@@ -67,7 +67,9 @@ class Source:
         within: Path | None = None,
     ) -> None:
         self._own: Any = None
-        self._left: int | None = None  # bytes of a file, as long as it was when it was opened
+        self._left: int | None = (
+            None  # bytes of a file that are left, by its size when it was opened
+        )
         if isinstance(origin, str | os.PathLike):
             self._open(Path(origin), within)
         else:
@@ -83,15 +85,15 @@ class Source:
 
     @property
     def size(self) -> int | None:
-        """Bytes of the file as it is stored here, if it has a size."""
+        """Return the bytes of the file as it is stored here; None for a stream."""
         return self._size
 
     def block(self) -> bytes:
-        """The next block: of `BLOCK` bytes, or the last one; empty when there is none any more.
+        """Return the next block of `BLOCK` bytes, a shorter last block, and then empty ones.
 
         Raises:
-            Damage: it is shorter than it was, or does not unpack.
-            OSError: it cannot be read.
+            SourceDamaged: It is shorter than before, or does not unpack.
+            OSError: It cannot be read.
         """
         if not self._held and self._packing is None:
             whole = next(self._pieces, b"")
@@ -101,16 +103,17 @@ class Source:
         return self._taken(BLOCK)
 
     def start_at(self, offset: int) -> bytes:
-        """Go on at an offset of what is in the file, which was opened here.
+        """Continue at an *offset* of the unpacked content. Only for a file that was opened by its
+        path.
 
         Returns:
-            The byte before; none at the beginning.
+            The byte before; empty at the beginning.
 
         Raises:
-            Damage: there is less in it, or it does not unpack.
-            OSError: it cannot be read.
+            SourceDamaged: It is shorter than *offset*, or does not unpack.
+            OSError: It cannot be read.
         """
-        if offset and self._stands_at == offset:  # to unpack all of it again would take as long
+        if offset and self._stands_at == offset:  # saves unpacking all of it again
             self._stands_at = 0
             return self._last
         self._stands_at = 0
@@ -126,13 +129,13 @@ class Source:
         return byte
 
     def tails(self, spots: Sequence[tuple[int, int]]) -> tuple[dict[tuple[int, int], bytes], str]:
-        """Return what lies before some offsets of a file that was opened here.
+        """Return the bytes before some offsets of a file that was opened by its path.
 
         Args:
             spots: offsets and how many bytes, in order.
 
         Returns:
-            The bytes of each spot that the file reaches to, and what is wrong with the rest.
+            The bytes of each spot within the file, and what is wrong with the rest.
         """
         found: dict[tuple[int, int], bytes] = {}
         try:
@@ -157,18 +160,19 @@ class Source:
     _last = b""
 
     def piece(self, size: int) -> bytes:
-        """The next *size* bytes of a file at once; fewer at its end, none after it.
+        """Return the next *size* bytes; fewer at the end of the file, none after it.
 
         Raises:
-            Damage, OSError: as `block`.
+            SourceDamaged, OSError: as `block`.
         """
         return self._taken(size) if self._packing else self._read(size)
 
     def whole_lines(self, size: int) -> bytes:
-        """As `piece`, up to the end of a line, if that is easily found: then nobody has to copy it.
+        """Return what `piece` does, but end at a line end if it is found easily: that saves a copy
+        later.
 
         Raises:
-            Damage, OSError: as `block`.
+            SourceDamaged, OSError: as `block`.
         """
         if self._packing is None and (self._left or 0) > size:
             look = min(_LOOK, size // 2)
@@ -191,13 +195,13 @@ class Source:
         return self.rest(size)
 
     def rest(self, size: int = BLOCK) -> bytes:
-        """What was unpacked before the damage, *size* bytes at most."""
+        """Return bytes that were unpacked before the damage, *size* at most."""
         rest = bytes(memoryview(self._held)[:size])
         del self._held[:size]
         return rest
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the file if it was opened by its path."""
         if self._own is not None:
             self._own.close()
 
@@ -207,7 +211,7 @@ class Source:
         if within is not None:
             descriptor = opened_within(within, path)
         else:
-            # Not to wait for the other end of a pipe that somebody left in the folder.
+            # O_NONBLOCK: the open of a named pipe in the folder must not block.
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         regular = False
         try:
@@ -217,12 +221,12 @@ class Source:
             if not regular:
                 os.close(descriptor)
         if not regular:
-            raise ValueError(f"only regular files can be published, {str(path)!r} is none")
+            raise ValueError(f"only regular files can be published, {str(path)!r} is not one")
         self._file = self._own = open(descriptor, "rb", buffering=0)  # noqa: SIM115, PTH123
         self._size = self._left = about.st_size
 
     def _read(self, size: int) -> bytes:
-        """Up to *size* bytes; none at the end, where a file ended when it was opened."""
+        """Return up to *size* bytes; none after the size that the file had when it was opened."""
         if self._left is None:
             data = self._file.read(size)
             if data is None:
@@ -240,23 +244,23 @@ class Source:
 
 
 def packing_of(name: str) -> Packing | None:
-    """How a file of this name is compressed, as far as the name tells."""
+    """Return how a file called *name* is compressed; None if the name has no known suffix."""
     return _SUFFIXES.get(PurePosixPath(name).suffix.lower())
 
 
 def published_name(name: str, packing: Packing | None) -> str:
-    """What a file is called on the feed: an unpacked one without the suffix of its packing."""
+    """Return the name on the feed: without the suffix of its packing if it is unpacked."""
     suffix = PurePosixPath(name).suffix
     unpacked = packing is not None and _SUFFIXES.get(suffix.lower()) == packing
     return name[: -len(suffix)] if unpacked else name
 
 
 def encoded_name(name: str) -> bytes:
-    """*name* as it is stored: any text, also of a file whose name is none.
+    """Return *name* as it is stored: any text, also a file name that is not valid text.
 
     Raises:
-        InvalidName: it is too long, or no text.
-        TypeError: it is no string.
+        InvalidName: It is too long, or not valid Unicode.
+        TypeError: It is not a str.
     """
     if not isinstance(name, str):
         raise TypeError(f"a name must be a str, got {type(name).__name__}")
@@ -270,7 +274,7 @@ def encoded_name(name: str) -> bytes:
 
 
 def decoded_name(encoded: bytes) -> str:
-    """The name that `encoded_name` was given."""
+    """Return the name for which `encoded_name` returned *encoded*."""
     return encoded.decode("utf-8", "surrogateescape")
 
 
@@ -280,7 +284,7 @@ def _plain(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 def _gzip(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """What several members unpack to, one after the other (RFC 1952, section 2.2)."""
+    """Yield the content of all members, one after the other (RFC 1952, section 2.2)."""
     member, data = 0, read(_PIECE)
     while data:
         member += 1
@@ -298,7 +302,7 @@ def _gzip(read: Callable[[int], bytes]) -> Iterator[bytes]:
                 if not data:
                     raise SourceDamaged(f"the gzip file ends within its member {member}")
         data = opener.unused_data
-        # Padding is allowed, as of a tape.
+        # Zero bytes may follow the last member, as on a tape.
         while not (data := data.lstrip(b"\0") if member else data):
             data = read(_PIECE)
             if not data:
@@ -306,7 +310,7 @@ def _gzip(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 def _zstd(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """What several frames unpack to, one after the other (RFC 8878, section 3)."""
+    """Yield the content of all frames, one after the other (RFC 8878, section 3)."""
     module = zstd()
     frame, data = 0, read(_PIECE)
     while data:

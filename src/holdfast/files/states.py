@@ -1,4 +1,4 @@
-"""What is told of feeds and files."""
+"""The status of feeds and of their consumers, and the results of publishing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from ..core.clock import from_epoch_ms
-from ..core.damage import decoding
 from ..core.names import Unit
+from ..core.stored import decoding
 from . import keys
 from .options import FeedOptions, Mode
 
@@ -21,10 +21,10 @@ class PublishedFile:
     """A file that is published whole.
 
     Attributes:
-        name: on the feed.
+        name: its name on the feed.
         size: bytes, unpacked.
-        digest: tells content from other content, in 32 digits.
-        sent: False when all of it was there already.
+        digest: 32 digits; files with other content have another digest.
+        sent: False if all of it was on the server already.
     """
 
     name: str
@@ -35,11 +35,11 @@ class PublishedFile:
 
 @dataclass(frozen=True, slots=True)
 class PublishedFolder:
-    """What became of the files of a folder.
+    """The results for the files of a folder.
 
     Attributes:
-        files: those that are published whole, in order.
-        failed: the others by name, each with what stood in the way.
+        files: files that are published whole, in order.
+        failed: name of each other file → the error.
     """
 
     files: tuple[PublishedFile, ...]
@@ -47,23 +47,23 @@ class PublishedFolder:
 
     @property
     def size(self) -> int:
-        """Bytes that are published, unpacked."""
+        """Return the unpacked bytes that are published."""
         return sum(file.size for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerStatus:
-    """How far a consumer is.
+    """The progress of a consumer.
 
     Attributes:
-        name: whose status it is.
-        alive: whether it showed a sign of life within its lease, or may still come.
+        name: name of the consumer.
+        alive: whether it made a call within its lease, or the feed began less than a lease ago.
         expires_at: when the lease ends, or ended.
-        files: how many it is done with, in `share` of those that it got.
-        bytes: of them, unpacked; of the file it reads what it has read.
-        behind: bytes that are published, and that it is not done with; in `share` nobody.
-        damaged: of its files, those that were damaged.
-        missed: files that were dropped before it came for them.
+        files: how many it has finished; with `share` of those that it got.
+        bytes: unpacked bytes of them, and of the file that it reads now.
+        behind: published bytes that it has not finished; with `share` that no consumer has.
+        damaged: damaged ones of its files.
+        missed: files that were dropped before it read them.
     """
 
     name: str
@@ -78,22 +78,22 @@ class ConsumerStatus:
 
 @dataclass(frozen=True, slots=True)
 class FeedStatus:
-    """How a feed stands.
+    """The status of a feed.
 
     Attributes:
-        name: of the feed.
-        state: `undefined` (nobody has begun it), `open`, `sealed`, `over` (sealed, and read by
-            everybody) or `aborted`.
+        name: name of the feed.
+        state: `undefined` (it has not begun), `open`, `sealed`, `over` (sealed, and read by all
+            consumers) or `aborted`.
         mode: `broadcast` or `share`; None when it is undefined.
         budget: bytes of memory that it may use.
-        used: bytes that it uses, as far as they count.
-        files: how many were begun.
-        publishing: of these, how many are not published whole.
-        left: how many somebody has still to read.
-        bytes: published, unpacked.
-        holders: consumers that need the oldest bytes that are kept.
-        consumers: each of them, by name.
-        failed: files that failed so often that they are not handed out until `FileFeed.retry`,
+        used: bytes that it uses, by the count of the feed.
+        files: number of files that were begun.
+        publishing: files of these that are not published whole.
+        left: files that a consumer has not finished.
+        bytes: unpacked bytes published.
+        holders: consumers that need the oldest stored bytes.
+        consumers: the status of each, by name.
+        failed: files that failed so often that they are not assigned until `FileFeed.retry`,
             counted once for each consumer; `FileFeed.files(failed=True)` lists them.
     """
 
@@ -112,7 +112,7 @@ class FeedStatus:
 
     @classmethod
     def parse(cls, unit: Unit, reply: Sequence[Any]) -> FeedStatus:
-        """Return what `status.lua` answers.
+        """Return the status in a reply of `status.lua`.
 
         Raises:
             DecodeError: Another program changed a value. The error names the key.
@@ -153,7 +153,7 @@ class FeedStatus:
 
 
 class _Record(msgspec.Struct):
-    """What the server keeps of a consumer."""
+    """What the server stores about a consumer."""
 
     until_ms: int
     files: int
@@ -162,7 +162,7 @@ class _Record(msgspec.Struct):
     missed: int
 
     def status(self, name: str, now_ms: int, behind: int) -> ConsumerStatus:
-        """As it is told."""
+        """Return the status of this consumer."""
         return ConsumerStatus(
             name,
             self.until_ms > now_ms,

@@ -1,4 +1,4 @@
-"""A file on its way to the server: read, unpacked, packed in chunks. All of it blocks."""
+"""The chunks of a file that is published: read, unpacked, packed. Every call blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .chunk import BLOCK, EMPTY, WINDOW, ChunkPacker, Codec, PackedChunk
 from .source import Source, SourceDamaged
 
 PLAIN: Final = ChunkPacker(None)
-"""For blocks of which only the digest is wanted."""
+"""For blocks that are only digested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class UploadBatch:
 
     Attributes:
         at: index of the first one.
-        before: digest of the file up to there.
+        before: digest of the file before it.
         chunks: the chunks.
-        digests: of the file up to and with each.
+        digests: digest of the file up to the end of each.
         size: bytes of the file with all of them, unpacked.
-        ending: `whole` or `damaged` when nothing follows; else empty.
+        ending: `whole` or `damaged` when nothing follows; otherwise empty.
         problem: what is damaged.
     """
 
@@ -41,7 +41,7 @@ class UploadBatch:
     problem: str
 
     def part(self, count: int) -> UploadBatch:
-        """Only the first *count* chunks."""
+        """Return a batch of the first *count* chunks only."""
         if count >= len(self.chunks):
             return self
         size = (self.at + count) * BLOCK
@@ -49,7 +49,7 @@ class UploadBatch:
         return UploadBatch(self.at, self.before, chunks, digests, size, "", "")
 
     def after(self, index: int) -> UploadBatch:
-        """Without the chunks before *index*, which the server has."""
+        """Return a batch without the chunks before *index*, which the server has."""
         skip = index - self.at
         if skip <= 0:
             return self
@@ -60,14 +60,14 @@ class UploadBatch:
 
 
 class Upload:
-    """The chunks of one file, in order.
+    """Read a file and return its chunks in order.
 
-    Blocks are compressed side by side, and those of a file (not of a stream, whose next bytes may
-    be long in coming) also while the ones before them travel.
+    Several threads compress blocks at the same time. They also work while earlier chunks are sent,
+    except for a stream, because its next bytes may take long to arrive.
 
     Args:
-        source: where the bytes come from.
-        codec: how the chunks are compressed; None not at all.
+        source: source of the bytes.
+        codec: how the chunks are compressed; None: not at all.
     """
 
     def __init__(self, source: Source, codec: Codec | None) -> None:
@@ -84,26 +84,26 @@ class Upload:
 
     @property
     def index(self) -> int:
-        """Of the next chunk."""
+        """Return the index of the next chunk."""
         return self._index
 
     @property
     def size(self) -> int:
-        """Bytes of the file up to there."""
+        """Return the bytes of the file before the next chunk."""
         return self._size
 
     @property
     def digest(self) -> bytes:
-        """Of the file up to there."""
+        """Return the digest of the file before the next chunk."""
         return self._digest
 
     @property
     def problem(self) -> str:
-        """What is damaged, if it was found out."""
+        """Return what is damaged, if anything was found."""
         return self._problem
 
     def next_batch(self) -> UploadBatch:
-        """The next chunks, as many as travel together."""
+        """Return the next chunks, at most `WINDOW`."""
         at, before = self._index, self._digest
         chunks: list[bytes] = []
         digests: list[bytes] = []
@@ -117,7 +117,7 @@ class Upload:
         return UploadBatch(at, before, chunks, digests, self._size, ending, problem)
 
     def skip(self, most: int) -> bool:
-        """Pass up to *most* chunks; False when there are no more."""
+        """Skip up to *most* chunks; return False when there are no more."""
         for _ in range(most):
             if self._ahead:
                 self._take(self._ahead.popleft()())
@@ -128,7 +128,7 @@ class Upload:
         return True
 
     def rewind(self) -> bool:
-        """Begin anew. Return False for a stream, which cannot be read again."""
+        """Start again from the beginning. Return False for a stream, which cannot be read again."""
         if self._is_stream:
             return False
         while self._ahead:
@@ -139,34 +139,34 @@ class Upload:
         return True
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close the file."""
         if self._pool is not None:
             self._pool.close()
         self._source.close()
 
     def _read_ahead(self, most: int) -> None:
-        """Read what is to be packed, and begin with that."""
+        """Read blocks until *most* are pending, and start to pack them."""
         while len(self._ahead) < most and (data := self._next()):
-            # Who has only one block would wait for it anyway.
+            # A single block is not packed by another thread: the caller waits for it anyway.
             if self._pool is not None and (self._ahead or not self._ending):
                 self._ahead.append(self._pool.begin(self._packer.pack, data))
             else:
                 self._ahead.append(partial(self._packer.pack, data))
 
     def _take(self, packed: PackedChunk) -> PackedChunk:
-        """Count a chunk in."""
+        """Add a chunk to digest, size and index."""
         self._digest = packed.digest(self._digest)
         self._size += packed.size
         self._index += 1
         return packed
 
     def _next(self) -> bytes:
-        """The next block; the last one also says how the file ended."""
+        """Return the next block; with the last one, note how the file ended."""
         if self._ending:
             return b""
         try:
             data = self._source.block()
-        except SourceDamaged as damage:  # what came before is good
+        except SourceDamaged as damage:  # the bytes before it are valid
             data = self._source.rest()
             self._ending, self._problem = "damaged", str(damage)
         else:
@@ -176,7 +176,7 @@ class Upload:
 
 
 class PutReply(msgspec.Struct, frozen=True):
-    """What `put.lua` says: the verdict, and how the file stands."""
+    """The reply of `put.lua`: a status, and the state of the file."""
 
     status: bytes
     epoch: bytes
@@ -188,6 +188,6 @@ class PutReply(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, reply: Any) -> PutReply:
-        """The answer in a reply that is no refusal."""
+        """Return the values of a reply that is not an error."""
         status, epoch, room, _, size, state, count, digest = reply
         return cls(status, epoch, int(room), int(size), state, int(count), digest)

@@ -124,7 +124,7 @@ class UnitWaiters:
 
     def open(self) -> None:
         """Subscribe."""
-        subscription = self._notifier.heard(self._unit, self, self._notified)
+        subscription = self._notifier.listen(self._unit, self, self._notified)
         self.channel = self._stack.enter_context(subscription)
 
     def close(self) -> None:

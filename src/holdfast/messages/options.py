@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -80,9 +80,7 @@ def check_edges(before: int | None, after: int | None) -> None:
 
 def checked_overflow(overflow: Overflow) -> str:
     """Return *overflow*, which says what a full mailbox does."""
-    if overflow not in OVERFLOWS:
-        raise ValueError(f"overflow must be one of {', '.join(OVERFLOWS)}, got {overflow!r}")
-    return overflow
+    return _checked_choice(overflow, "overflow", OVERFLOWS)
 
 
 def checked_keep(keep: Keep) -> str:
@@ -96,14 +94,13 @@ def checked_keep(keep: Keep) -> str:
 
 def checked_history(history: History) -> str:
     """Return *history*, which says what a later member may read."""
-    if history not in HISTORIES:
-        raise ValueError(f"history must be one of {', '.join(HISTORIES)}, got {history!r}")
-    return history
+    return _checked_choice(history, "history", HISTORIES)
 
 
-def checked_idle_ms(idle_ttl: Duration) -> int:
-    """Return *idle_ttl* in milliseconds."""
-    return to_ms(idle_ttl, "idle_ttl")
+def _checked_choice(value: str, what: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise ValueError(f"{what} must be one of {', '.join(choices)}, got {value!r}")
+    return value
 
 
 def checked_start(start: Start) -> str:
@@ -161,7 +158,7 @@ class ChatOptions:
             raise TooManyMembers("a chat", len(users), MAX_MEMBERS)
         if chat_id is not None:
             checked_name(chat_id, "a chat")
-        settings = (checked_keep(keep), checked_idle_ms(idle_ttl), checked_history(history))
+        settings = (checked_keep(keep), to_ms(idle_ttl, "idle_ttl"), checked_history(history))
         return cls(users, sender, chat_id, *settings)
 
 

@@ -6,7 +6,7 @@ from .message import Batch, FetchReply, Gap, Position
 
 
 class SeenPositions:
-    """The last position that was returned for each mailbox or chat. All threads may use it."""
+    """The last position that was returned for each mailbox or chat. It is thread-safe."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Position] = {}

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from ..core.clock import MAX_MS, from_epoch_ms
 from ..core.codec import JSON, decoded
-from ..core.damage import decoding
+from ..core.stored import decoding
 from ..errors import DecodeError, TaskFailed
 from .envelope import Envelope
 from .keys import PRIORITIES

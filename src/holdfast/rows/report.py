@@ -145,8 +145,8 @@ class RowCacheStatus:
         answers = list(shards)
         scheduled, due, loading, failing = (sum(each[i] for each in answers) for i in range(4))
         lag_ms = max((stored_score(each[4], "how late a row is") for each in answers), default=0)
-        troubles = [failure_of(each[5])[1] for each in answers if each[5]]
-        return cls(scheduled, due, loading, failing, lag_ms / 1000, (troubles or [""])[0])
+        errors = [failure_of(each[5])[1] for each in answers if each[5]]
+        return cls(scheduled, due, loading, failing, lag_ms / 1000, (errors or [""])[0])
 
 
 def failure_of(entry: bytes) -> tuple[int, str]:

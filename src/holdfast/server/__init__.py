@@ -1,7 +1,7 @@
-"""The embedded server: a real Valkey for one machine, without anything to set up.
+"""The embedded server: a real Valkey for one machine, without any setup.
 
-A folder holds one server's data. `EmbeddedServer.open` uses its server, starting it if needed, and
-the last one out stops it; `start` and `stop` keep it running in between.
+A folder holds the data of one server. `EmbeddedServer.open` starts the server if needed; it stops
+when the last user closes it. After `start` it runs without users, until `stop`.
 """
 
 from .embedded import EmbeddedServer

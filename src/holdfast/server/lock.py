@@ -1,10 +1,10 @@
 """A lock on a file (flock), freed by the kernel when its last holder dies.
 
-It belongs to the open file, not to the process: two in one process exclude each other, and a forked
-child holds its parent's as well. Hence two ways to let go: `close` gives up our part, `unlock` that
-of every fork too. An exec'd program inherits nothing.
+It belongs to the open file, not to the process: two locks in one process exclude each other, and a
+forked child shares the lock of its parent. `close` gives up the share of this process, `unlock` the
+lock of every fork. An exec'd program inherits nothing.
 
-Folders on network file systems that do not pass flock on to other machines are no place for it.
+It needs a local file system, or a network file system that supports flock between machines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from .ownership import open_own
 
 POLL_S = 0.01
-"""How often a wait looks again; flock itself cannot wait for a limited time."""
+"""Seconds between two tries; flock itself cannot wait for a limited time."""
 
 
 class FileLock:
@@ -29,10 +29,10 @@ class FileLock:
 
     @classmethod
     def take(cls, path: Path, *, timeout_s: float) -> FileLock:
-        """Hold the lock of *path*, which is created if it is missing.
+        """Take the lock of *path*, which is created if it is missing.
 
         Raises:
-            TimeoutError: others held it for all of *timeout_s* seconds.
+            TimeoutError: other processes held it for *timeout_s* seconds.
         """
         deadline_s = time.monotonic() + timeout_s
         while (lock := cls.try_take(path)) is None:
@@ -43,7 +43,7 @@ class FileLock:
 
     @classmethod
     def try_take(cls, path: Path) -> FileLock | None:
-        """Hold the lock of *path*, which is created if it is missing. None: it is held."""
+        """Take the lock of *path*, created if it is missing; return None if it is held."""
         lock = cls(path)
         taken = False
         try:
@@ -54,19 +54,19 @@ class FileLock:
         return lock if taken else None
 
     def close(self) -> None:
-        """Let go of our part; a forked child keeps its own. May be repeated."""
+        """Release the share of this process; a forked child keeps its own. May be repeated."""
         self._file.close()
 
     def unlock(self) -> None:
-        """Let go, also for a child that another thread happened to fork meanwhile."""
+        """Release the lock, also for a child that another thread has forked."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
         self._file.close()
 
 
 def is_held(path: Path) -> bool:
-    """Whether anybody holds the lock of *path*. A missing file is not held.
+    """Return whether a process holds the lock of *path*; False for a missing file.
 
-    It looks by holding a shared lock for an instant, in which `try_take` fails for others.
+    It takes a shared lock for an instant, in which `try_take` fails for others.
     """
     try:
         descriptor = open_own(path, os.O_RDONLY)

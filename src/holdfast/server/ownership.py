@@ -1,7 +1,7 @@
-"""Folders that only this user can change.
+"""Checks that only this user can change a folder.
 
-Whoever can write to a folder, or to one above it, can put a link in the place of a file, or a
-server of their own in the place of the socket. Such a folder is refused.
+A user who can write to a folder, or to one above it, can replace a file by a link, or the socket by
+the socket of another server. Such a folder is refused.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Final
 
 OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
-"""Permissions with which others can change something."""
+"""Permissions with which other users can change a file."""
 
 LINKS_MAX: Final = 40
-"""Links on the way to one folder, as the kernel allows."""
+"""Links in one path, as many as the kernel allows."""
 
 ROOT: Final = 0
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Return *path* without links, after checking every folder and link on the way to it.
+    """Return *path* without links, after checking every folder and link in it.
 
     Raises:
         PermissionError: others could replace one of them.
@@ -60,7 +60,7 @@ def real_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check_own(folder: Path) -> None:
-    """Raise if anybody else could change *folder*, or what is directly in it.
+    """Raise if other users could change *folder*, or a file directly in it.
 
     Raises:
         PermissionError: it, or something in it, belongs to others or can be written by them.
@@ -74,7 +74,7 @@ def check_own(folder: Path) -> None:
 
 
 def open_own(path: Path, flags: int) -> int:
-    """Return a descriptor of the file *path*, made if *flags* say so; never of a link's target.
+    """Return a descriptor of the file *path*, created if *flags* allow it; never follow a link.
 
     Raises:
         OSError: it is a link, or cannot be opened.

@@ -1,4 +1,4 @@
-"""Keeping a server running while nobody uses it, and stopping it."""
+"""Start a server that runs without users, and stop it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import os
 from ..errors import ServerFailed, ServerInUse
 from .embedded import EmbeddedServer, explained
 from .folder import Folder
-from .keeper import STOP_S
 from .launch import stop_server
 from .ownership import open_own
 from .server_status import ServerStatus, status
+from .supervisor import STOP_S
 
 
 def start(folder: str | os.PathLike[str]) -> ServerStatus:
-    """Pin the server of *folder*: it runs until `stop`, whether or not anybody has it open.
+    """Pin the server of *folder*: it runs until `stop`, with or without users.
 
-    The folder stays pinned when the machine restarts; the server then runs from the next `open` or
-    `start` on.
+    The folder stays pinned when the machine restarts. The server then runs after the next `open` or
+    `start`.
 
     Raises:
         ServerNotFound: there is no server binary.
@@ -29,13 +29,13 @@ def start(folder: str | os.PathLike[str]) -> ServerStatus:
 
 
 def stop(folder: str | os.PathLike[str], *, force: bool = False) -> bool:
-    """Unpin and stop the server of *folder*. Whoever opens it meanwhile waits, and starts it anew.
+    """Unpin and stop the server of *folder*. An `open` at that time waits, and starts it again.
 
     Args:
-        force: also while it is in use; its users lose it until one of them opens it again.
+        force: stop it even if it has users; they lose it until one of them opens it again.
 
     Returns:
-        Whether it was running.
+        whether it was running.
 
     Raises:
         ServerInUse: nothing was changed.
@@ -45,7 +45,7 @@ def stop(folder: str | os.PathLike[str], *, force: bool = False) -> bool:
         place = Folder(folder)
         if not place.path.exists():
             return False
-        with place.gate_shut():
+        with place.gate_held():
             users = place.user_pids()
             if users and not force:
                 raise ServerInUse(str(place), users)

@@ -1,4 +1,4 @@
-"""What can be asked of a server over its socket, each time on a connection of its own."""
+"""Commands to a server over its socket, each on a connection of its own."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from redis.retry import Retry
 from ..core.transport.request import Packer
 
 ANSWER_S: Final = 1.0
-"""How long an answer may take."""
+"""Seconds that a reply may take."""
 
 
 class Answer(Enum):
-    """What a server says to PING."""
+    """The state of a server, by its reply to PING."""
 
-    READY = "it serves"
-    LOADING = "it is reading its data"
-    SILENT = "nobody answers"
+    READY = "it accepts commands"
+    LOADING = "it loads its data"
+    SILENT = "it does not answer"
 
 
 def ping(address: str) -> Answer:
-    """Ask the server at the socket *address* whether it serves."""
+    """Return the state of the server at the socket *address*."""
     try:
         with _client(address) as client:
             client.ping()
     except redis.BusyLoadingError:
         return Answer.LOADING
     except redis.ResponseError:
-        return Answer.READY  # It refuses (say, a script is running too long), so it is there.
+        return Answer.READY  # An error, such as of a script that runs too long, is a reply.
     except (redis.RedisError, OSError):
         return Answer.SILENT
     return Answer.READY
 
 
 def info(address: str) -> dict[str, Any] | None:
-    """The server's INFO; None when it does not answer."""
+    """Return the server's INFO; None if it does not answer."""
     try:
         with _client(address) as client:
             return dict(client.info())
@@ -49,7 +49,7 @@ def info(address: str) -> dict[str, Any] | None:
 
 
 def ask_to_stop(address: str) -> None:
-    """Tell the server to flush and end. Whether it listened shows in its lock being freed."""
+    """Ask the server to flush and end. When it has ended, its lock is free."""
     with suppress(redis.RedisError, OSError), _client(address) as client:
         client.shutdown()
 

@@ -1,4 +1,4 @@
-"""How an embedded server is, seen without opening it."""
+"""`ServerStatus`: the state of an embedded server, read without opening it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .ownership import check_own
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """An embedded server at one instant.
+    """The state of an embedded server at one instant.
 
     Attributes:
         folder: its real path.
-        running: whether it answers, be it only that it is still reading its data.
-        url: where it answers, or would.
-        pid: of the server's process; None if it does not run.
+        running: whether it answers, even if it still loads its data.
+        url: its address, also while it does not run.
+        pid: the id of the server's process; None if it does not run.
         version: such as `valkey 9.1.2`; None if it does not run.
         used_memory: bytes of memory for data; None if it does not run.
-        pinned: whether it stays when its last user leaves.
-        users: the process ids, as they saw them, of those who have it open; one per `open`.
+        pinned: whether it runs without users.
+        users: the process ids of its users, as they saw them; one per `open`.
     """
 
     folder: str
@@ -38,7 +38,7 @@ class ServerStatus:
 
 
 def status(folder: str | os.PathLike[str]) -> ServerStatus:
-    """How the server of *folder* is. Starts nothing; a folder that does not exist is not running.
+    """Return the state of the server of *folder*. This starts nothing.
 
     Raises:
         ServerFailed: the folder cannot be read, or others could change it.
@@ -62,7 +62,7 @@ def status(folder: str | os.PathLike[str]) -> ServerStatus:
 
 
 def _version(info: dict[str, Any]) -> str:
-    """Which server it is. Valkey also answers the version of Redis that it is compatible with."""
+    """Return software and version. Valkey reports a compatible version of Redis, too."""
     if "valkey_version" in info:
         return f"valkey {info['valkey_version']}"
     return f"redis {info['redis_version']}"

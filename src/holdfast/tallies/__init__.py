@@ -1,1 +1,1 @@
-"""Tallies: lines of logs counted per day and dimension, each exactly once, whoever is killed."""
+"""Tallies count log lines per day and dimension, each line exactly once."""

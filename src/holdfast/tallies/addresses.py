@@ -1,7 +1,8 @@
-"""Addresses, taken strictly: what is not exactly one is none.
+"""Parses IP addresses strictly.
 
-No short forms (`10.1`), no leading zeros (which some read as octal), no port, bracket or zone. An
-IPv4 address that a dual-stack server wrote as IPv6 (`::ffff:1.2.3.4`) is that IPv4 address.
+Short forms (`10.1`), leading zeros (some programs read them as octal), ports, brackets and zones
+are errors. An IPv4 address in IPv6 form (`::ffff:1.2.3.4`, from a dual-stack server) is returned as
+IPv4 address.
 """
 
 from __future__ import annotations
@@ -9,20 +10,20 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 
-_SPECIAL: Final = (
+_PRIVATE: Final = (
     *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
     *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15"),
     *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"),
     *("::/127", "64:ff9b:1::/48", "100::/64", "2001:db8::/32", "fc00::/7", "fe80::/10", "ff00::/8"),
 )
-"""Of IANA's registries of special-purpose addresses, those that are not reachable globally."""
+"""Networks in IANA's registries of special-purpose addresses that are not globally reachable."""
 
 
-def parsed(text: str) -> IPv4Address | IPv6Address:
-    """The address that *text* is.
+def parse_address(text: str) -> IPv4Address | IPv6Address:
+    """Return the address that *text* stands for.
 
     Raises:
-        ValueError: it is none.
+        ValueError: *text* is not an address.
     """
     address = ip_address(text)
     if isinstance(address, IPv6Address):
@@ -32,10 +33,10 @@ def parsed(text: str) -> IPv4Address | IPv6Address:
     return address
 
 
-def special(version: int) -> list[tuple[int, int]]:
-    """First addresses of the networks that cannot be reached from outside, and of what follows."""
+def private_networks(version: int) -> list[tuple[int, int]]:
+    """Return the networks that are not globally reachable, each as first address and next one."""
     found = []
-    for network in map(ip_network, _SPECIAL):
+    for network in map(ip_network, _PRIVATE):
         if network.version == version:
             first = int(network.network_address)
             found.append((first, first + network.num_addresses))

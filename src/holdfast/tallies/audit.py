@@ -1,4 +1,4 @@
-"""What has to hold between the keys of a tally: what is on its way is known, and sums add up."""
+"""Checks the keys of a tally: journals are pending, and counts add up."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _KEYS: Final = (
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """What a key is."""
+    """Return what the key called *name* is; None if it is not a key of a tally."""
     return next((part for pattern, part in _KEYS if pattern.fullmatch(name)), None)
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """What may have come since the keys were listed."""
+    """Yield keys that may have been created since the keys were listed."""
     yield from ("days", "pending")
     for token in unit.list("pending"):
         yield f"journal:{token.decode(errors='replace')}"
@@ -40,26 +40,26 @@ def others(unit: Snapshot) -> Iterable[str]:
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """No sizes."""
+    """Return nothing: the checks need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """What does not fit."""
+    """Yield what is wrong with the keys."""
     pending = {token.decode(errors="replace") for token in unit.list("pending")}
     journals = {
         name.removeprefix("journal:") for name in unit.contents if name.startswith("journal:")
     }
     for token in sorted(journals - pending):
-        yield Fault(f"journal:{token}", "nobody knows of it: its counts will never be added")
+        yield Fault(f"journal:{token}", "is not in `pending`: its counts will never be added")
     for token in sorted(pending - journals):
-        yield Fault("pending", f"the journal {token!r} is not there: its counts are lost")
-    yield from _counts(unit)
+        yield Fault("pending", f"the journal {token!r} is missing: its counts are lost")
+    yield from _wrong_counts(unit)
     if not pending:
-        yield from _sums(unit)
+        yield from _wrong_totals(unit)
 
 
-def _counts(unit: Snapshot) -> Iterator[Fault]:
+def _wrong_counts(unit: Snapshot) -> Iterator[Fault]:
     for name in unit.contents:
         if name.partition(":")[0] in ("days", "of", "dimensions", "rejected"):
             for value, count in unit.zset(name).items():
@@ -67,20 +67,20 @@ def _counts(unit: Snapshot) -> Iterator[Fault]:
                     yield Fault(name, f"{shown(value)} counts {count:g} lines")
 
 
-def _sums(unit: Snapshot) -> Iterator[Fault]:
-    """All lines of a day that have a value of a dimension, twice: there, and by value."""
+def _wrong_totals(unit: Snapshot) -> Iterator[Fault]:
+    """Compare the lines of each dimension with the sum over its values, and with its day."""
     for name in unit.contents:
         if not name.startswith("dimensions:"):
             continue
         day = name.removeprefix("dimensions:")
         lines = unit.zset("days").get(day.encode(), 0)
         for dimension, total in unit.zset(name).items():
-            part = f"of:{day}:{_encoded(dimension)}"
-            added = sum(unit.zset(part).values())
+            values = f"of:{day}:{_encoded(dimension)}"
+            added = sum(unit.zset(values).values())
             if added != total:
-                yield Fault(part, f"its values have {added:.0f} lines together, not {total:.0f}")
+                yield Fault(values, f"its values have {added:.0f} lines together, not {total:.0f}")
             if total > lines:
-                yield Fault("days", f"{day} has {lines:.0f} lines, and {total:.0f} of {part}")
+                yield Fault("days", f"{day} has {lines:.0f} lines, and {total:.0f} of {values}")
 
 
 def _encoded(dimension: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What is counted: lines, by day and dimension."""
+"""Lines to be counted, what they count for, and their counts."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final, NamedTuple, Protocol
 
-from .days import Span
+from .days import DayRange
 
 SAMPLES: Final = 10
-"""Rejected lines of a day that are kept for people to look at."""
+"""Rejected lines of each day that are kept as samples."""
 
 SAMPLE_BYTES: Final = 200
-"""Of each, from its beginning."""
+"""Bytes of a sample: the rest of the line is cut off."""
 
 MALFORMED: Final = "malformed"
 NO_ADDRESS: Final = "no address"
 NO_DAY: Final = "no day"
-FAR_DAY: Final = "far-away day"
+FAR_DAY: Final = "day out of range"
 NO_COUNTED: Final = "no Counted"
 NO_VALUE: Final = "no value"
 OVERLONG: Final = "overlong"
@@ -26,11 +26,11 @@ REFUSED: Final = "refused"
 
 
 class Counted(NamedTuple):
-    """What one line counts for, as a key function says.
+    """What one line counts for; a key function returns it.
 
     Attributes:
         day: a date, or its text: `2011-10-10`.
-        values: dimension → value: in each of these dimensions the line counts for that value.
+        values: for each dimension the value for which the line counts.
     """
 
     day: str | date
@@ -38,16 +38,16 @@ class Counted(NamedTuple):
 
 
 @dataclass(slots=True)
-class Sums:
-    """Lines that were counted, and are to be added to a tally.
+class LineCounts:
+    """Counts of lines that are to be added to a tally.
 
     Attributes:
-        lines: of each day.
-        values: of each day and dimension, value → lines.
-        rejected: of each day, or '' where it could not be read: reason → lines.
-        samples: likewise, some of these lines.
-        mark: tells the file that they are of from others, up to the last of them; empty: its id
-            does.
+        lines: number of lines by day.
+        values: by day and dimension, the number of lines for each value.
+        rejected: by day, the number of lines for each reason; the day is empty if it is unknown.
+        samples: by day, some of the rejected lines.
+        mark: digest that distinguishes the file from others up to the last line; empty if the id
+            of the file is enough.
     """
 
     lines: dict[str, int] = field(default_factory=dict)
@@ -62,34 +62,72 @@ class Sums:
         reasons[reason] = reasons.get(reason, 0) + lines
 
     def add(self, day: str, dimension: str, values: dict[str, int]) -> None:
-        """Add lines of *day* by their values; *values* belong to this afterwards."""
+        """Add lines of *day* by their values. Afterwards *values* may be changed here."""
         known = self.values.setdefault((day, dimension), values)
         if known is not values:
             for value, lines in values.items():
                 known[value] = known.get(value, 0) + lines
 
     def sample(self, day: str, line: bytes) -> None:
-        """Keep *line* for people to look at, if there are not enough."""
+        """Keep a rejected line as a sample, unless there are enough."""
         kept = self.samples.setdefault(day, [])
         if len(kept) < SAMPLES:
             kept.append(line[:SAMPLE_BYTES])
 
 
-class Counter(Protocol):
-    """Counts lines by what it reads from them. Used by one thread at a time."""
+class LineBlock(Protocol):
+    """Whole lines of a file."""
+
+    @property
+    def offset(self) -> int:
+        """Return the offset in the file at which the block begins."""
+
+    @property
+    def end(self) -> int:
+        """Return the offset at which the next block begins."""
+
+    @property
+    def data(self) -> bytes:
+        """Return the lines, each with its line end."""
+
+    @property
+    def overlong(self) -> int:
+        """Return how many lines were left out because they are too long."""
+
+
+class LineCounter(Protocol):
+    """Counts lines by what it reads from them. One thread at a time uses it."""
 
     @property
     def size(self) -> int:
-        """How many different counts have come together, about."""
+        """Return about how many different counts were collected."""
 
-    def add(self, data: bytes, span: Span) -> int:
-        """Count whole lines, each ended by a newline, the last one perhaps not. How many?"""
+    def add(self, data: bytes, days: DayRange) -> int:
+        """Count whole lines, and return how many; the last one may have no line end."""
 
-    def turn(self, data: bytes) -> int:
-        """Where in whole lines a day begins that none of the lines before was of; 0: nowhere."""
+    def new_day_offset(self, data: bytes) -> int:
+        """Return the offset in *data* at which the first line of a new day is; 0 if unknown."""
 
-    def overlong(self, lines: int) -> None:
+    def reject_overlong(self, lines: int) -> None:
         """Count lines that were too long to be read."""
 
-    def take(self) -> Sums:
-        """What was counted since the last time."""
+    def take(self) -> LineCounts:
+        """Return the counts since the last call, and begin again with empty counts."""
+
+
+class CountedRange(NamedTuple):
+    """A range of a file that was counted and is to be committed.
+
+    Attributes:
+        start: offset at which it begins.
+        end: offset at which it ends.
+        lines: number of its lines.
+        counter: the counter that counted these lines, and no others.
+        mark: digest that distinguishes the file from others up to `end`.
+    """
+
+    start: int
+    end: int
+    lines: int
+    counter: LineCounter
+    mark: str

@@ -1,4 +1,4 @@
-"""Days: what a line is counted for."""
+"""Days for which lines are counted."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 MAX_DAYS: Final = 40_000
-"""That a tally can have: from 1970 on there are fewer until 2079."""
+"""Days that a tally can have; from 1970 on there are fewer until 2079."""
 
 _FIRST: Final = "1970-01-01"
 
 
-class Span(NamedTuple):
-    """Days that lines may be of; a line of another one has its date wrong.
+class DayRange(NamedTuple):
+    """The days that a line may have; any other day must be wrong.
 
     Attributes:
-        first: the beginning of 1970.
-        last: the day after the server's: it is tomorrow somewhere already.
+        first: the first day of 1970.
+        last: the day after the server's: it has already begun in other time zones.
     """
 
     first: str
     last: str
 
     @classmethod
-    def until(cls, now_s: int) -> Span:
-        """The span at this moment of the server's clock."""
+    def until(cls, now_s: int) -> DayRange:
+        """Return the range for this time of the server's clock."""
         tomorrow = datetime.fromtimestamp(now_s, UTC).date() + timedelta(days=1)
         return cls(_FIRST, tomorrow.isoformat())
 
 
 @lru_cache(maxsize=4096)
-def checked_day(day: object) -> str | None:
-    """The text of a day, such as `2011-10-10`; None: it is no day."""
+def iso_day(day: object) -> str | None:
+    """Return the text of a day, such as `2011-10-10`; None if *day* is not a day."""
     if isinstance(day, date):
-        return date.isoformat(day)  # also of a datetime, whose own would tell the time
+        return date.isoformat(day)  # `datetime.isoformat` would include the time
     if not isinstance(day, str) or not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", day):
         return None
     try:
@@ -44,16 +44,16 @@ def checked_day(day: object) -> str | None:
         return None
 
 
-def given_day(day: str | date) -> str:
-    """The text of the day that a user asks for.
+def checked_day(day: str | date) -> str:
+    """Return the text of a day that a user passed.
 
     Raises:
-        ValueError: it is none.
-        TypeError: it is neither a date nor a text.
+        ValueError: *day* is a text that is not a day.
+        TypeError: *day* is neither a date nor a text.
     """
     if not isinstance(day, str | date):
         raise TypeError(f"day must be a date or a text such as 2011-10-10, got {day!r}")
-    text = checked_day(day)
+    text = iso_day(day)
     if text is None:
         raise ValueError(f"day must be a date such as 2011-10-10, got {day!r}")
     return text

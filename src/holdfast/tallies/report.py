@@ -1,4 +1,4 @@
-"""What a tally tells."""
+"""Results that a tally returns."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class TallyReport:
-    """What one `aggregate` has done so far.
+    """What one call of `aggregate` has done so far.
 
     Attributes:
-        files: that were read to their ends.
-        damaged: files among the others that were given up; what came before the damage counts.
-        taken: files that another consumer counts on, as this one was silent for too long.
-        lines: that were read here and committed, the rejected ones included.
-        rejected: lines among them that count for nothing.
-        bytes: of these lines.
-        commits: by which they were added.
+        files: files that were read to their end.
+        damaged: other files that are damaged; the lines before the damage count.
+        taken: other files that another consumer took over, because this one was silent too long.
+        lines: lines that were read and committed, including the rejected ones.
+        rejected: lines that were rejected.
+        bytes: bytes of the lines.
+        commits: number of commits.
     """
 
     files: int = 0
@@ -31,11 +31,11 @@ class TallyReport:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Lines of a day that count for nothing.
+    """The rejected lines of a day.
 
     Attributes:
-        reasons: why → how many.
-        samples: the first few, each cut to 200 bytes.
+        reasons: number of lines for each reason.
+        samples: the first rejected lines, each cut to 200 bytes.
     """
 
     reasons: dict[str, int]
@@ -43,16 +43,16 @@ class Rejected:
 
     @property
     def lines(self) -> int:
-        """How many there are."""
+        """Return how many lines were rejected."""
         return sum(self.reasons.values())
 
 
 class Count(NamedTuple):
-    """How often a value came.
+    """How many lines have a value.
 
     Attributes:
-        value: such as `US`.
-        lines: in which it was.
+        value: for example `US`.
+        lines: number of lines.
     """
 
     value: str
@@ -60,12 +60,12 @@ class Count(NamedTuple):
 
 
 class Change(NamedTuple):
-    """How often a value came on two days.
+    """How many lines have a value on two days.
 
     Attributes:
-        value: such as `US`.
-        before: lines of the one day.
-        after: lines of the other.
+        value: for example `US`.
+        before: number of lines on the one day.
+        after: number of lines on the other day.
     """
 
     value: str

@@ -1,31 +1,14 @@
-"""For the tests of applications: a real server, a client of each test's own, and its tasks.
+"""Helpers for tests of applications: a real server, a client for each test, and its tasks.
 
-The fixtures are in `plugin.py`, which pytest loads by itself; see `docs/testing.md`. Each name here
-is loaded when it is first used, so that tests that use none pay for none.
+The fixtures are in `plugin.py`, which pytest loads; see `docs/testing.md`. Each name here is loaded
+when it is first used. Type checkers read `__init__.pyi`.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from ..exports import by_name, lazily
 
-if TYPE_CHECKING:
-    from ._async.task_bench import AsyncTaskBench
-    from ._sync.task_bench import TaskBench
-    from .drain_result import Drained
+EXPORTS = by_name({"_sync.task_bench": ["TaskBench"], "drain_result": ["DrainResult"]})
 
-__all__ = ["AsyncTaskBench", "Drained", "TaskBench"]
-
-_EXPORTS: Final = {
-    "AsyncTaskBench": "_async.task_bench",
-    "Drained": "drain_result",
-    "TaskBench": "_sync.task_bench",
-}
-
-if not TYPE_CHECKING:  # or a type checker would believe in any name
-
-    def __getattr__(name: str) -> object:
-        """A public name that is used for the first time."""
-        if name not in _EXPORTS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f".{_EXPORTS[name]}", __name__), name)
+__all__ = sorted(EXPORTS)  # noqa: PLE0605 (type checkers read the stub)
+__getattr__ = lazily(__name__, EXPORTS, globals())

@@ -1,4 +1,4 @@
-"""A worker that runs beside a test: in its loop, or in a thread."""
+"""Runs a worker in the background of a test: in its event loop, or in a thread."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final, Self
 
 from .. import AsyncWorker, Worker
 
-BREATH_S: Final = 0.003
-"""Between two looks at where tasks are."""
+PAUSE_S: Final = 0.003
+"""Seconds between two checks of the tasks."""
 
 
-class AsyncCrew:
-    """A worker in the loop of the test, so that its tasks share that with the test."""
+class AsyncBackgroundWorker:
+    """A worker in the event loop of the test: its tasks can use objects of that loop."""
 
     def __init__(self, worker: AsyncWorker) -> None:
         self._worker = worker
@@ -27,12 +27,12 @@ class AsyncCrew:
         self._worker.stop()
         await self._running
 
-    async def breathe(self) -> None:
-        """Let it work for a moment."""
-        await asyncio.sleep(BREATH_S)
+    async def yield_briefly(self) -> None:
+        """Let the worker run for a moment."""
+        await asyncio.sleep(PAUSE_S)
 
 
-class Crew:
+class BackgroundWorker:
     """A worker in a thread."""
 
     def __init__(self, worker: Worker) -> None:
@@ -47,6 +47,6 @@ class Crew:
         self._worker.stop()
         self._thread.join()
 
-    def breathe(self) -> None:
-        """Let it work for a moment."""
-        time.sleep(BREATH_S)
+    def yield_briefly(self) -> None:
+        """Let the worker run for a moment."""
+        time.sleep(PAUSE_S)

@@ -1,4 +1,4 @@
-"""What became of tasks that were drained."""
+"""`DrainResult`: how the drained tasks ended."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .. import Throughput
 
 
 @dataclass(frozen=True, slots=True)
-class Drained:
-    """How many attempts ended how, and how many tasks still wait for their time.
+class DrainResult:
+    """The number of attempts by result, and of the tasks that are left.
 
     Attributes:
-        done: tasks that were done.
-        retried: attempts that failed, and whose task is tried again later.
-        dead: tasks that were given up.
-        delayed: tasks that are left: their time, or that of their next attempt, has not come.
+        done: tasks that succeeded.
+        retried: attempts that failed, of tasks that wait for a retry.
+        dead: tasks that were dead-lettered.
+        delayed: tasks that are left, because they are delayed or wait for a retry.
     """
 
     done: int = 0
@@ -24,9 +24,9 @@ class Drained:
     dead: int = 0
     delayed: int = 0
 
-    def since(self, before: Drained) -> Drained:
-        """What came on top of *before*; what waits is what waits now."""
-        return Drained(
+    def since(self, before: DrainResult) -> DrainResult:
+        """Return the numbers since *before*; `delayed` is the number now."""
+        return DrainResult(
             self.done - before.done,
             self.retried - before.retried,
             self.dead - before.dead,
@@ -34,11 +34,11 @@ class Drained:
         )
 
 
-def counted(throughputs: Iterable[Throughput], delayed: int) -> Drained:
-    """All that the queues remember to have ended."""
+def sum_of(throughputs: Iterable[Throughput], delayed: int) -> DrainResult:
+    """Return the sum of what the queues keep."""
     done = retried = dead = 0
     for minute in throughputs:
         done += minute.done
         retried += minute.retried
         dead += minute.dead
-    return Drained(done, retried, dead, delayed)
+    return DrainResult(done, retried, dead, delayed)

@@ -1,4 +1,4 @@
-"""Fixtures for pytest. Nothing happens until a test asks for one of them."""
+"""Fixtures for pytest. They do nothing until a test requests one of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Fixture = TypeVar("Fixture", bound=Callable[..., Any])
 
 
 def _async_fixture(function: Fixture) -> Fixture:
-    """A fixture for asyncio. Without the plugin for it, a test that asks for one is told so."""
+    """Make a fixture for asyncio. Without pytest-asyncio, pytest reports it to the test."""
     made: Any
     if find_spec("pytest_asyncio") is None:
         made = pytest.fixture(function)
@@ -30,9 +30,9 @@ def _async_fixture(function: Fixture) -> Fixture:
 
 @pytest.fixture(scope="session")
 def holdfast_url() -> Iterator[str]:
-    """The URL of a private server for this test process: the bundled Valkey, without persistence.
+    """Start a private server for this test process: the bundled Valkey, without persistence.
 
-    Override it in a `conftest.py` to test against a server of yours.
+    To use another server, override this fixture in a `conftest.py`.
     """
     from ..server import EmbeddedServer
 
@@ -43,13 +43,13 @@ def holdfast_url() -> Iterator[str]:
 
 @pytest.fixture
 def holdfast_namespace() -> str:
-    """A namespace of the test's own; processes that it starts need it, and `holdfast_url`."""
+    """Return the namespace of this test; processes that it starts need it, and `holdfast_url`."""
     return f"test-{secrets.token_hex(6)}"
 
 
 @pytest.fixture
 def holdfast_client(holdfast_url: str, holdfast_namespace: str) -> Iterator[Holdfast]:
-    """A blocking client in a namespace of the test's own. Tasks stay in line until drained."""
+    """Open a blocking client in the namespace of this test. Tasks stay queued until `drain`."""
     from .. import Holdfast
 
     with Holdfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
@@ -60,7 +60,7 @@ def holdfast_client(holdfast_url: str, holdfast_namespace: str) -> Iterator[Hold
 def holdfast_inline(
     holdfast_url: str, holdfast_namespace: str
 ) -> Iterator[Callable[[TaskRegistry], Holdfast]]:
-    """Makes a blocking client whose tasks run at once: `hf = holdfast_inline(tasks)`."""
+    """Return a function that makes a client with inline tasks: `hf = holdfast_inline(tasks)`."""
     from ._sync.inline_client import InlineHoldfast
 
     with InlineHoldfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
@@ -69,7 +69,7 @@ def holdfast_inline(
 
 @pytest.fixture
 def holdfast_tasks(holdfast_client: Holdfast) -> TaskBench:
-    """What is in line: `assert_enqueued`, `refute_enqueued`, `drain`."""
+    """Return the enqueued tasks: `assert_enqueued`, `refute_enqueued`, `drain`."""
     from . import TaskBench
 
     return TaskBench(holdfast_client)
@@ -79,7 +79,7 @@ def holdfast_tasks(holdfast_client: Holdfast) -> TaskBench:
 async def async_holdfast_client(
     holdfast_url: str, holdfast_namespace: str
 ) -> AsyncIterator[AsyncHoldfast]:
-    """As `holdfast_client`, for asyncio."""
+    """Open a client for asyncio; see `holdfast_client`."""
     from .. import AsyncHoldfast
 
     async with AsyncHoldfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
@@ -90,7 +90,7 @@ async def async_holdfast_client(
 async def async_holdfast_inline(
     holdfast_url: str, holdfast_namespace: str
 ) -> AsyncIterator[Callable[[TaskRegistry], AsyncHoldfast]]:
-    """As `holdfast_inline`, for asyncio."""
+    """Return a function that makes a client for asyncio; see `holdfast_inline`."""
     from ._async.inline_client import AsyncInlineHoldfast
 
     async with AsyncInlineHoldfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
@@ -99,7 +99,7 @@ async def async_holdfast_inline(
 
 @pytest.fixture
 def async_holdfast_tasks(async_holdfast_client: AsyncHoldfast) -> AsyncTaskBench:
-    """As `holdfast_tasks`, for asyncio."""
+    """Return the enqueued tasks, for asyncio; see `holdfast_tasks`."""
     from . import AsyncTaskBench
 
     return AsyncTaskBench(async_holdfast_client)

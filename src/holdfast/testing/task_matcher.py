@@ -1,4 +1,4 @@
-"""Which of the tasks in line a test means, and how to say that there is none."""
+"""`TaskMatcher`: the enqueued task that a test expects."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import msgspec
 from .. import Call, Task, TaskStatus
 
 SHOWN: Final = 10
-"""Tasks that a failure lists."""
+"""Tasks in the message of a failure."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a task in line has to be.
+class TaskMatcher:
+    """The properties that an enqueued task must have.
 
     Attributes:
         name: of the task.
-        args: its positional arguments, and
-        kwargs: those by name; None with no positional ones: any arguments will do.
-        queue: where it waits; None: in any queue.
-        delay: seconds between enqueuing and its time; 0 for none; None: any.
-        within: by so many seconds the delay may differ.
-        priority: None: any.
-        task: where its signature is known.
+        args: its positional arguments.
+        kwargs: its keyword arguments; None: all arguments match.
+        queue: its queue; None: any queue.
+        delay: seconds between the enqueue and the due time; 0: no delay; None: any.
+        within: seconds by which the delay may differ.
+        priority: its priority; None: any.
+        task: the task, if its signature is known.
     """
 
     name: str
@@ -45,15 +45,15 @@ class Wanted:
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         **options: Any,
-    ) -> Wanted:
-        """What the arguments of `assert_enqueued` mean.
+    ) -> TaskMatcher:
+        """Return the matcher for the arguments of `assert_enqueued`.
 
         Raises:
-            TypeError: a call together with arguments, or something that is no task.
+            TypeError: there are arguments beside a call, or *task* is not a task.
         """
         if isinstance(task, Call):
             if args or kwargs:
-                raise TypeError("a call has its arguments already: give none beside it")
+                raise TypeError("a call has its arguments already: pass no others")
             given = {"queue": task.queue, "args": task.args, "kwargs": task.kwargs}
             return cls(task.task, **{**options, **given})
         known = kwargs if args or kwargs else None
@@ -64,8 +64,8 @@ class Wanted:
         options["queue"] = options["queue"] or task.queue
         return cls(task.name, args, known, task=task, **options)
 
-    def fits(self, status: TaskStatus) -> bool:
-        """Whether that task is one."""
+    def matches(self, status: TaskStatus) -> bool:
+        """Return whether a task has these properties."""
         return (
             status.task == self.name
             and (self.priority is None or status.priority == self.priority)
@@ -79,11 +79,11 @@ class Wanted:
         return self._bound(self.args, self.kwargs or {})
 
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Arguments in one form, however they were given, as JSON has them."""
+        """Return arguments in one form, positional or not, as JSON represents them."""
         if self.task is not None:
             try:
                 bound = self.task.signature.bind(*args, **kwargs)
-            except TypeError:  # of an earlier version of the task
+            except TypeError:  # the arguments of an earlier version of the task
                 return None
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
@@ -91,25 +91,25 @@ class Wanted:
 
     def __str__(self) -> str:
         arguments = shown(self.args, self.kwargs) if self.kwargs is not None else "…"
-        said = [f"{self.name}({arguments})"]
+        parts = [f"{self.name}({arguments})"]
         if self.queue is not None:
-            said.append(f"in queue {self.queue!r}")
+            parts.append(f"in queue {self.queue!r}")
         if self.delay is not None:
-            said.append(f"delayed by {self.delay:g} s" if self.delay else "without a delay")
+            parts.append(f"delayed by {self.delay:g} s" if self.delay else "without a delay")
         if self.priority is not None:
-            said.append(f"of {self.priority} priority")
-        return ", ".join(said)
+            parts.append(f"of {self.priority} priority")
+        return ", ".join(parts)
 
 
 def delay_of(status: TaskStatus) -> float:
-    """Seconds between enqueuing a task and its time."""
+    """Return the seconds between the enqueue of a task and its due time."""
     if status.due_at is None or status.enqueued_at is None:
         return 0.0
     return (status.due_at - status.enqueued_at).total_seconds()
 
 
 def listing(found: Mapping[str, Sequence[TaskStatus]]) -> str:
-    """What the queues hold, for the message of a failure."""
+    """Return the tasks of the queues as text, for the message of a failure."""
     lines = [
         f"  {queue}: {one.task}({shown(one.args, one.kwargs)}), {one.state}"
         for queue, statuses in found.items()
@@ -122,5 +122,5 @@ def listing(found: Mapping[str, Sequence[TaskStatus]]) -> str:
 
 
 def shown(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Arguments as they are written."""
+    """Return arguments as Python source."""
     return ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())])

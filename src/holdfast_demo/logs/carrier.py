@@ -21,10 +21,10 @@ from typing import Final
 from holdfast import FeedSealed, FileFeed, FileTaken, Holdfast, OutcomeUnknown, ServerUnavailable
 
 ARCHIVE: Final = "archive"
-"""The feed whose files go to each of `KEEPERS`."""
+"""This feed sends every file to each of `KEEPERS`."""
 
 SHARED: Final = "logs"
-"""The feed whose files go to one of `COUNTERS` each."""
+"""This feed sends each file to one of `COUNTERS`."""
 
 KEEPERS: Final = ("mirror-1", "mirror-2")
 COUNTERS: Final = ("geo-1", "geo-2")

@@ -131,7 +131,7 @@ def given_back(logs: Iterable[str]) -> set[str]:
 def once_at_least(found: MailCopies, mails: int) -> Invariant:
     """Check that there is a mail for everything that happened."""
     missing = tuple(f"there is no mail of {task}" for task in found.missing)
-    return Invariant("queue", "a task whose enqueue returned runs", mails, "mails", missing)
+    return Invariant("queue", "an acknowledged task runs", mails, "mails", missing)
 
 
 def dead_with_a_reason(garbled: Sequence[MarketEvent], dead: Mapping[str, str]) -> Invariant:

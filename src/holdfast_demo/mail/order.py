@@ -120,7 +120,7 @@ def judge(
     arrivals: Iterable[MailArrival],
     given_back: Container[str] = (),
 ) -> ClaimOrder:
-    """Return the order of all claims whose mails reached the mail server.
+    """Return the order of the claims; their mails have reached the mail server.
 
     Args:
         events: what was mailed.

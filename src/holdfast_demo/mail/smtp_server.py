@@ -239,5 +239,5 @@ def headers(content: bytes) -> Message:
 
 
 def message_id(mail: Message) -> str:
-    """Return the Message-ID without its angle brackets; empty if there is none."""
+    """Return the Message-ID without its angle brackets; empty if the header is missing."""
     return str(mail["Message-ID"] or "").strip().strip("<>")

@@ -57,7 +57,7 @@ class MarketRound:
 
 @dataclass(frozen=True, slots=True)
 class RoundResult:
-    """What came of a round.
+    """The result of a round.
 
     Attributes:
         of: the round.
@@ -187,7 +187,7 @@ class MarketDemo(Demo):
         return [Grid(columns, [[*each.cells()] for each in self._done], left=("guarded by",))]
 
     def _market(self, this: MarketRound) -> Any:
-        """Return the market of a round, whose keys are in one slot of a cluster."""
+        """Return the market of a round; in a cluster its keys are in one slot."""
         crowd = f"{this.sellers}x{this.buyers}"
         return self._markets[this.guard](f"{self._namespace}:{{market:{this.guard}:{crowd}}}")
 

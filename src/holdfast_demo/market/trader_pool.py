@@ -45,7 +45,7 @@ class TraderPool:
             trader.communicate()
 
     def connect(self) -> None:
-        """Send all traders the place of the market, and wait until they are ready.
+        """Send the address of the market to all traders, and wait until they are ready.
 
         Raises:
             ProcessFailed: one of them ended instead.

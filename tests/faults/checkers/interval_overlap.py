@@ -1,7 +1,7 @@
 """At most so many holders at once: `interval_overlap`.
 
-A place is held from the return of acquire, when its holder starts to believe in it, until release
-is called, or the holder is told of the loss, or the lease ends, whichever is first. The lease is
+A permit is held from the return of acquire, when its holder knows of it, until release
+is called, or a call reports the loss, or the lease ends, whichever is first. The lease is
 counted from the call of the last acquire or renew, as a careful holder counts it, because the
 server starts it later. Where the call says too little (an acquire that waited in a queue, renewals
 behind the scenes) the holder notes its own reckoning in the field `until_ns`.
@@ -96,7 +96,7 @@ def _renew(found: list[Hold], operation: Operation, lease_ns: float) -> None:
         _end(found, renewed.start_ns)
     elif operation.invoke_ns < found[-1].end_ns:
         found[-1] = replace(found[-1], end_ns=max(found[-1].end_ns, renewed.end_ns))
-    else:  # it had given the place up by its own reckoning, and was told that it still has it
+    else:  # its own clock had ended the lease, and the reply says that it still holds the permit
         found.append(renewed)
 
 

@@ -16,7 +16,7 @@ class Model(Protocol):
 
     @property
     def initial(self) -> Hashable:
-        """The state before the first operation."""
+        """Return the state before the first operation."""
         ...
 
     def step(self, state: Any, operation: Operation) -> Hashable | None:

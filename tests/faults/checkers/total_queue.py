@@ -1,4 +1,4 @@
-"""Nothing enqueued is lost, nothing runs that nobody enqueued: `total_queue`.
+"""No enqueued task is lost, and only enqueued tasks run: `total_queue`.
 
 After Jepsen's checker of the same name. Tasks are known by the `key` of their operations. A task's
 body records its completion, so that a completion is on record before the queue hears of it.
@@ -62,7 +62,7 @@ def total_queue(
     )
     complaints = [
         *_complaint("acknowledged, but neither completed nor dead nor pending", lost),
-        *_complaint("ran, but nobody enqueued it", unexpected),
+        *_complaint("ran, but was never enqueued", unexpected),
     ]
     if complaints:
         raise AssertionError("\n".join(complaints))
@@ -82,7 +82,7 @@ def missing(
     dead: Iterable[str] = (),
     pending: Iterable[str] = (),
 ) -> tuple[set[str], set[str]]:
-    """What `total_queue` complains of: tasks that were lost, and those that came from nowhere."""
+    """Return the tasks that were lost, and those that ran without being enqueued."""
     history = list(operations)
     enqueues = [operation for operation in history if operation.kind == enqueue]
     runs = [operation for operation in history if operation.kind == complete]

@@ -89,7 +89,7 @@ def _played(
 
 
 def audited(workload: Workload) -> list[Violation]:
-    """What does not fit together in the server, now that all is over: `holdfast fsck`."""
+    """Return what `holdfast fsck` finds in the server at the end."""
     with workload.open() as hf:
         damages = hf.audit().damages
     return [Violation("astray", f"{each.key}: {each.what}") for each in damages]
@@ -131,7 +131,7 @@ def _all_done_since(workload: Workload, since_ns: int, timeout: float) -> float:
 
 
 def _firsts(history: Sequence[Operation], since_ns: int) -> dict[str, int]:
-    """When each kind of operation first returned that was begun since then."""
+    """Return when each kind of operation that began since then first returned."""
     firsts: dict[str, int] = {}
     for op in history:
         if op.outcome == "ok" and op.invoke_ns >= since_ns and op.return_ns is not None:
@@ -153,7 +153,7 @@ def judged(cell: Cell, violations: Sequence[Violation], began_ns: int) -> str:
 
 
 def version(scene: Scene) -> str:
-    """Of the server."""
+    """Return the version of the server."""
     client = scene.client()
     with client if scene.cluster is None else nullcontext():
         info = client.info("server")

@@ -1,4 +1,4 @@
-"""A program that uses a block until it is told to stop, and records what it does: `Client`."""
+"""A program that uses a block until it is asked to stop, and records what it does: `Client`."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class Client:
 
     @property
     def over(self) -> bool:
-        """Whether to stop."""
+        """Return whether to stop."""
         return self._stop.exists()
 
     @property
     def number(self) -> int:
-        """The next number of what this client makes, over all its lives."""
+        """Return the next number for what this client makes, over all its runs."""
         return 1 + max((operation.fields.get("number", 0) for operation in self.past), default=0)
 
     def share(self, work: Callable[[Client, str], None]) -> None:

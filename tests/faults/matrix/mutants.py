@@ -29,7 +29,7 @@ def act(*, mutant: str, part: str, **about: Any) -> None:
 
 
 def renames() -> None:
-    """A write of unknown end is repeated under another name."""
+    """Repeat a write of unknown outcome under another name."""
 
     def write(self: Client, do: Callable[[str], Any], op: Pending, _: str = "") -> Any:
         return self.read(lambda: do(uuid4().hex), op)
@@ -38,7 +38,7 @@ def renames() -> None:
 
 
 def repeats() -> None:
-    """What was done is done once more, under another name."""
+    """Do once more what was done, under another name."""
     publish = feeds._publish
 
     def publish_twice(feed: Any, name: str) -> Any:
@@ -51,7 +51,7 @@ def repeats() -> None:
 
 
 def forgets() -> None:
-    """What was not done is acknowledged."""
+    """Acknowledge what was not done."""
     _put(queues, "_enqueue", _sometimes(SimpleNamespace(task_id="none"), queues._enqueue))
     for module, name in [(counts, "_add"), (names, "_add"), (feeds, "_publish")]:
         _put(module, name, _sometimes(None, getattr(module, name)))
@@ -59,13 +59,13 @@ def forgets() -> None:
 
 
 def keeps() -> None:
-    """What was not removed is said to be gone."""
+    """Report what was not removed as removed."""
     _put(names, "_remove", _sometimes(None, names._remove))
     _put(RowCache, "invalidate", _sometimes(None, RowCache.invalidate))
 
 
 def spills() -> None:
-    """Some of what is read is let fall."""
+    """Drop some of what is read."""
     blocks = FeedFile.blocks
 
     def most_blocks(file: FeedFile, **how: Any) -> Iterator[Any]:
@@ -77,7 +77,7 @@ def spills() -> None:
 
 
 def parts() -> None:
-    """What all are to share is another one in each process."""
+    """Use in each process another one of what all should share."""
     for half, name in product([Holdfast, AsyncHoldfast], ["lock", "semaphore"]):
         _put(half, name, _own(getattr(half, name)))
 

@@ -33,7 +33,7 @@ class Recovery:
     block: str = ""
 
     def concerns(self, fault: str, block: str) -> bool:
-        """Whether it is about this cell."""
+        """Return whether it is about this cell."""
         return fault in self.faults and self.block in {"", block}
 
 
@@ -67,7 +67,7 @@ RECOVERIES = [
 
 
 def late(verdict: Verdict) -> str:
-    """What took longer in a cell than it may; empty: nothing did."""
+    """Return what took too long in a cell; empty if nothing did."""
     for each in RECOVERIES:
         seconds: float = getattr(verdict, each.measure)
         if each.concerns(verdict.fault, verdict.block) and seconds > each.bound_s:

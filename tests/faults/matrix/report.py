@@ -100,14 +100,14 @@ def write(page: Path, verdicts: list[Verdict]) -> None:
 
 
 def read(text: str) -> Rows:
-    """The rows of cells on a page."""
+    """Return the rows of cells on a page."""
     lines = [line for line in text.splitlines() if line.count("|") == len(COLUMNS) + 1]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     return {(row[0], row[1]): row for row in cells if (row[0], row[1]) in CELLS}
 
 
 def row_of(verdict: Verdict) -> list[str]:
-    """A verdict as a row."""
+    """Return a verdict as a row."""
     numbers = [verdict.strikes, verdict.operations, verdict.unknown, verdict.repeated]
     numbers += [verdict.violations.get(kind, 0) for kind in KINDS]
     word = verdict.word.replace("|", "/").splitlines()[0][:200]
@@ -119,7 +119,7 @@ def row_of(verdict: Verdict) -> list[str]:
 
 
 def text_of(rows: Rows) -> str:
-    """The whole page."""
+    """Return the whole page."""
     rows = {name: rows[name] for name in CELLS if name in rows}
     sections = [
         HEAD,
@@ -205,7 +205,7 @@ def _reasons() -> list[list[str]]:
 
 
 def _must(cell: Cell) -> str:
-    """Whether a run of the cell that shows no violation has failed."""
+    """Return whether a run of the cell without any violation has failed."""
     return "yes" if cell.shows else f"no: {cell.chance}" if cell.chance else "-"
 
 

@@ -45,7 +45,7 @@ class Scene:
     longest_s: float = 0.0
 
     def knows(self, command: str) -> bool:
-        """Whether the server has a command."""
+        """Return whether the server has a command."""
         first = self.server or (self.cluster and self.cluster.nodes[0])
         return bool(first and first.execute("COMMAND INFO", command)[0])
 
@@ -54,7 +54,7 @@ class Scene:
         keyring = Path(self.access)
         new = keyring.with_suffix(".new")
         new.write_text(f"{USER}\n{password}\n")
-        new.replace(keyring)  # whoever reads it meanwhile finds the one or the other
+        new.replace(keyring)  # a concurrent reader finds the old file or the new one
 
 
 USER, PASSWORD = "app", "first"
@@ -64,7 +64,7 @@ Topology = Callable[[Path], AbstractContextManager[Scene]]
 
 
 def standalone(persistence: Persistence = "none", *, access: str = "") -> Topology:
-    """One server."""
+    """Return one server."""
 
     @contextmanager
     def scene(folder: Path) -> Iterator[Scene]:
@@ -76,7 +76,7 @@ def standalone(persistence: Persistence = "none", *, access: str = "") -> Topolo
 
 @contextmanager
 def guarded(folder: Path) -> Iterator[Scene]:
-    """One server whose clients have a user, and a keyring that says who and by which password."""
+    """Yield a server with a user for its clients, and a keyring with name and password."""
     with Server() as server:
         server.execute("ACL", "SETUSER", USER, "on", f">{PASSWORD}", *RIGHTS)
         keyring = str(folder / "keyring")
@@ -87,21 +87,21 @@ def guarded(folder: Path) -> Iterator[Scene]:
 
 @contextmanager
 def proxied(folder: Path) -> Iterator[Scene]:
-    """One server behind a network that can be made to fail."""
+    """Yield a server behind a network that can fail."""
     with Server() as server, Proxy(server.address) as proxy:
         yield Scene(folder, proxy.url, server.client, server, proxy)
 
 
 @contextmanager
 def clocked(folder: Path) -> Iterator[Scene]:
-    """One server whose clock can be set."""
+    """Yield a server with a clock that can be set."""
     clock = Clock(folder)
     with Server(env=clock.env) as server:
         yield Scene(folder, server.url, server.client, server, clock=clock)
 
 
 def sentinel(*, access: str = "", **crew: int) -> Topology:
-    """A primary and replicas under Sentinels, as `Watched` takes them."""
+    """Yield a primary and replicas under Sentinels, with the options of `Watched`."""
 
     @contextmanager
     def scene(folder: Path) -> Iterator[Scene]:

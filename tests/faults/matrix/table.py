@@ -87,8 +87,8 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 lock": ({"overlap", "stale"}, FORGETFUL),
     "F5 semaphore": ({"overlap"}, FENCED),
     "F5 queue": ({"lost", "doubled"}, LOST),
-    "F5 chat": ({"lost", "told"}, f"{LOST}; readers who were shown more than is left are told"),
-    "F5 mailbox": ({"lost", "told"}, f"{LOST}; its owner, if shown more than is left, is told"),
+    "F5 chat": ({"lost", "told"}, f"{LOST}; readers who were shown more than is left get an error"),
+    "F5 mailbox": ({"lost", "told"}, f"{LOST}; its owner gets an error if shown more than is left"),
     "F5 completions": ({"lost", "stale"}, LOST),
     "F5 counter": ({"lost"}, LOST),
     "F5 rows": ({"stale"}, f"{LOST}, invalidations among them"),
@@ -118,8 +118,8 @@ SURE = {
 HEARD = "a replica on the same machine has heard nearly all when its primary dies; F9 makes sure"
 
 CHANCE = {
-    "F5 lock": "somebody must hold it by an acquisition that is lost, and another one ask",
-    "F5 semaphore": "somebody must hold a place by an acquisition that is lost, and others ask",
+    "F5 lock": "a client must hold it by an acquisition that is lost, and another one ask",
+    "F5 semaphore": "a client must hold a permit by an acquisition that is lost, and others ask",
     "F5 queue": "what is lost must be a task that waits, or the end of one",
     "F5 mailbox": "what is lost must be a message that was not yet read",
     "F5 chat": "what is lost must be a message that one of its readers has not yet read",
@@ -128,18 +128,18 @@ CHANCE = {
     "F5 tallies": "what is lost must be the count of a file",
     "F5d lock": "what is lost must be the last renewal before a lease ends",
     "F5d semaphore": "what is lost must be the last renewal before a lease ends",
-    "F5d queue": "what is lost must be a claim whose task has begun",
-    "F12 lock": "somebody must hold it when the clock steps, and another one ask",
+    "F5d queue": "the lost write must be the claim of a task that has begun",
+    "F12 lock": "a client must hold it when the clock steps, and another one ask",
     "F12 semaphore": "all places must be held when the clock steps, and another one ask",
     "F12 counter": "a step must fall between a count and the window in which it is looked for",
 }
-"""Where nothing is sure: what must come together, likewise by fault and block."""
+"""What must coincide where a violation is not certain, by fault and block."""
 
 UNDECODABLE = "what cannot be decoded is shown in its place: tests/messages/test_damage_sync.py"
 
 REASONS = {
-    "F15b chat": "it is gone, and everybody is told: NoSuchChat",
-    "F15b files": "the feed is gone, and everybody is told: FeedLost",
+    "F15b chat": "it is gone, and every call raises NoSuchChat",
+    "F15b files": "the feed is gone, and every call raises FeedLost",
     "F16 lock": "an acquisition is named before it is sent; F7 repeats it",
     "F16 semaphore": "an acquisition is named before it is sent; F7 repeats it",
     "F16 mailbox": "killed senders repeat what they sent: F1",
@@ -219,6 +219,6 @@ QUICK = {("F1", "completions"), ("F7", "counter")}
 
 
 def chosen() -> set[tuple[str, str]]:
-    """The cells of `CHOICE`."""
+    """Return the cells of `CHOICE`."""
     rows = [line.split() for line in CHOICE.splitlines() if line.strip()]
     return {(fault, block) for fault, *blocks in rows for block in blocks}

@@ -9,7 +9,7 @@ Kind = Literal["lost", "told", "doubled", "disordered", "stale", "overlap", "ast
 
 KINDS: dict[Kind, str] = {
     "lost": "acknowledged, and gone",
-    "told": "likewise, and whoever missed it was told so",
+    "told": "acknowledged, and gone, and its readers were notified",
     "doubled": "asked for once, and done twice",
     "disordered": "in another order, or with other contents",
     "stale": "said or accepted though it was over",
@@ -68,12 +68,12 @@ class Verdict:
     server: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """For a report."""
+        """Return the verdict for a report."""
         return asdict(self)
 
 
 def caught(kind: Kind, check: Callable[..., object], *args: Any, **options: Any) -> list[Violation]:
-    """What a checker has to say that raises."""
+    """Return the violations that the error of a checker describes."""
     try:
         check(*args, **options)
     except AssertionError as error:
@@ -82,5 +82,5 @@ def caught(kind: Kind, check: Callable[..., object], *args: Any, **options: Any)
 
 
 def counted(violations: Sequence[Violation]) -> dict[str, int]:
-    """How many there are of each kind."""
+    """Return how many violations of each kind there are."""
     return dict(Counter(each.kind for each in violations))

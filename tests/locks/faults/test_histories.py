@@ -74,13 +74,13 @@ def test_sixteen_live_holders_are_served_in_order(
     check(history, limit)
     first, last = {}, {}
     for op in granted(history):
-        first.setdefault(op.fields["holder"], op.reeach_ns)
-        last[op.fields["holder"]] = op.reeach_ns
+        first.setdefault(op.fields["holder"], op.return_ns)
+        last[op.fields["holder"]] = op.return_ns
     assert len(first) == 16
     together = range(max(first.values()), min(last.values()))  # all holders were running
     # The first acquisition of a holder connects first, which may take long.
     first_come_first_served([op for op in history if op.invoke_ns > together.start])
-    shares = _counts([op for op in granted(history) if op.reeach_ns in together], 16)
+    shares = _counts([op for op in granted(history) if op.return_ns in together], 16)
     # A holder gets no permits while its process is silent.
     each_ns = len(together) / max(shares)
     missed = longest_silence_ns([op for op in history if op.invoke_ns in together]) / each_ns
@@ -217,5 +217,5 @@ def found(history: list[Operation], limit: int) -> str:
 
 def holding(history: list[Operation]) -> str | None:
     """Return the process of the latest holder, or None after its release."""
-    latest = max(history, key=lambda op: op.reeach_ns or 0, default=None)
+    latest = max(history, key=lambda op: op.return_ns or 0, default=None)
     return latest.process if latest is not None and latest.kind == "acquire" else None

@@ -71,10 +71,10 @@ def send_one(endpoint: Endpoint, user: str, recorder: Recorder, number: int) -> 
 def receive(endpoint: Endpoint, user: str, recorder: Recorder, _: Iterable[Operation]) -> None:
     """Fetch and handle messages; acknowledge four of five batches."""
     while True:
-        news = fetched(endpoint, user, recorder, random.randint(1, 20))
-        handle(news, user, recorder, HANDLING_S)
+        result = fetched(endpoint, user, recorder, random.randint(1, 20))
+        handle(result, user, recorder, HANDLING_S)
         if random.random() < 0.8:
-            acknowledge(endpoint, news, user, recorder)
+            acknowledge(endpoint, result, user, recorder)
 
 
 def acknowledge_first(
@@ -82,9 +82,9 @@ def acknowledge_first(
 ) -> None:
     """Acknowledge each batch before it is handled, which a correct reader must not do."""
     while True:
-        news = fetched(endpoint, user, recorder, random.randint(1, 20))
-        acknowledge(endpoint, news, user, recorder)
-        handle(news, user, recorder, HANDLING_S)
+        result = fetched(endpoint, user, recorder, random.randint(1, 20))
+        acknowledge(endpoint, result, user, recorder)
+        handle(result, user, recorder, HANDLING_S)
 
 
 def receive_lossy(
@@ -92,10 +92,10 @@ def receive_lossy(
 ) -> None:
     """Do the same as `receive`, on a server that may lose messages before they are acknowledged."""
     while True:
-        news = fetched(endpoint, user, recorder, random.randint(1, 20))
-        handle(news, user, recorder)
+        result = fetched(endpoint, user, recorder, random.randint(1, 20))
+        handle(result, user, recorder)
         with suppress(StaleBatch, NoSuchMessage):
-            acknowledge(endpoint, news, user, recorder)
+            acknowledge(endpoint, result, user, recorder)
 
 
 def join_and_leave(
@@ -104,9 +104,9 @@ def join_and_leave(
     """Join, fetch and leave, while another device of the same user does the same."""
     while True:
         endpoint.join(user)
-        news = fetched(endpoint, user, recorder, random.randint(1, 20))
+        result = fetched(endpoint, user, recorder, random.randint(1, 20))
         with suppress(NotAMember):  # the other device has left
-            acknowledge(endpoint, news, user, recorder)
+            acknowledge(endpoint, result, user, recorder)
         endpoint.leave(user)
 
 
@@ -121,28 +121,28 @@ def leave_all(endpoint: Endpoint, user: str, recorder: Recorder, _: Iterable[Ope
 def fetched(endpoint: Endpoint, user: str, recorder: Recorder, limit: int) -> Fetched:
     """Fetch new messages, and record them."""
     with recorder.operation("fetch", key=user) as pending:
-        news = endpoint.fetch(limit)
-        pending.result = {"seqs": news.seqs, "bodies": news.bodies, "gap": news.gap}
-    return news
+        result = endpoint.fetch(limit)
+        pending.result = {"seqs": result.seqs, "bodies": result.bodies, "gap": result.gap}
+    return result
 
 
-def handle(news: Fetched, user: str, recorder: Recorder, at_most_s: float = 0.0) -> None:
+def handle(result: Fetched, user: str, recorder: Recorder, at_most_s: float = 0.0) -> None:
     """Process messages, and record each one when it is done."""
-    if news.gap:
-        with recorder.operation("gap", key=user, gap=news.gap):
+    if result.gap:
+        with recorder.operation("gap", key=user, gap=result.gap):
             pass
-    for seq in news.seqs:
+    for seq in result.seqs:
         with recorder.operation("handle", key=user, seq=seq):
             time.sleep(random.uniform(0, at_most_s))
 
 
-def acknowledge(endpoint: Endpoint, news: Fetched, user: str, recorder: Recorder) -> None:
+def acknowledge(endpoint: Endpoint, result: Fetched, user: str, recorder: Recorder) -> None:
     """Acknowledge messages, and record the outcome, which may be unknown."""
-    if not news.upto:
+    if not result.upto:
         return
-    with recorder.operation("ack", key=user, upto=news.upto) as pending:
+    with recorder.operation("ack", key=user, upto=result.upto) as pending:
         try:
-            endpoint.ack(news)
+            endpoint.ack(result)
         except (ServerUnavailable, Interrupted):
             pending.unknown()
 

@@ -53,8 +53,8 @@ class Endpoint(Protocol):
         """Return new messages; wait for a short time if there are none."""
         ...
 
-    def ack(self, news: Fetched) -> None:
-        """Acknowledge *news*."""
+    def ack(self, result: Fetched) -> None:
+        """Acknowledge *result*."""
         ...
 
     def join(self, user: str) -> None:
@@ -114,8 +114,8 @@ class HoldfastEndpoint:
         batches: list[Batch] = [found] if isinstance(found, Batch) else found
         return _fetched(batches[0]) if any(batches) else NOTHING
 
-    def ack(self, news: Fetched) -> None:
-        self._do(lambda: self._reading.ack(news.batch))
+    def ack(self, result: Fetched) -> None:
+        self._do(lambda: self._reading.ack(result.batch))
 
     def join(self, user: str) -> None:
         self._retry(lambda: self._target.join(user, start="floor"))
@@ -188,7 +188,7 @@ class TextbookEndpoint:
         self._client.zadd(self._chat, {self._user: messages[-1]["id"]})
         return Fetched([each["id"] for each in messages], [each["body"] for each in messages])
 
-    def ack(self, news: Fetched) -> None:
+    def ack(self, result: Fetched) -> None:
         """Do nothing: the fetch has acknowledged already."""
 
     def join(self, user: str) -> None:

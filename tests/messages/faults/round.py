@@ -141,19 +141,19 @@ class Round:
         """Create the chat or mailbox."""
         with Holdfast.from_url(self._server.url, namespace=self._namespace) as hf:
             if self.scenario.kind == "mailbox":
-                place: Any = hf.mailbox(TARGET)
-                place.redefine(capacity=self.scenario.keep, overflow="drop_oldest")
+                target: Any = hf.mailbox(TARGET)
+                target.redefine(capacity=self.scenario.keep, overflow="drop_oldest")
             else:
                 # Like all other messages, this one has the sender and its number as the body.
                 with Recorder(self._folder / "founder.jsonl") as recorder:
                     founder = "founder"
                     members, keep = [*SENDERS, *READERS, founder], self.scenario.keep
                     with recorder.operation("send", key=founder, number=1) as pending:
-                        place = hf.create_chat(
+                        target = hf.create_chat(
                             members, sender=founder, body=[founder, 1], chat_id=TARGET, keep=keep
                         )
                         pending.result = 1
-                place.leave(founder)
+                target.leave(founder)
 
     def actors(self, url: str, **how: Any) -> dict[str, Actor]:
         """Return the actors by name, of both halves, connected to the server at *url*."""
@@ -227,9 +227,9 @@ class Round:
                     send_one(endpoint, user, recorder, LAST)
             for user in self.scenario.readers:
                 with closing(self._endpoint(user)) as endpoint:
-                    while (news := fetched(endpoint, user, recorder, 500)).upto:
-                        handle(news, user, recorder)
-                        acknowledge(endpoint, news, user, recorder)
+                    while (result := fetched(endpoint, user, recorder, 500)).upto:
+                        handle(result, user, recorder)
+                        acknowledge(endpoint, result, user, recorder)
         if self.scenario.has_guest:
             self._remove_guest()
 

@@ -1,22 +1,22 @@
-"""Processes of a round: `python -m tallies.faults.actors publish|count URL NAMESPACE …`.
+"""The processes of a round: `python -m tallies.faults.actors publish|count URL NAMESPACE …`.
 
-Each does all its work again from the beginning when it was killed; that nothing is counted twice is
-what is tested. Pieces are small, so that a kill meets every kind of step.
+A process that was killed does all its work again; the test checks that no line counts twice.
+Chunks and blocks are small, so that kills hit every kind of step.
 """
 
 import sys
 import time
 
 from holdfast import GeoKey, GeoTable, Holdfast, HoldfastError
-from holdfast.tallies import parts
-from holdfast.tallies._sync import aggregation as reading
+from holdfast.tallies import chunks
+from holdfast.tallies._sync import aggregation
 
 BUDGET = 1 << 20
 LEASE_S = 1.0
 
 
 def publish(hf: Holdfast, folder: str) -> None:
-    """Send all files of a folder, and say that these were all."""
+    """Publish all files of a folder, and seal the feed."""
     feed = hf.file_feed("logs", mode="share", budget=BUDGET, lease=LEASE_S)
     failed = feed.publish_dir(folder).failed
     if failed:
@@ -25,19 +25,19 @@ def publish(hf: Holdfast, folder: str) -> None:
 
 
 def count(hf: Holdfast, name: str, table: str) -> None:
-    """Count what comes, until all is counted."""
+    """Count the files of the feed until it ends."""
     feed = hf.file_feed("logs", mode="share", budget=BUDGET, lease=LEASE_S)
     key = GeoKey(GeoTable.from_mmdb(table))
     hf.tally("daily").aggregate(feed.consumer(name), key=key)
 
 
 def main() -> None:
-    """Insist: a server that is slow, or a lease that was lost, is no reason to stop."""
+    """Repeat the work after each error, such as a timeout or a lost lease."""
     verb, url, namespace, *rest = sys.argv[1:]
-    parts.PART_VALUES = 20  # type: ignore[misc]
-    reading.AT_ONCE = 200_000  # type: ignore[misc]
-    reading.COMMIT_S = 0.05  # type: ignore[misc]
-    reading.DAY_VALUES = 5  # type: ignore[misc]
+    chunks.CHUNK_VALUES = 20  # type: ignore[misc]
+    aggregation.COUNT_BYTES = 200_000  # type: ignore[misc]
+    aggregation.COMMIT_S = 0.05  # type: ignore[misc]
+    aggregation.DAY_COMMIT_VALUES = 5  # type: ignore[misc]
     print("begins", flush=True)
     while True:
         try:

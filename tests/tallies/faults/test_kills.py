@@ -1,4 +1,4 @@
-"""A publisher and consumers are killed and paused at random: tallies equal a direct count."""
+"""Tallies equal a direct count after random kills and pauses of publisher and consumers."""
 
 import random
 import secrets
@@ -21,7 +21,7 @@ PATIENCE_S = 100.0
 
 
 def write_logs(folder: Path, rng: random.Random, size: int) -> None:
-    """Files of some days, one of them larger than what the server may keep."""
+    """Write files of some days; one is larger than the budget of the feed."""
     folder.mkdir()
     nets = ["1.0.0", "1.0.5", "8.8.8", "173.194.7", "217.3.3", "9.9.9", "10.0.0", "300.1.1"]
     for n, lines in enumerate([size * 8, *[size] * 6]):
@@ -49,15 +49,15 @@ def play(server: Server, folder: Path, seed: int, *, size: int) -> None:
         actors = [publisher, *counters]
         for process in actors:
             stack.enter_context(process)
-        strike(rng, actors)
+        disrupt(rng, actors)
         all_ended(actors, PATIENCE_S)
         for each in actors:
             assert each.returncode == 0, each.report()
     check(server, namespace, folder / f"logs-{seed}", GeoTable.from_mmdb(table))
 
 
-def strike(rng: random.Random, actors: list[Process]) -> None:
-    """Kill and pause them for a while; then let all of them end."""
+def disrupt(rng: random.Random, actors: list[Process]) -> None:
+    """Kill and pause processes for 8 seconds; all of them run at the end."""
     until = time.monotonic() + 8
     while time.monotonic() < until and any(each.is_running for each in actors):
         time.sleep(rng.uniform(0.1, 0.8))
@@ -75,7 +75,7 @@ def strike(rng: random.Random, actors: list[Process]) -> None:
 
 
 def check(server: Server, namespace: str, folder: Path, table: GeoTable) -> None:
-    """The tally says what a simple program says that reads the files themselves."""
+    """Compare the tally with a simple program that reads the files."""
     reference = Reference(table)
     for log in folder.iterdir():
         reference.add(log.read_bytes())
@@ -92,9 +92,7 @@ def check(server: Server, namespace: str, folder: Path, table: GeoTable) -> None
     assert_sound(server.url, namespace)
 
 
-def test_tallies_equal_a_direct_count_whoever_is_killed(
-    standalone: Server, tmp_path: Path, seed: int
-) -> None:
+def test_tallies_equal_a_direct_count(standalone: Server, tmp_path: Path, seed: int) -> None:
     play(standalone, tmp_path, seed, size=4_000)
 
 

@@ -20,6 +20,7 @@ from ..address import server_name
 from ..commands import Commands
 from ..connection import Embedded, Url, client_errors, fail, open_client
 from ..exit_codes import INTERRUPTED, REFUSED
+from ..options import option
 from ..output import AsJson, print_json, print_line, warn
 from .limits import limits
 from .measure import Measurement
@@ -33,10 +34,7 @@ def bench(
     url: Url = None,
     embedded: Embedded = None,
     seconds: Annotated[
-        float,
-        typer.Option(
-            "--seconds", metavar="SECONDS", min=1.0, max=600.0, help="How long it takes, about."
-        ),
+        float, option("SECONDS", "How long it takes, about.", min=1.0, max=600.0)
     ] = 12.0,
     as_json: AsJson = False,
 ) -> None:

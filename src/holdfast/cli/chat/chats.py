@@ -1,4 +1,4 @@
-"""Chats as a resource, and their members."""
+"""Chats and mailboxes as resources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ..output import row_table
 from ..resources import Resource, Row
 
 if TYPE_CHECKING:
-    from ... import Chat, ChatStatus, Holdfast, Reader
+    from ... import Chat, ChatStatus, Holdfast, MailboxStatus, Reader
+
 
 READERS: Final = 1_000
 """Members that the server returns at most: those furthest behind."""
@@ -112,3 +113,40 @@ def member_table(readers: Iterable[Reader], *, seen: bool) -> Table:
 
     titles = ("member", "has read", "unread", "last seen")[: 4 if seen else 3]
     return row_table(titles, map(cells, readers), style="dim")
+
+
+OVERFLOW: Final = {
+    "reject": "more are refused",
+    "drop_oldest": "for more, the oldest are dropped",
+}
+
+
+def mailbox_rows(status: MailboxStatus) -> Iterator[Row]:
+    """Return what `show` prints."""
+    yield "unread", f"{status.unread:,}"
+    yield "oldest", instant(status.oldest_at) if status.oldest_at else "-"
+    yield "last read", instant(status.last_seen_at) if status.last_seen_at else "never"
+    yield "capacity", f"{status.capacity:,} unread; {OVERFLOW[status.overflow]}"
+    yield "dropped", f"{status.dropped:,}"
+
+
+def _unread(status: MailboxStatus) -> Text:
+    return Text(f"{status.unread:,}", "red" if status.unread >= status.capacity else "")
+
+
+MAILBOXES: Final = Resource["MailboxStatus"](
+    noun="mailbox",
+    plural="mailboxes",
+    key="mailbox",
+    names=lambda hf: hf.mailboxes(),
+    read=lambda hf, name: hf.mailbox(name).status(),
+    columns={
+        "unread": _unread,
+        "capacity": lambda status: f"{status.capacity:,}",
+        "oldest": lambda status: distance(status.oldest_at) if status.oldest_at else "-",
+        "last read": lambda status: (
+            distance(status.last_seen_at) if status.last_seen_at else "never"
+        ),
+    },
+    rows=mailbox_rows,
+)

@@ -14,9 +14,8 @@ from ... import Chat
 from ...inspect.formats import counted, distance, instant, size
 from ..connection import with_client
 from ..output import AsJson, field_table, print_block, print_json, untrusted
-from .chats import ChatSummary, member_table
+from .chats import MAILBOXES, ChatSummary, mailbox_rows, member_table
 from .conversation import IsMailbox, Name, conversation
-from .mailboxes import MAILBOXES, mailbox_rows
 
 if TYPE_CHECKING:
     from ... import Holdfast, MailboxStatus, Reader

@@ -1,4 +1,4 @@
-"""The guard of a command whose lock may be lost: `python guard.py GRACE ENDS_AT`.
+"""The guard ends a command when its lock is lost: `python guard.py GRACE ENDS_AT`.
 
 It reads lines from its standard input: the process to guard (negative: a process group), then again
 and again the monotonic time at which the lease ends, and `done` at the end. If that time passes, or

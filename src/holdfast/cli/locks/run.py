@@ -17,6 +17,7 @@ from ..exit_codes import (
     UNABLE,
     WRONG_USAGE,
 )
+from ..options import argument, option
 from ..output import warn
 from .child import ChildExit, is_executable, run_under
 from .show import IsSemaphore, Name
@@ -30,38 +31,35 @@ if TYPE_CHECKING:
 def run(
     name: Name,
     command: Annotated[
-        list[str],
-        typer.Argument(metavar="COMMAND", help="What to run, and its arguments, after `--`."),
+        list[str], argument("COMMAND", "What to run, and its arguments, after `--`.")
     ],
     url: Url = None,
     embedded: Embedded = None,
     namespace: Namespace = "holdfast",
     lease: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS",
+        option(
+            "SECONDS",
+            "How soon the lock of a dead process is free; at least 1.",
             min=1.0,
             max=86_400.0,
             callback=finite,
-            help="How soon the lock of a dead process is free; at least 1.",
         ),
     ] = 10.0,
     timeout: Timeout = None,
     grace: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS",
+        option(
+            "SECONDS",
+            "How long the command may take to end when the lease is lost.",
             min=0.0,
             callback=finite,
-            help="How long the command may take to end when the lease is lost.",
         ),
     ] = 5.0,
     semaphore: IsSemaphore = False,
     limit: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=1, max=1_000_000, help="Permits of the semaphore, given at least once."
-        ),
+        option("N", "Permits of the semaphore, given at least once.", min=1, max=1_000_000),
     ] = None,
 ) -> None:
     """Acquire a lock, run a command while it is held, and release it.

@@ -11,6 +11,7 @@ from rich.text import Text
 from ...inspect.permits import Permits, process_name, process_of
 from ..connection import with_client
 from ..exit_codes import NOT_FOUND
+from ..options import argument, flag
 from ..output import AsJson, field_table, print_block, print_json, warn
 from ..resources import Resource, list_command, similar
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 SHOWN: Final = 10
 """Holders and waiters that `show` prints; `--json` has all."""
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The lock.")]
-IsSemaphore = Annotated[bool, typer.Option("--semaphore", help="NAME is a semaphore.")]
+Name = Annotated[str, argument("NAME", "The lock.")]
+IsSemaphore = Annotated[bool, flag("NAME is a semaphore.", "--semaphore")]
 
 
 def _rows(permits: Permits) -> Iterator[tuple[str, str | Text]]:

@@ -11,6 +11,7 @@ import typer
 from ...inspect.permits import process_name
 from ..connection import fail, with_client
 from ..exit_codes import TIMED_OUT
+from ..options import option
 from .show import LOCKS, SEMAPHORES, IsSemaphore, Name
 
 if TYPE_CHECKING:
@@ -29,12 +30,11 @@ def finite(value: float | None) -> float | None:
 
 Timeout = Annotated[
     float | None,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
+    option(
+        "SECONDS",
+        "How long to wait; 0 does not wait. The default is no limit.",
         min=0.0,
         callback=finite,
-        help="How long to wait; 0 does not wait. The default is no limit.",
     ),
 ]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..commands import Commands
-from . import tally, top
 from .feed import ls, retry, show_feed
 from .send import send
+from .tally import tally, top
 
 app = Commands(
     name="logs",
@@ -16,5 +16,5 @@ app.command("ls")(ls)
 app.command("send")(send)
 app.command("show")(show_feed)
 app.command("retry")(retry)
-app.command("tally")(tally.tally)
-app.command("top")(top.top)
+app.command("tally")(tally)
+app.command("top")(top)

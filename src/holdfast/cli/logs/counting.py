@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ... import Consumer, LocalFiles, TallyReport
 from ...inspect.formats import counted, size
 from ..output import console, untrusted_markup
-from .feed_progress import FeedProgress
+from .progress import FeedProgress
 
 if TYPE_CHECKING:
     from ... import FileFeed, GeoKey, Holdfast

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +12,7 @@ from ... import NotDefined, UnknownConsumer
 from ...inspect.formats import counted, size
 from ..connection import fail, with_client
 from ..exit_codes import NOT_FOUND
+from ..options import argument, option
 from ..output import (
     AsJson,
     field_table,
@@ -23,7 +23,7 @@ from ..output import (
     untrusted,
 )
 from ..resources import Resource, Row, list_command
-from .feed_progress import progress_of
+from .progress import progress_of
 
 if TYPE_CHECKING:
     from ... import ConsumerStatus, FeedStatus, FileStatus, Holdfast
@@ -33,7 +33,7 @@ FEED: Final = "logs"
 SHOWN: Final = 20
 """Failed files that `show` prints, the newest."""
 
-Feed = Annotated[str, typer.Option("--feed", metavar="NAME", help="Which feed.")]
+Feed = Annotated[str, option("NAME", "Which feed.")]
 
 
 def _read(hf: Holdfast, name: str) -> FeedStatus | None:
@@ -96,13 +96,10 @@ def show_feed(hf: Holdfast, feed: Feed = FEED, as_json: AsJson = False) -> None:
 def retry(
     hf: Holdfast,
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="[FILE]", help="Only the file of this name; by default all."),
+        str | None, argument("[FILE]", "Only the file of this name; by default all.")
     ] = None,
     feed: Feed = FEED,
-    consumer: Annotated[
-        str | None, typer.Option("--consumer", metavar="NAME", help="Only for this consumer.")
-    ] = None,
+    consumer: Annotated[str | None, option("NAME", "Only for this consumer.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Hand out files of a feed again that failed too often.

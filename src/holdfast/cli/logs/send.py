@@ -13,9 +13,10 @@ from ... import DamagedFile, DefinitionConflict, NotDefined
 from ...inspect.formats import counted, size
 from ..connection import fail, with_client
 from ..exit_codes import FAILED, WRONG_USAGE
+from ..options import argument, flag, option
 from ..output import AsJson, print_json, print_line, printable, warn
 from .feed import FEED, Feed
-from .send_progress import send_progress
+from .progress import send_progress
 
 if TYPE_CHECKING:
     from ... import FileFeed, Holdfast, PublishedFolder
@@ -24,7 +25,7 @@ MIB = 2**20
 
 
 def _folder(folder: Path) -> Path:
-    """Return *folder*; end the command if it is none."""
+    """Return *folder*; end the command if it is no folder."""
     if not folder.is_dir():
         fail(f"{str(folder)!r} is no folder", code=WRONG_USAGE)
     return folder
@@ -33,38 +34,27 @@ def _folder(folder: Path) -> Path:
 @with_client(create=True)
 def send(
     hf: Holdfast,
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", callback=_folder, help="The folder, with its subfolders."),
-    ],
+    folder: Annotated[Path, argument("DIR", "The folder, with its subfolders.", callback=_folder)],
     feed: Feed = FEED,
     to: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--to", metavar="CONSUMER", help="A consumer that gets every file. Repeatable."
-        ),
+        list[str] | None, option("CONSUMER", "A consumer that gets every file. Repeatable.")
     ] = None,
-    share: Annotated[
-        bool, typer.Option("--share", help="Each file goes to one consumer only.")
-    ] = False,
+    share: Annotated[bool, flag("Each file goes to one consumer only.", "--share")] = False,
     budget: Annotated[
-        int | None,
-        typer.Option(metavar="MIB", min=1, help="Server memory that the feed may use."),
+        int | None, option("MIB", "Server memory that the feed may use.", min=1)
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS", min=0, help="How long to wait for memory; the default is no limit."
-        ),
+        option("SECONDS", "How long to wait for memory; the default is no limit.", min=0),
     ] = None,
     compress: Annotated[
-        bool, typer.Option("--compress/--no-compress", help="Whether chunks are compressed.")
+        bool, flag("Whether chunks are compressed.", "--compress/--no-compress")
     ] = True,
     follow_links: Annotated[
-        bool, typer.Option("--follow-links", help="Also send links to files outside of the folder.")
+        bool, flag("Also send links to files outside of the folder.", "--follow-links")
     ] = False,
     keep_open: Annotated[
-        bool, typer.Option("--keep-open", help="Do not seal the feed: more files will come.")
+        bool, flag("Do not seal the feed: more files will come.", "--keep-open")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

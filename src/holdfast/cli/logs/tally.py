@@ -1,51 +1,44 @@
-"""`holdfast logs tally`: count lines, from a folder on all cores, or from a feed."""
+"""`holdfast logs tally` and `top`: count lines, and show the most frequent values of a day."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from ... import BadGeoData, GeoKey, GeoTable, LocalFiles
 from ...inspect.formats import counted, size
-from ..connection import Embedded, Namespace, Url, connected, fail
-from ..exit_codes import FAILED, WRONG_USAGE
+from ..connection import Embedded, Namespace, Url, argument_errors, connected, fail, with_client
+from ..exit_codes import FAILED, NOT_FOUND, WRONG_USAGE
 from ..log_output import log_to_stderr
-from ..output import AsJson, print_json, print_line
+from ..options import argument, flag, option
+from ..output import AsJson, print_block, print_json, print_line, untrusted
 from .counting import count_lines
 
 if TYPE_CHECKING:
-    from ... import TallyReport
+    from ... import Count, Holdfast, Tally, TallyReport
 
-DIMENSIONS: Final = ("country", "region", "city")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The tally.")]
+Name = Annotated[str, argument("NAME", "The tally.")]
 From = Annotated[
-    Path | None,
-    typer.Option("--from", metavar="DIR", help="A folder of logs, or a log; .gz is unpacked."),
+    Path | None, option("DIR", "A folder of logs, or a log; .gz is unpacked.", "--from")
 ]
 Growing = Annotated[
-    bool,
-    typer.Option("--growing", help="The files still grow: leave a last line without a line end."),
+    bool, flag("The files still grow: leave a last line without a line end.", "--growing")
 ]
-Feed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="A feed of logs, and")]
-Consumer = Annotated[
-    str | None, typer.Option("--consumer", metavar="NAME", help="as which of its consumers.")
-]
+Feed = Annotated[str | None, option("FEED", "A feed of logs, and")]
+Consumer = Annotated[str | None, option("NAME", "as which of its consumers.")]
 Geo = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--geo", metavar="FILE", help="The table: .mmdb; or .csv of networks, repeatable, and"
-    ),
+    list[Path] | None, option("FILE", "The table: .mmdb; or .csv of networks, repeatable, and")
 ]
-Locations = Annotated[
-    Path | None, typer.Option("--locations", metavar="FILE", help="the .csv of its places.")
-]
+Locations = Annotated[Path | None, option("FILE", "the .csv of its places.")]
 
 
 def tally(
@@ -126,3 +119,73 @@ def _print(name: str, report: TallyReport) -> None:
         if number and what in ("rejected", "damaged", "taken"):
             noun = "line" if what == "rejected" else "file"
             print_line(f"{counted(number, noun)} {what}", style="yellow")
+
+
+BAR: Final = 30
+"""Columns of the longest bar."""
+
+EIGHTHS: Final = " ▏▎▍▌▋▊▉"
+
+Dimension = Annotated[str, argument("DIMENSION", "Such as country, region or city.")]
+Day = Annotated[str | None, option("DAY", "As in 2011-10-10; by default the last one.")]
+Limit = Annotated[int, option("N", "How many values.", min=1, max=10_000)]
+
+
+@with_client()
+def top(
+    hf: Holdfast,
+    name: Name,
+    dimension: Dimension = "country",
+    day: Day = None,
+    limit: Limit = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show the most frequent values of a day, and their share of its lines."""
+    tally = hf.tally(name)
+    day = _day(tally, name, day)
+    lines, rejected = tally.total(day), tally.rejected(day).lines
+    counts = tally.top(dimension, day=day, limit=limit)
+    if not counts:
+        fail(f"tally {name!r} has no {dimension!r} on {day}", code=NOT_FOUND)
+    if as_json:
+        for each in counts:
+            share = {"share": each.lines / lines}
+            print_json({"tally": name, "day": day, "dimension": dimension}, each._asdict(), share)
+        return
+    print_line(f"{day}: {lines:,} lines, {rejected:,} rejected")
+    print_block(count_table(counts, dimension, lines))
+
+
+def _day(tally: Tally, name: str, day: str | None) -> str:
+    """Return *day* or the last one; end the command if it has no lines."""
+    if day is None:
+        days = list(tally.days())
+        if not days:
+            fail(f"tally {name!r} has no lines", code=NOT_FOUND)
+        return days[-1]
+    with argument_errors():
+        lines = tally.total(day)
+    if not lines:
+        fail(f"tally {name!r} has no lines of {day}", code=NOT_FOUND)
+    return day
+
+
+def count_table(counts: Sequence[Count], dimension: str, lines: int) -> Table:
+    """Return *counts*, at least one, with bars; their day has so many *lines*."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(untrusted(dimension), overflow="fold")
+    table.add_column("lines", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column(no_wrap=True)
+    longest = counts[0].lines
+    for each in counts:
+        share = f"{each.lines / lines:.1%}"
+        bar = Text(_bar(each.lines / longest), "cyan")
+        table.add_row(untrusted(each.value), f"{each.lines:,}", share, bar)
+    return table
+
+
+def _bar(part: float) -> str:
+    """Return a bar of that part of the longest one, never an empty one."""
+    eighths = max(1, round(part * BAR * 8))
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()

@@ -26,6 +26,7 @@ from ..connection import (
 from ..event_loop import run_async
 from ..exit_codes import WRONG_USAGE
 from ..log_output import log_to_stderr
+from ..options import argument, flag, option
 from ..output import print_line, warn
 from .gateway_run import bind, check_hosts, end_tokens, origin, run_gateway
 from .secrets_file import (
@@ -63,39 +64,31 @@ def serve(
     url: Url = None,
     embedded: Embedded = None,
     namespace: Namespace = "holdfast",
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = HOST,
+    host: Annotated[str, option("ADDRESS", "Where to listen.")] = HOST,
     port: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, max=65535, help="The port to listen on; 0 takes a free one."
-        ),
+        int, option("N", "The port to listen on; 0 takes a free one.", min=0, max=65535)
     ] = PORT,
     secret_file: SecretFile = None,
     secret: Secret = None,
     allow_host: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A name by which clients reach it. Repeatable."),
+        list[str] | None, option("NAME", "A name by which clients reach it. Repeatable.")
     ] = None,
     proxy: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="A proxy, or a network of proxies, whose X-Forwarded-… is trusted. Repeatable.",
+        option(
+            "ADDRESS",
+            "Trust X-Forwarded-… of this proxy or network of proxies. Repeatable.",
         ),
     ] = None,
     user: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Print a link for this user. Repeatable."),
+        list[str] | None, option("NAME", "Print a link for this user. Repeatable.")
     ] = None,
     with_dashboard: Annotated[
-        bool, typer.Option("--dashboard/--no-dashboard", help="Serve the dashboard too.")
+        bool, flag("Serve the dashboard too.", "--dashboard/--no-dashboard")
     ] = True,
     arguments: Annotated[
         bool,
-        typer.Option(
-            "--arguments/--no-arguments",
-            help="Show arguments, messages and rows on the dashboard.",
-        ),
+        flag("Show arguments, messages and rows on the dashboard.", "--arguments/--no-arguments"),
     ] = True,
 ) -> None:
     """Serve until a signal; see HELP."""
@@ -115,9 +108,8 @@ def serve(
     tokens, passes = make_tokens(used), make_passes(used) if with_dashboard else None
     log_to_stderr(logging.WARNING)
     logging.getLogger("holdfast.audit").setLevel(logging.INFO)
-    with client_errors(url, embedded):
+    with client_errors(url, embedded), bind(host, port) as bound:
         hf = open_client(AsyncHoldfast, url, embedded, namespace)
-        bound = bind(host, port)
         where = origin(host, bound)
         greeting = [
             f"{where} serves namespace {namespace!r} of {server_name(url, embedded)}",
@@ -146,19 +138,14 @@ def serve(
 
 @app.command()
 def token(
-    user: Annotated[
-        str, typer.Argument(metavar="USER", help="The owner of the mailbox and chats.")
-    ],
+    user: Annotated[str, argument("USER", "The owner of the mailbox and chats.")],
     lifetime: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="How long it is valid.", show_default="30 days"),
+        float, option("SECONDS", "How long it is valid.", show_default="30 days")
     ] = LIFETIME_S,
     secret_file: SecretFile = None,
     secret: Secret = None,
-    at: Annotated[
-        str, typer.Option(metavar="URL", help="Where the gateway is.")
-    ] = f"http://{HOST}:{PORT}",
-    bare: Annotated[bool, typer.Option("--bare", help="Print the token only, no link.")] = False,
+    at: Annotated[str, option("URL", "Where the gateway is.")] = f"http://{HOST}:{PORT}",
+    bare: Annotated[bool, flag("Print the token only, no link.", "--bare")] = False,
 ) -> None:
     """Print a token for a user, as a link to the page to try it with."""
     made = make_token_text(make_tokens(_kept(secret_file, secret)), user, lifetime)
@@ -167,22 +154,15 @@ def token(
 
 @app.command("pass")
 def make_pass(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The name of the visitor, for the audit log.")
-    ],
-    role: Annotated[
-        str, typer.Option(metavar="ROLE", help="viewer sees everything; operator changes it.")
-    ] = "viewer",
+    name: Annotated[str, argument("NAME", "The name of the visitor, for the audit log.")],
+    role: Annotated[str, option("ROLE", "viewer sees everything; operator changes it.")] = "viewer",
     lifetime: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="How long it is valid.", show_default="30 days"),
+        float, option("SECONDS", "How long it is valid.", show_default="30 days")
     ] = LIFETIME_S,
     secret_file: SecretFile = None,
     secret: Secret = None,
-    at: Annotated[
-        str, typer.Option(metavar="URL", help="Where the dashboard is served.")
-    ] = f"http://{HOST}:{PORT}",
-    bare: Annotated[bool, typer.Option("--bare", help="Print the pass only, no link.")] = False,
+    at: Annotated[str, option("URL", "Where the dashboard is served.")] = f"http://{HOST}:{PORT}",
+    bare: Annotated[bool, flag("Print the pass only, no link.", "--bare")] = False,
 ) -> None:
     """Print a pass for the dashboard, as a link to it."""
     made = make_pass_text(make_passes(_kept(secret_file, secret)), name, role, lifetime)
@@ -191,7 +171,7 @@ def make_pass(
 
 @app.command("secret")
 def new_secret(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that does not exist yet.")],
+    file: Annotated[Path, argument("FILE", "A file that does not exist yet.")],
 ) -> None:
     """Write a new secret to a file that only you can read."""
     write_secret(file)
@@ -200,9 +180,7 @@ def new_secret(
 
 @app.command()
 def revoke(
-    user: Annotated[
-        str, typer.Argument(metavar="USER", help="The owner of the tokens and passes.")
-    ],
+    user: Annotated[str, argument("USER", "The owner of the tokens and passes.")],
     url: Url = None,
     embedded: Embedded = None,
     namespace: Namespace = "holdfast",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ... import ServerUnavailable
-from ..connection import fail
+from ..connection import argument_errors, fail
 from ..exit_codes import WRONG_USAGE
 from ..output import print_line, warn
 
@@ -38,7 +38,7 @@ async def run_gateway(
         passes: authenticate the visitors of the dashboard; None serves no dashboard.
         arguments: whether the dashboard shows arguments, messages and rows.
         hosts: names of the gateway, besides those of this machine.
-        proxies: addresses whose X-Forwarded-… is trusted.
+        proxies: addresses; their X-Forwarded-… headers are trusted.
         greeting: lines to print as soon as it accepts connections.
     """
     from ...web import Server, dashboard, gateway, metrics
@@ -67,32 +67,24 @@ async def run_gateway(
 
 def check_hosts(hosts: Sequence[str], proxies: Sequence[str]) -> tuple[str, ...]:
     """Return *hosts*; end the command if a host or a proxy is invalid."""
-    try:
-        from ...web.security_middleware import checked_hosts
-    except ModuleNotFoundError as error:
-        fail(str(error))
     for proxy in proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
         except ValueError:
             fail(f"--proxy {proxy!r} is neither an address nor a network", code=WRONG_USAGE)
-    try:
+    with argument_errors():
+        from ...web.security_middleware import checked_hosts
+
         return checked_hosts(hosts)
-    except ValueError as error:
-        fail(str(error), code=WRONG_USAGE)
 
 
 async def end_tokens(hf: AsyncHoldfast, user: str) -> None:
     """Revoke the tokens and passes of *user*; *hf* is closed."""
-    try:
+    with argument_errors():
         from ...web import revoke
-    except ModuleNotFoundError as error:
-        fail(str(error))
-    async with hf:
-        try:
+
+        async with hf:
             await revoke(hf, user)
-        except ValueError as error:
-            fail(str(error), code=WRONG_USAGE)
 
 
 def _raise_open_files(wanted: int) -> None:

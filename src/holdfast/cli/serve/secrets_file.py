@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ..connection import fail
+from ..connection import argument_errors, fail
 from ..exit_codes import WRONG_USAGE
+from ..options import option
 
 if TYPE_CHECKING:
     from ...web import Passes, Tokens
@@ -24,11 +25,10 @@ OTHERS: Final = 0o077
 
 SecretFile = Annotated[
     Path | None,
-    typer.Option(
-        "--secret-file",
-        metavar="FILE",
+    option(
+        "FILE",
+        f"The secret that signs tokens: a line of 32 bytes or more. Or set {VARIABLE}.",
         envvar="HOLDFAST_SECRET_FILE",
-        help=f"The secret that signs tokens: a line of 32 bytes or more. Or set {VARIABLE}.",
     ),
 ]
 Secret = Annotated[str | None, typer.Option(envvar=VARIABLE, hidden=True)]
@@ -76,14 +76,10 @@ def write_secret(file: Path) -> None:
 
 def make_tokens(kept: list[bytes]) -> Tokens:
     """Return the issuer of tokens; end the command on an unfit secret or a missing extra."""
-    try:
+    with argument_errors(f"; {HOW}"):
         from ...web import Tokens
-    except ModuleNotFoundError as error:
-        fail(str(error))
-    try:
+
         return Tokens(*kept)
-    except ValueError as error:
-        fail(f"{error}; {HOW}", code=WRONG_USAGE)
 
 
 def make_passes(kept: list[bytes]) -> Passes:
@@ -96,15 +92,11 @@ def make_passes(kept: list[bytes]) -> Passes:
 
 def make_token_text(tokens: Tokens, user: str, lifetime_s: float) -> str:
     """Return a token for *user*, or end the command."""
-    try:
+    with argument_errors():
         return tokens.issue(user, lifetime=lifetime_s)
-    except ValueError as error:
-        fail(str(error), code=WRONG_USAGE)
 
 
 def make_pass_text(passes: Passes, name: str, role: str, lifetime_s: float) -> str:
     """Return a pass for *name*, or end the command."""
-    try:
+    with argument_errors():
         return passes.issue(name, role, lifetime=lifetime_s)  # type: ignore[arg-type]
-    except ValueError as error:
-        fail(str(error), code=WRONG_USAGE)

@@ -10,16 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ... import AsyncHoldfast, HoldfastError
 from ..address import server_name
 from ..commands import Commands
 from ..connection import Embedded, Namespace, Url, client_errors, open_client, reason
+from ..options import flag, option
 from ..output import UNFOLDED, AsJson, console, line_width, print_block, print_json
 from .live import LiveTop, follow_until_signal
 from .screen import TopScreen, plain_parts
-from .snapshot import Snapshot, SnapshotReader
+from .snapshot import SnapshotReader, TopSnapshot
 
 app = Commands()
 
@@ -30,18 +29,9 @@ def top(
     embedded: Embedded = None,
     namespace: Namespace = "holdfast",
     every: Annotated[
-        float,
-        typer.Option(
-            "--every",
-            metavar="SECONDS",
-            min=0.2,
-            max=3600.0,
-            help="Seconds between two updates, 0.2 to 3600.",
-        ),
+        float, option("SECONDS", "Seconds between two updates, 0.2 to 3600.", min=0.2, max=3600.0)
     ] = 2.0,
-    once: Annotated[
-        bool, typer.Option("--once", help="Print one snapshot as text, and exit.")
-    ] = False,
+    once: Annotated[bool, flag("Print one snapshot as text, and exit.", "--once")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Watch a namespace: its servers, tasks, workers, locks, messages and data.
@@ -82,7 +72,7 @@ async def _once(hf: AsyncHoldfast, server: str, *, as_json: bool) -> None:
 async def _stream(
     hf: AsyncHoldfast, every_s: float, explain: Callable[[HoldfastError], str]
 ) -> None:
-    def show(snapshot: Snapshot) -> None:
+    def show(snapshot: TopSnapshot) -> None:
         print_json(snapshot.as_json())
         sys.stdout.flush()
 

@@ -16,7 +16,7 @@ from ... import HoldfastError
 from .keyboard import Keyboard
 from .screen import TopScreen
 from .sections import VIEWS
-from .snapshot import Snapshot, SnapshotReader
+from .snapshot import SnapshotReader, TopSnapshot
 
 ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -25,7 +25,7 @@ async def follow(
     reader: SnapshotReader,
     every_s: float,
     *,
-    show: Callable[[Snapshot], None],
+    show: Callable[[TopSnapshot], None],
     fail: Callable[[HoldfastError], None],
     going: asyncio.Event,
 ) -> None:
@@ -47,7 +47,7 @@ async def follow_until_signal(
     reader: SnapshotReader,
     every_s: float,
     *,
-    show: Callable[[Snapshot], None],
+    show: Callable[[TopSnapshot], None],
     fail: Callable[[HoldfastError], None],
 ) -> None:
     """Call `follow` until Ctrl-C or SIGTERM."""
@@ -97,7 +97,7 @@ class LiveTop:
             self._draw()
             await _until(self._over, following)
 
-    def _show(self, snapshot: Snapshot) -> None:
+    def _show(self, snapshot: TopSnapshot) -> None:
         self._screen.snapshot, self._screen.problem = snapshot, ""
         self._draw()
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from ...inspect.formats import counted, utc
 from ..output import printable
 from .sections import VIEWS, Section, sections, server_lines, totals_line
-from .snapshot import Snapshot
+from .snapshot import TopSnapshot
 
 WIDEST: Final = 32
 """Characters of a cell that is no name."""
@@ -47,7 +47,7 @@ class TopScreen:
     server: str
     every_s: float
     view: str = next(iter(VIEWS))
-    snapshot: Snapshot | None = None
+    snapshot: TopSnapshot | None = None
     problem: str = ""
     paused: bool = False
     keys: bool = False
@@ -111,7 +111,7 @@ class TopScreen:
         return _line(foot.append(f"   {HELP}", "dim"))
 
 
-def plain_parts(snapshot: Snapshot, server: str, width: int | None) -> Iterator[RenderableType]:
+def plain_parts(snapshot: TopSnapshot, server: str, width: int | None) -> Iterator[RenderableType]:
     """Return the whole *snapshot* in parts; *width* as of `section_table`."""
     found = snapshot.survey
     yield Text(f"{printable(found.namespace)}   {printable(server)}   {utc(found.at)} UTC")

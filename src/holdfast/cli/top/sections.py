@@ -11,10 +11,10 @@ from rich.text import Text
 from ...inspect.formats import counted, distance, duration, exact_duration, short_number, size
 from ...inspect.permits import process_name
 from ..bar_chart import summed
-from ..logs.feed_progress import progress_of
+from ..logs.progress import progress_of
 from ..output import printable
 from ..workers import last_seen, weights_text
-from .snapshot import LISTED, Snapshot
+from .snapshot import LISTED, TopSnapshot
 
 TREND: Final = 20
 """Characters of the bars of a counter."""
@@ -39,8 +39,8 @@ class Section:
     known: int
 
 
-def queues(snapshot: Snapshot) -> Section:
-    """Return the queues, those whose tasks wait longest first."""
+def queues(snapshot: TopSnapshot) -> Section:
+    """Return the queues, those with the oldest waiting task first."""
     titles = ("queues", "ready", "running", "dead", "tasks/s", "oldest", "delayed", "workers")
     rows = []
     for name in snapshot.queues:
@@ -62,7 +62,7 @@ def queues(snapshot: Snapshot) -> Section:
     return Section(titles, rows, snapshot.known["queue"])
 
 
-def workers(snapshot: Snapshot) -> Section:
+def workers(snapshot: TopSnapshot) -> Section:
     """Return the workers, those without a heartbeat first."""
     rows = [
         (
@@ -77,7 +77,7 @@ def workers(snapshot: Snapshot) -> Section:
     return Section(("workers", "busy", "seen", "queues", "started"), rows, snapshot.known["worker"])
 
 
-def locks(snapshot: Snapshot) -> Section:
+def locks(snapshot: TopSnapshot) -> Section:
     """Return the locks and semaphores, those with most waiters first."""
     rows = []
     for permits in snapshot.permits:
@@ -94,7 +94,7 @@ def locks(snapshot: Snapshot) -> Section:
     return Section(("locks", "held", "left", "waiting", "holder"), rows, snapshot.known["lock"])
 
 
-def unread(snapshot: Snapshot) -> Section:
+def unread(snapshot: TopSnapshot) -> Section:
     """Return the mailboxes and chats, those with most unread messages first."""
     rows = [
         (
@@ -110,7 +110,7 @@ def unread(snapshot: Snapshot) -> Section:
     return Section(("messages", "unread", "kind", "seen", "reader"), rows, known)
 
 
-def counters(snapshot: Snapshot) -> Section:
+def counters(snapshot: TopSnapshot) -> Section:
     """Return the counters that were added to last, by name."""
     rows = [
         (
@@ -124,7 +124,7 @@ def counters(snapshot: Snapshot) -> Section:
     return Section(("counters", "counted", "", ""), rows, snapshot.known["counter"])
 
 
-def row_caches(snapshot: Snapshot) -> Section:
+def row_caches(snapshot: TopSnapshot) -> Section:
     """Return the row caches, the one with the latest row first."""
     rows = [
         (
@@ -141,8 +141,8 @@ def row_caches(snapshot: Snapshot) -> Section:
     return Section(titles, rows, snapshot.known["row cache"])
 
 
-def feeds(snapshot: Snapshot) -> Section:
-    """Return the feeds, the one whose slowest consumer is furthest behind first."""
+def feeds(snapshot: TopSnapshot) -> Section:
+    """Return the feeds, the one with the slowest consumer first."""
     rows = [
         (
             _name(each.name),
@@ -159,7 +159,7 @@ def feeds(snapshot: Snapshot) -> Section:
 
 ALL: Final = (queues, workers, locks, unread, counters, row_caches, feeds)
 
-VIEWS: Final[dict[str, Sequence[Callable[[Snapshot], Section]]]] = {
+VIEWS: Final[dict[str, Sequence[Callable[[TopSnapshot], Section]]]] = {
     "all": ALL,
     "tasks": (queues, workers),
     "locks": (locks,),
@@ -169,12 +169,12 @@ VIEWS: Final[dict[str, Sequence[Callable[[Snapshot], Section]]]] = {
 """Name → sections of a screen; the first view is shown at first."""
 
 
-def sections(snapshot: Snapshot, view: str) -> list[Section]:
+def sections(snapshot: TopSnapshot, view: str) -> list[Section]:
     """Return the sections of *view* that have rows."""
     return [section for make in VIEWS[view] if (section := make(snapshot)).rows]
 
 
-def server_lines(snapshot: Snapshot) -> Iterable[str]:
+def server_lines(snapshot: TopSnapshot) -> Iterable[str]:
     """Return a line for each server that holds data."""
     found = snapshot.survey
     for one in found.servers:
@@ -188,7 +188,7 @@ def server_lines(snapshot: Snapshot) -> Iterable[str]:
         )
 
 
-def totals_line(snapshot: Snapshot) -> str:
+def totals_line(snapshot: TopSnapshot) -> str:
     """Return all tasks by state, and all running workers."""
     alive = snapshot.survey.alive
     busy = sum(worker.running for worker in alive)

@@ -47,7 +47,7 @@ class UnreadLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class TopSnapshot:
     """The state of a namespace, with the throughput since the last snapshot.
 
     Attributes:
@@ -65,7 +65,7 @@ class Snapshot:
 
     @property
     def queues(self) -> list[str]:
-        """Return the queues whose tasks wait longest first."""
+        """Return the queues, those with the oldest waiting task first."""
 
         def urgency(name: str) -> tuple[float, int, int, str]:
             stats = self.survey.queues[name]
@@ -107,7 +107,7 @@ class Snapshot:
 
     @property
     def feeds(self) -> list[FeedStatus]:
-        """Return the feeds, the one whose slowest consumer is furthest behind first."""
+        """Return the feeds, the one with the slowest consumer first."""
 
         def urgency(status: FeedStatus) -> tuple[int, str]:
             behind = max((consumer.behind for consumer in status.consumers), default=0)
@@ -193,11 +193,11 @@ class SnapshotReader:
         self._hf = hf
         self._meter = ThroughputMeter()
 
-    async def read(self) -> Snapshot:
+    async def read(self) -> TopSnapshot:
         """Return the state now.
 
         Raises:
             HoldfastError: a call failed.
         """
         found = await survey(self._hf, LIMITS)
-        return Snapshot(found, self._meter.measure(found.throughputs, datetime.now(UTC)))
+        return TopSnapshot(found, self._meter.measure(found.throughputs, datetime.now(UTC)))

@@ -1,4 +1,4 @@
-"""Walks a namespace in bounded steps, and has each block look at its units."""
+"""Read a namespace in bounded steps, and let the audit of each block check its units."""
 
 from __future__ import annotations
 
@@ -7,40 +7,43 @@ from typing import Any, Final
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core.audit import Fault, Part, Snapshot, Span
-from ...core.concurrency._async.waiting import sleep
+from ...core.concurrency._async.primitives import sleep
 from ...core.names import Namespace, Unit
 from ...errors import ServerRefused
-from ..audit_inventory import AUDITS, Census
+from ..audit_inventory import AUDITS, KeyInventory
 from ..audit_report import AuditReport, Damage
+from ..finding import Severity
 
 MOST: Final = 1000
-"""Damages that are told."""
+"""Damages that a report lists."""
 
 _PAGE: Final = 1000
-"""Keys, or members, in one step."""
+"""Keys, or members, per step."""
 
 _LARGE_PAGE: Final = 50
-"""Fields in one step where values may be large and only the names matter."""
+"""Fields per step where only the names matter, and values may be large."""
 
 _PAUSES_S: Final = (0.05, 0.2, 0.5)
-"""Before what looks wrong is looked at again: tasks and leases may have moved while it was read."""
+"""Pauses before a suspected fault is checked again: data may have moved between two reads."""
 
 
-async def audited(caller: AsyncCaller, namespace: Namespace) -> AuditReport:
-    """How a namespace is."""
-    census = Census(namespace)
-    damages = await _walked(caller, namespace, census)
-    for unit, faults in (await _standing(caller, census)).items():
+async def audit(caller: AsyncCaller, namespace: Namespace) -> AuditReport:
+    """Return the damages of a namespace."""
+    inventory = KeyInventory(namespace)
+    damages = await _scan_keys(caller, namespace, inventory)
+    for unit, faults in (await _lasting_faults(caller, inventory)).items():
         for fault in dict.fromkeys(faults):
             key = unit.key(fault.part)
-            damages.append(Damage("error", unit.kind, unit.name, key, fault.what))
+            damages.append(Damage(Severity.ERROR, unit.kind, unit.name, key, fault.what))
     return AuditReport(
-        census.keys, len(census.units), tuple(damages[:MOST]), complete=len(damages) <= MOST
+        inventory.keys, len(inventory.units), tuple(damages[:MOST]), complete=len(damages) <= MOST
     )
 
 
-async def _walked(caller: AsyncCaller, namespace: Namespace, census: Census) -> list[Damage]:
-    """Every key on every server, page by page; what is wrong with them by themselves."""
+async def _scan_keys(
+    caller: AsyncCaller, namespace: Namespace, inventory: KeyInventory
+) -> list[Damage]:
+    """Add every key of every server to the inventory. Return the damages of single keys."""
     damages: list[Damage] = []
     seen: set[bytes] = set()
     about = namespace.unit("audit", "")
@@ -55,52 +58,52 @@ async def _walked(caller: AsyncCaller, namespace: Namespace, census: Census) -> 
             types = await caller.ask_many(address, about, [("TYPE", key) for key in keys])
             lives = await caller.ask_many(address, about, [("PTTL", key) for key in keys])
             for key, held, ttl_ms in zip(keys, types, lives, strict=True):
-                damages += census.judged(key, held, ttl_ms)
+                damages += inventory.add(key, held, ttl_ms)
             done = cursor == b"0"
     return damages
 
 
-async def _standing(caller: AsyncCaller, census: Census) -> dict[Unit, list[Fault]]:
-    """What does not fit in a unit, however often one looks."""
-    standing: dict[Unit, list[Fault]] = {}
-    for unit in sorted(census.units, key=str):
-        standing[unit] = await _faults(caller, census, unit)
-        if sum(map(len, standing.values())) > MOST:
+async def _lasting_faults(caller: AsyncCaller, inventory: KeyInventory) -> dict[Unit, list[Fault]]:
+    """Return the faults of each unit that every check finds."""
+    lasting: dict[Unit, list[Fault]] = {}
+    for unit in sorted(inventory.units, key=str):
+        lasting[unit] = await _faults(caller, inventory, unit)
+        if sum(map(len, lasting.values())) > MOST:
             break
     for pause_s in _PAUSES_S:
-        standing = {unit: faults for unit, faults in standing.items() if faults}
-        if standing:
+        lasting = {unit: faults for unit, faults in lasting.items() if faults}
+        if lasting:
             await sleep(pause_s)
-        for unit, faults in standing.items():
-            found = set(await _faults(caller, census, unit))
-            standing[unit] = [fault for fault in faults if fault in found]
-    return standing
+        for unit, faults in lasting.items():
+            found = set(await _faults(caller, inventory, unit))
+            lasting[unit] = [fault for fault in faults if fault in found]
+    return lasting
 
 
-async def _faults(caller: AsyncCaller, census: Census, unit: Unit) -> list[Fault]:
-    return list(AUDITS[unit.kind].faults(await _snapshot(caller, unit, census.units[unit])))
+async def _faults(caller: AsyncCaller, inventory: KeyInventory, unit: Unit) -> list[Fault]:
+    return list(AUDITS[unit.kind].faults(await _snapshot(caller, unit, inventory.units[unit])))
 
 
 async def _snapshot(caller: AsyncCaller, unit: Unit, parts: dict[str, Part]) -> Snapshot:
-    audit, contents, looked_at = AUDITS[unit.kind], dict[str, Any](), set[str]()
+    block, contents, seen = AUDITS[unit.kind], dict[str, Any](), set[str]()
     snapshot = Snapshot(unit, contents)
     names: set[str] = {*parts}
     while names:
-        looked_at |= names
+        seen |= names
         for name in sorted(names):
-            part = audit.part(unit.kind, name)
+            part = block.part(unit.kind, name)
             if part.reading != "nothing" and (
                 held := await _read(caller, unit, unit.key(name), part)
             ):
                 contents[name] = held
-        names = {*audit.others(snapshot)} - looked_at
-    fields = list(audit.wanted(snapshot))
+        names = {*block.others(snapshot)} - seen
+    fields = list(block.wanted(snapshot))
     sizes = [await caller.read(unit, "HSTRLEN", unit.key(name), field) for name, field in fields]
     return Snapshot(unit, contents, dict(zip(fields, sizes, strict=True)))
 
 
 async def _read(caller: AsyncCaller, unit: Unit, key: str, part: Part) -> Any:
-    """What a key holds; nothing if it has vanished, or holds something else."""
+    """Return the value of a key; None if it is gone or has another type."""
     try:
         return await _held(caller, unit, key, part)
     except ServerRefused as error:
@@ -126,7 +129,7 @@ async def _held(caller: AsyncCaller, unit: Unit, key: str, part: Part) -> Any:
 
 
 def _shaped(flat: list[bytes], part: Part) -> Any:
-    """What a scan has brought, as a `Snapshot` has it."""
+    """Return the reply of a scan as a `Snapshot` stores it."""
     if part.type == "set":
         return frozenset(flat)
     if part.type == "zset":
@@ -165,7 +168,7 @@ async def _list(caller: AsyncCaller, unit: Unit, key: str) -> list[bytes]:
 
 
 async def _span(caller: AsyncCaller, unit: Unit, key: str) -> Span | None:
-    """Of a stream; None if it is empty."""
+    """Return the range of a stream; None if it is empty."""
     count = await caller.read(unit, "XLEN", key)
     first = await caller.read(unit, "XRANGE", key, "-", "+", "COUNT", 1)
     last = await caller.read(unit, "XREVRANGE", key, "+", "-", "COUNT", 1)
@@ -175,7 +178,7 @@ async def _span(caller: AsyncCaller, unit: Unit, key: str) -> Span | None:
 
 
 def _number(entries: Iterable[Sequence[Argument]]) -> int:
-    """Of an entry `number-ms`."""
+    """Return the number of an entry id such as `number-ms`."""
     [(entry, _)] = entries
     assert isinstance(entry, bytes)
     return int(entry.partition(b"-")[0])

@@ -1,10 +1,10 @@
-"""Looks at every server that holds data, and says what is wrong."""
+"""Read every server that holds data, and return what is wrong."""
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -12,111 +12,102 @@ from ...core._async.caller import Argument, AsyncCaller
 from ...core.names import Namespace, Unit
 from ...core.transport.settings import Address, Settings
 from ...errors import ServerRefused, ServerUnavailable
-from ..doctor import acl_checks as needs
-from ..doctor.finding import Finding, worst_first
-from ..doctor.health import health
-from ..doctor.replication import coverage, of_cluster, standing
+from ..doctor.acl_checks import NEEDED, NOT_NEEDED
+from ..doctor.replication import cluster_state, coverage, replication
 from ..doctor.security import is_loopback, rights, security
 from ..doctor.server_settings import ASKED, settings
-from ..doctor.snapshots import Delay, Examined, Login, Ping
+from ..doctor.snapshots import ClockReading, LatencyEvent, Login, ServerSnapshot
 from ..doctor.timing import drift, timing
-from ..server_facts import ServerFacts, fields
+from ..finding import Finding, worst_first
+from ..server_facts import ServerFacts
+from ..server_info import fields
+from .admin import facts_of
 
-_PINGS: Final = 5
+_READINGS: Final = 5
+"""Readings of each server's clock."""
 
 
-async def diagnosed(
-    caller: AsyncCaller, namespace: Namespace, facts_of: Callable[[Address], Any]
-) -> list[Finding]:
-    """What is to be said of the servers that hold data, the worst first.
-
-    Args:
-        caller: how to reach them.
-        namespace: in which this client works.
-        facts_of: asks one of them how it is: its `ServerFacts`.
-    """
+async def diagnose(caller: AsyncCaller, namespace: Namespace) -> list[Finding]:
+    """Return what is wrong with the servers that hold data; the worst first."""
     login = await _login(caller, namespace)
     found = list(rights(login))
-    if {"INFO", "TIME"} & {*login.lacks}:  # so there is nothing to judge by
+    if {"INFO", "TIME"} & {*login.missing}:  # without them nothing else can be checked
         return found
-    servers: list[Examined] = []
+    servers: list[ServerSnapshot] = []
     for address in await caller.primaries():
-        one: ServerFacts = await facts_of(address)
-        unit = namespace.unit("server", one.address)
-        examined = await _examined(caller, address, unit, one, login)
-        servers.append(examined)
-        for judge in (health_of, standing, settings, security, timing):
-            found += judge(examined)
-        if examined.topology == "cluster":
+        facts = await facts_of(caller, namespace, address)
+        unit = namespace.unit("server", facts.address)
+        one = await _snapshot(caller, address, unit, facts, login)
+        servers.append(one)
+        found += facts.findings
+        for check in (replication, settings, security, timing):
+            found += check(one)
+        if one.topology == "cluster":
             state = await _allowed(caller, address, unit, "CLUSTER", "INFO")
-            found += of_cluster(one.address, fields(state or b""))
+            found += cluster_state(one.address, fields(state or b""))
     found += drift(servers)
     if caller.settings.topology == "cluster":
-        found += coverage(await _asked(caller, namespace, "CLUSTER", "SLOTS"))
+        found += coverage(await caller.read(namespace.unit("doctor", ""), "CLUSTER", "SLOTS"))
     return worst_first(found)
 
 
-def health_of(one: Examined) -> Sequence[Finding]:
-    """What `hf.servers()` tells as well."""
-    return tuple(health(one.facts))
-
-
-async def _examined(
+async def _snapshot(
     caller: AsyncCaller, address: Address, unit: Unit, facts: ServerFacts, login: Login
-) -> Examined:
+) -> ServerSnapshot:
     info = fields(await caller.ask(address, unit, "INFO"))
     config = await _allowed(caller, address, unit, "CONFIG", "GET", *ASKED)
     delays = await _allowed(caller, address, unit, "LATENCY", "LATEST")
-    return Examined(
+    return ServerSnapshot(
         facts=facts,
         info=info,
         config=None if config is None else _pairs(config),
-        pings=tuple([await _ping(caller, address, unit) for _ in range(_PINGS)]),
-        delays=None if delays is None else tuple(map(_delay, delays)),
+        clock=tuple([await _read_clock(caller, address, unit) for _ in range(_READINGS)]),
+        delays=None if delays is None else tuple(map(_latency_event, delays)),
         login=login,
         topology=caller.settings.topology,
         is_local=_is_local(address),
     )
 
 
-async def _ping(caller: AsyncCaller, address: Address, unit: Unit) -> Ping:
+async def _read_clock(caller: AsyncCaller, address: Address, unit: Unit) -> ClockReading:
     sent_s, local_s = time.monotonic(), time.time()
     seconds, micros = await caller.ask(address, unit, "TIME")
     took_s = time.monotonic() - sent_s
-    return Ping(sent_s, took_s, int(seconds) + int(micros) / 1e6, local_s + took_s / 2)
+    return ClockReading(sent_s, took_s, int(seconds) + int(micros) / 1e6, local_s + took_s / 2)
 
 
 async def _login(caller: AsyncCaller, namespace: Namespace) -> Login:
-    """What this client may do: tried by what changes nothing, on keys that are not there."""
+    """Return the rights of this client, tested with commands that change nothing."""
     address, *_ = await caller.primaries()
+    topology = caller.settings.topology
     inside = namespace.unit("doctor", secrets.token_hex(8))
     outside = Namespace.of(f"holdfast-doctor-{secrets.token_hex(8)}").unit("doctor", "")
-    lacks = [
-        need.told
-        for need in needs.NEEDED
-        if need.topology in ("", caller.settings.topology)
-        and not await _may(caller, address, inside, need.command(inside))
+    missing = [
+        check.title
+        for check in NEEDED
+        if check.topology in ("", topology)
+        and not await _may(caller, address, inside, check.command(inside))
     ]
-    beyond = [
-        told
-        for told, command in needs.BEYOND
-        if await _may(caller, address, outside, command(outside))
+    excessive = [
+        check.title
+        for check in NOT_NEEDED
+        if await _may(caller, address, outside, check.command(outside))
     ]
     return Login(
         user=str(caller.settings.options.get("username") or "default"),
         namespace=namespace.name,
         by_password=_has_secret(caller.settings),
-        lacks=tuple(lacks),
-        beyond=tuple(beyond),
+        missing=tuple(missing),
+        excessive=tuple(excessive),
     )
 
 
 async def _may(
     caller: AsyncCaller, address: Address, unit: Unit, command: Sequence[Argument]
 ) -> bool:
-    """Whether the user may run *command*: that is judged first, so nothing else said matters.
+    """Return whether the user may run *command*.
 
-    A node of a cluster may say that it is not the one to ask, and a replica that it only reads.
+    The server checks rights first: any other error, such as `MOVED`, proves the right.
     """
     try:
         await caller.ask(address, unit, *command)
@@ -126,15 +117,11 @@ async def _may(
 
 
 async def _allowed(caller: AsyncCaller, address: Address, unit: Unit, *command: str) -> Any:
-    """The reply to *command*, or None if it is refused."""
+    """Return the reply to *command*, or None if it is refused."""
     try:
         return await caller.ask(address, unit, *command)
     except ServerRefused:
         return None
-
-
-async def _asked(caller: AsyncCaller, namespace: Namespace, *command: str) -> Any:
-    return await caller.read(namespace.unit("doctor", ""), *command)
 
 
 def _has_secret(settings: Settings) -> bool:
@@ -152,8 +139,7 @@ def _pairs(flat: Sequence[bytes]) -> dict[str, str]:
     return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
-def _delay(entry: Sequence[Any]) -> Delay:
+def _latency_event(entry: Sequence[Any]) -> LatencyEvent:
     event, at_s, _, longest_ms, *_ = entry
-    return Delay(
-        event.decode(errors="replace"), datetime.fromtimestamp(at_s, UTC), longest_ms / 1e3
-    )
+    at = datetime.fromtimestamp(at_s, UTC)
+    return LatencyEvent(event.decode(errors="replace"), at, longest_ms / 1e3)

@@ -1,4 +1,4 @@
-"""Removes all of a namespace, a bounded step at a time."""
+"""Remove everything in a namespace, in bounded steps."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ...core.names import Namespace
 from ...core.transport.settings import Address
 
 STEP: Final = 1000
-"""Keys that the server looks at in one step: less than a millisecond."""
+"""Keys per step of the scan; a step takes the server less than a millisecond."""
 
 
-async def erased(caller: AsyncCaller, namespace: Namespace) -> int:
-    """Remove every key of *namespace*, on every server; how many there were."""
+async def erase(caller: AsyncCaller, namespace: Namespace) -> int:
+    """Remove every key of *namespace* on every server. Return how many there were."""
     number = 0
     for address in await caller.primaries():
-        number += await _erased_at(caller, namespace, address)
+        number += await _erase_at(caller, namespace, address)
     return number
 
 
-async def _erased_at(caller: AsyncCaller, namespace: Namespace, address: Address) -> int:
+async def _erase_at(caller: AsyncCaller, namespace: Namespace, address: Address) -> int:
     unit = namespace.unit("namespace", namespace.name)
     pattern = f"{namespace.prefix}*"  # a prefix holds nothing that is special in a pattern
     number, cursor = 0, b"0"
@@ -37,6 +37,6 @@ async def _erased_at(caller: AsyncCaller, namespace: Namespace, address: Address
 
 
 def _by_slot(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The keys of each unit: a cluster takes only keys of one slot together."""
+    """Yield the keys of each unit: a command of a cluster takes only keys of one slot."""
     for _, together in groupby(sorted(keys), lambda key: key.partition(b"}")[0]):
         yield list(together)

@@ -1,5 +1,5 @@
 # Generated from _async/audit.py by tools/unasync.py: edit that, then run `make sync`.
-"""Walks a namespace in bounded steps, and has each block look at its units."""
+"""Read a namespace in bounded steps, and let the audit of each block check its units."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
 from ...core.audit import Fault, Part, Snapshot, Span
-from ...core.concurrency._sync.waiting import sleep
+from ...core.concurrency._sync.primitives import sleep
 from ...core.names import Namespace, Unit
 from ...errors import ServerRefused
-from ..audit_inventory import AUDITS, Census
+from ..audit_inventory import AUDITS, KeyInventory
 from ..audit_report import AuditReport, Damage
+from ..finding import Severity
 
 MOST: Final = 1000
-"""Damages that are told."""
+"""Damages that a report lists."""
 
 _PAGE: Final = 1000
-"""Keys, or members, in one step."""
+"""Keys, or members, per step."""
 
 _LARGE_PAGE: Final = 50
-"""Fields in one step where values may be large and only the names matter."""
+"""Fields per step where only the names matter, and values may be large."""
 
 _PAUSES_S: Final = (0.05, 0.2, 0.5)
-"""Before what looks wrong is looked at again: tasks and leases may have moved while it was read."""
+"""Pauses before a suspected fault is checked again: data may have moved between two reads."""
 
 
-def audited(caller: Caller, namespace: Namespace) -> AuditReport:
-    """How a namespace is."""
-    census = Census(namespace)
-    damages = _walked(caller, namespace, census)
-    for unit, faults in (_standing(caller, census)).items():
+def audit(caller: Caller, namespace: Namespace) -> AuditReport:
+    """Return the damages of a namespace."""
+    inventory = KeyInventory(namespace)
+    damages = _scan_keys(caller, namespace, inventory)
+    for unit, faults in (_lasting_faults(caller, inventory)).items():
         for fault in dict.fromkeys(faults):
             key = unit.key(fault.part)
-            damages.append(Damage("error", unit.kind, unit.name, key, fault.what))
+            damages.append(Damage(Severity.ERROR, unit.kind, unit.name, key, fault.what))
     return AuditReport(
-        census.keys, len(census.units), tuple(damages[:MOST]), complete=len(damages) <= MOST
+        inventory.keys, len(inventory.units), tuple(damages[:MOST]), complete=len(damages) <= MOST
     )
 
 
-def _walked(caller: Caller, namespace: Namespace, census: Census) -> list[Damage]:
-    """Every key on every server, page by page; what is wrong with them by themselves."""
+def _scan_keys(caller: Caller, namespace: Namespace, inventory: KeyInventory) -> list[Damage]:
+    """Add every key of every server to the inventory. Return the damages of single keys."""
     damages: list[Damage] = []
     seen: set[bytes] = set()
     about = namespace.unit("audit", "")
@@ -56,50 +57,50 @@ def _walked(caller: Caller, namespace: Namespace, census: Census) -> list[Damage
             types = caller.ask_many(address, about, [("TYPE", key) for key in keys])
             lives = caller.ask_many(address, about, [("PTTL", key) for key in keys])
             for key, held, ttl_ms in zip(keys, types, lives, strict=True):
-                damages += census.judged(key, held, ttl_ms)
+                damages += inventory.add(key, held, ttl_ms)
             done = cursor == b"0"
     return damages
 
 
-def _standing(caller: Caller, census: Census) -> dict[Unit, list[Fault]]:
-    """What does not fit in a unit, however often one looks."""
-    standing: dict[Unit, list[Fault]] = {}
-    for unit in sorted(census.units, key=str):
-        standing[unit] = _faults(caller, census, unit)
-        if sum(map(len, standing.values())) > MOST:
+def _lasting_faults(caller: Caller, inventory: KeyInventory) -> dict[Unit, list[Fault]]:
+    """Return the faults of each unit that every check finds."""
+    lasting: dict[Unit, list[Fault]] = {}
+    for unit in sorted(inventory.units, key=str):
+        lasting[unit] = _faults(caller, inventory, unit)
+        if sum(map(len, lasting.values())) > MOST:
             break
     for pause_s in _PAUSES_S:
-        standing = {unit: faults for unit, faults in standing.items() if faults}
-        if standing:
+        lasting = {unit: faults for unit, faults in lasting.items() if faults}
+        if lasting:
             sleep(pause_s)
-        for unit, faults in standing.items():
-            found = set(_faults(caller, census, unit))
-            standing[unit] = [fault for fault in faults if fault in found]
-    return standing
+        for unit, faults in lasting.items():
+            found = set(_faults(caller, inventory, unit))
+            lasting[unit] = [fault for fault in faults if fault in found]
+    return lasting
 
 
-def _faults(caller: Caller, census: Census, unit: Unit) -> list[Fault]:
-    return list(AUDITS[unit.kind].faults(_snapshot(caller, unit, census.units[unit])))
+def _faults(caller: Caller, inventory: KeyInventory, unit: Unit) -> list[Fault]:
+    return list(AUDITS[unit.kind].faults(_snapshot(caller, unit, inventory.units[unit])))
 
 
 def _snapshot(caller: Caller, unit: Unit, parts: dict[str, Part]) -> Snapshot:
-    audit, contents, looked_at = AUDITS[unit.kind], dict[str, Any](), set[str]()
+    block, contents, seen = AUDITS[unit.kind], dict[str, Any](), set[str]()
     snapshot = Snapshot(unit, contents)
     names: set[str] = {*parts}
     while names:
-        looked_at |= names
+        seen |= names
         for name in sorted(names):
-            part = audit.part(unit.kind, name)
+            part = block.part(unit.kind, name)
             if part.reading != "nothing" and (held := _read(caller, unit, unit.key(name), part)):
                 contents[name] = held
-        names = {*audit.others(snapshot)} - looked_at
-    fields = list(audit.wanted(snapshot))
+        names = {*block.others(snapshot)} - seen
+    fields = list(block.wanted(snapshot))
     sizes = [caller.read(unit, "HSTRLEN", unit.key(name), field) for name, field in fields]
     return Snapshot(unit, contents, dict(zip(fields, sizes, strict=True)))
 
 
 def _read(caller: Caller, unit: Unit, key: str, part: Part) -> Any:
-    """What a key holds; nothing if it has vanished, or holds something else."""
+    """Return the value of a key; None if it is gone or has another type."""
     try:
         return _held(caller, unit, key, part)
     except ServerRefused as error:
@@ -125,7 +126,7 @@ def _held(caller: Caller, unit: Unit, key: str, part: Part) -> Any:
 
 
 def _shaped(flat: list[bytes], part: Part) -> Any:
-    """What a scan has brought, as a `Snapshot` has it."""
+    """Return the reply of a scan as a `Snapshot` stores it."""
     if part.type == "set":
         return frozenset(flat)
     if part.type == "zset":
@@ -162,7 +163,7 @@ def _list(caller: Caller, unit: Unit, key: str) -> list[bytes]:
 
 
 def _span(caller: Caller, unit: Unit, key: str) -> Span | None:
-    """Of a stream; None if it is empty."""
+    """Return the range of a stream; None if it is empty."""
     count = caller.read(unit, "XLEN", key)
     first = caller.read(unit, "XRANGE", key, "-", "+", "COUNT", 1)
     last = caller.read(unit, "XREVRANGE", key, "+", "-", "COUNT", 1)
@@ -172,7 +173,7 @@ def _span(caller: Caller, unit: Unit, key: str) -> Span | None:
 
 
 def _number(entries: Iterable[Sequence[Argument]]) -> int:
-    """Of an entry `number-ms`."""
+    """Return the number of an entry id such as `number-ms`."""
     [(entry, _)] = entries
     assert isinstance(entry, bytes)
     return int(entry.partition(b"-")[0])

@@ -1,4 +1,4 @@
-"""What a user of Holdfast needs to be allowed, and what it does not; see `acl_rule`."""
+"""The commands that Holdfast needs, and rights that it does not need; see `acl_rule`."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ Command = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """A command that Holdfast sends, in a form that changes nothing.
+class AclCheck:
+    """A command that tests a right of the user. It changes nothing.
 
     Attributes:
-        told: as a finding names it.
-        command: on a unit that is not there.
-        topology: where it is needed; empty: everywhere.
+        title: the right, as a finding names it.
+        command: returns the command, for a unit that does not exist.
+        topology: where Holdfast needs the right; empty: everywhere.
     """
 
-    told: str
+    title: str
     command: Callable[[Unit], Command]
     topology: str = ""
 
 
-def _on_key(*words: str) -> Need:
-    """A command on a key of the unit: the first word, the key, the others."""
+def _on_key(*words: str) -> AclCheck:
+    """Return the check of a command on a key of the unit: first word, key, other words."""
     name, *others = words
-    return Need(f"{name} on its keys", lambda unit: (name, unit.key("nothing"), *others))
+    return AclCheck(f"{name} on its keys", lambda unit: (name, unit.key("nothing"), *others))
 
 
 _NO = "nothing"
 
 _KEYLESS: Final = (
-    Need("TIME", lambda _: ("TIME",)),
-    Need("INFO", lambda _: ("INFO", "server")),
-    Need("WAIT", lambda _: ("WAIT", 0, 0)),
-    Need("EVAL", lambda unit: ("EVAL", "#!lua flags=no-writes\nreturn 1", 1, unit.key(_NO))),
-    Need("EVALSHA", lambda unit: ("EVALSHA", "0" * 40, 1, unit.key(_NO))),
-    Need("SPUBLISH on its channels", lambda unit: ("SPUBLISH", unit.key(_NO), "")),
-    Need("RENAME on its keys", lambda unit: ("RENAME", unit.key(_NO), unit.key(_NO))),
-    Need("MEMORY USAGE on its keys", lambda unit: ("MEMORY", "USAGE", unit.key(_NO))),
-    Need("CLUSTER SLOTS", lambda _: ("CLUSTER", "SLOTS"), "cluster"),
+    AclCheck("TIME", lambda _: ("TIME",)),
+    AclCheck("INFO", lambda _: ("INFO", "server")),
+    AclCheck("WAIT", lambda _: ("WAIT", 0, 0)),
+    AclCheck("EVAL", lambda unit: ("EVAL", "#!lua flags=no-writes\nreturn 1", 1, unit.key(_NO))),
+    AclCheck("EVALSHA", lambda unit: ("EVALSHA", "0" * 40, 1, unit.key(_NO))),
+    AclCheck("SPUBLISH on its channels", lambda unit: ("SPUBLISH", unit.key(_NO), "")),
+    AclCheck("RENAME on its keys", lambda unit: ("RENAME", unit.key(_NO), unit.key(_NO))),
+    AclCheck("MEMORY USAGE on its keys", lambda unit: ("MEMORY", "USAGE", unit.key(_NO))),
+    AclCheck("CLUSTER SLOTS", lambda _: ("CLUSTER", "SLOTS"), "cluster"),
 )
 
 _READING: Final = (
@@ -59,18 +59,20 @@ _CHANGING: Final = (
     "XADD none field value", "XTRIM MAXLEN 0", "ZADD XX 0 member", "ZINCRBY none member",
     "ZPOPMIN", "ZREM member", "ZREMRANGEBYSCORE 0 0",
 )  # fmt: skip
-"""On a key that is not there they change nothing, or are refused once the user may send them. For
-LPUSH, RPUSH and SADD there is no such form."""
+"""On a missing key these commands change nothing, or fail after the server has checked the right.
+LPUSH, RPUSH and SADD have no such form."""
 
 NEEDED: Final = (
     *_KEYLESS,
     *(_on_key(*words.split(" ")) for words in (*_READING, *_CHANGING)),
 )
 
-BEYOND: Final[tuple[tuple[str, Callable[[Unit], Command]], ...]] = (
-    ("use keys outside its namespace", lambda unit: ("EXISTS", unit.key(_NO))),
-    ("administer the server", lambda _: ("ACL", "USERS")),
-    ("stop the server for all others with SCRIPT DEBUG", lambda _: ("SCRIPT", "DEBUG", "NO")),
-    ("list the channels of others", lambda unit: ("PUBSUB", "CHANNELS", unit.key(_NO))),
+NOT_NEEDED: Final = (
+    AclCheck("use keys outside its namespace", lambda unit: ("EXISTS", unit.key(_NO))),
+    AclCheck("administer the server", lambda _: ("ACL", "USERS")),
+    AclCheck(
+        "stop the server for all others with SCRIPT DEBUG", lambda _: ("SCRIPT", "DEBUG", "NO")
+    ),
+    AclCheck("list the channels of others", lambda unit: ("PUBSUB", "CHANNELS", unit.key(_NO))),
 )
-"""What Holdfast does not need."""
+"""Rights that Holdfast does not need."""

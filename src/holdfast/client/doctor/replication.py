@@ -1,4 +1,4 @@
-"""How the servers stand to each other."""
+"""Findings about replication and the cluster."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...core.transport.slots import SLOTS
-from .finding import Finding
-from .snapshots import Examined
+from ..finding import Finding, Severity
+from .snapshots import ServerSnapshot
 
 
-def standing(one: Examined) -> Iterator[Finding]:
-    """Whether its data outlive it."""
+def replication(one: ServerSnapshot) -> Iterator[Finding]:
+    """Yield what may lose data when the server fails."""
     at, online = one.address, [each for each in one.facts.replicas if each.online]
     if one.info.get("role") == "slave":
         yield Finding(
-            "error",
+            Severity.ERROR,
             "it is a replica",
             "it refuses every write",
             "connect to its primary, or through Sentinel: redis+sentinel://…",
@@ -24,15 +24,15 @@ def standing(one: Examined) -> Iterator[Finding]:
         return
     if one.info.get("loading", "0") != "0":
         yield Finding(
-            "warning",
+            Severity.WARNING,
             "it is loading its data",
-            "until then it answers nobody",
-            "wait; INFO persistence tells how far it is",
+            "until then it refuses every command",
+            "wait; INFO persistence shows the progress",
             at,
         )
     if not online:
         yield Finding(
-            "note" if one.topology == "standalone" else "warning",
+            Severity.NOTE if one.topology == "standalone" else Severity.WARNING,
             "it has no replica that follows",
             "nothing takes over when it is lost, and with its disk its data are gone",
             f"REPLICAOF {' '.join(at.rsplit(':', 1))}, on another server"
@@ -42,53 +42,53 @@ def standing(one: Examined) -> Iterator[Finding]:
         )
     elif one.setting("min-replicas-to-write") == "0":
         yield Finding(
-            "warning" if one.topology == "sentinel" else "note",
-            "it goes on writing when no replica hears it",
-            "cut off from the others it acknowledges what the failover then drops",
+            Severity.WARNING if one.topology == "sentinel" else Severity.NOTE,
+            "it accepts writes when no replica follows",
+            "when it is cut off, it acknowledges writes that the failover then drops",
             "CONFIG SET min-replicas-to-write 1",
             at,
         )
     if one.topology == "cluster" and one.setting("cluster-require-full-coverage") == "yes":
         yield Finding(
-            "warning",
+            Severity.WARNING,
             "it refuses every call while any slot of the cluster has no server",
-            "when one primary is lost, units on all others wait as well until it has a successor",
+            "when one primary is lost, units on all others wait until a replica takes over",
             "CONFIG SET cluster-require-full-coverage no",
             at,
         )
 
 
 def coverage(slots: Sequence[Any]) -> Iterator[Finding]:
-    """Of a cluster; *slots* is the reply to `CLUSTER SLOTS`."""
+    """Yield a finding if slots have no server; *slots* is the reply to `CLUSTER SLOTS`."""
     covered: set[int] = set()
     for first, last, *_ in slots:
         covered.update(range(first, last + 1))
     if missing := SLOTS - len(covered):
         first = next(slot for slot in range(SLOTS) if slot not in covered)
         yield Finding(
-            "error",
+            Severity.ERROR,
             f"{missing:,} slots of the cluster have no server, such as {first}",
-            "units in them cannot be used, and by default none can",
+            "units in them cannot be used; by default, no unit can",
             "valkey-cli --cluster fix, with the address of any node",
         )
 
 
-def of_cluster(address: str, state: dict[str, str]) -> Iterator[Finding]:
-    """What a node says of its cluster; *state* has the fields of `CLUSTER INFO`."""
+def cluster_state(address: str, state: dict[str, str]) -> Iterator[Finding]:
+    """Yield what a node reports about its cluster; *state*: the fields of `CLUSTER INFO`."""
     if state.get("cluster_state", "ok") != "ok":
         yield Finding(
-            "error",
-            "it says that the cluster is down",
+            Severity.ERROR,
+            "it reports that the cluster is down",
             "it refuses every call",
-            "CLUSTER NODES tells which nodes are missing; start them, or fail over",
+            "CLUSTER NODES shows which nodes are missing; start them, or fail over",
             address,
         )
-    doubtful = int(state.get("cluster_slots_pfail", 0)) + int(state.get("cluster_slots_fail", 0))
-    if doubtful:
+    unreachable = int(state.get("cluster_slots_pfail", 0)) + int(state.get("cluster_slots_fail", 0))
+    if unreachable:
         yield Finding(
-            "warning",
-            f"it does not reach who serves {doubtful:,} slots",
-            "a failover may be under way; meanwhile calls to them wait, and fail in time",
-            "CLUSTER NODES tells which node is meant",
+            Severity.WARNING,
+            f"it does not reach the servers of {unreachable:,} slots",
+            "a failover may be under way; until it ends, calls to them wait or fail",
+            "CLUSTER NODES shows which nodes these are",
             address,
         )

@@ -1,4 +1,4 @@
-"""Who may do what on a server, and what is known of its release."""
+"""Findings about access to a server, and about its release."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from ipaddress import ip_address
 from typing import Final
 
 from ..acl import acl_rule
-from .finding import Finding
-from .snapshots import Examined, Login
-from .vulnerabilities import Version, open_holes, shown, version_of
+from ..finding import Finding, Severity
+from .snapshots import Login, ServerSnapshot
+from .vulnerabilities import Version, parse_version, unfixed_in, version_text
 
 OLDEST: Final[Mapping[str, Version]] = {"valkey": (7, 2, 0), "redis": (7, 0, 0)}
-"""The oldest releases that Holdfast is made for."""
+"""The oldest releases that Holdfast supports."""
 
 
-def security(one: Examined) -> Iterator[Finding]:
-    """What strangers, or its users, could do there."""
+def security(one: ServerSnapshot) -> Iterator[Finding]:
+    """Yield what outsiders, or users of the server, could exploit."""
     yield from _release(one)
-    yield from _door(one)
+    yield from _access(one)
 
 
-def _release(one: Examined) -> Iterator[Finding]:
-    software, version = one.facts.software, version_of(one.facts.version)
+def _release(one: ServerSnapshot) -> Iterator[Finding]:
+    software, version = one.facts.software, parse_version(one.facts.version)
     oldest = OLDEST.get(software)
     if oldest is None:
         yield Finding(
-            "warning",
-            f"it calls itself {software}, which Holdfast was never tested with",
+            Severity.WARNING,
+            f"it calls itself {software}, with which Holdfast was never tested",
             "scripts, expiry or failover may differ from Valkey's and Redis's",
             "run Valkey 7.2 or Redis 7.0, or a later one",
             one.address,
@@ -35,43 +35,43 @@ def _release(one: Examined) -> Iterator[Finding]:
         return
     if version < oldest:
         yield Finding(
-            "error",
+            Severity.ERROR,
             f"{software} {one.facts.version} is too old",
-            f"scripts of Holdfast need what came with {shown(oldest)}",
-            f"upgrade to {software} {shown(oldest)} or later",
+            f"scripts of Holdfast need features of {version_text(oldest)}",
+            f"upgrade to {software} {version_text(oldest)} or later",
             one.address,
         )
         return
-    for found in open_holes(software, version):
-        hole, mended = found.hole, found.mended
+    for found in unfixed_in(software, version):
+        vulnerability, fixed_in = found.vulnerability, found.fixed_in
         yield Finding(
-            "error" if mended else "warning",
-            f"{software} {one.facts.version} has {', '.join(hole.ids)}",
-            f"{hole.about}: {hole.source}"
-            + ("" if mended else "; no release of this line is known to mend it, but a "
-               "distribution may have, without a new version"),
-            f"upgrade to {software} {shown(mended)} or later"
-            if mended
+            Severity.ERROR if fixed_in else Severity.WARNING,
+            f"{software} {one.facts.version} has {', '.join(vulnerability.ids)}",
+            f"{vulnerability.about}: {vulnerability.source}"
+            + ("" if fixed_in else "; no release of this line is known to fix it, but a "
+               "distribution may have fixed it without a new version"),
+            f"upgrade to {software} {version_text(fixed_in)} or later"
+            if fixed_in
             else f"upgrade to a later line of {software}, or ask your distribution",
             one.address,
         )  # fmt: skip
 
 
-def _door(one: Examined) -> Iterator[Finding]:
+def _access(one: ServerSnapshot) -> Iterator[Finding]:
     if one.login.by_password:
         return
     if not one.is_local or _is_open(one):
         yield Finding(
-            "error",
-            "it lets anybody in who reaches it, without a password",
-            "whoever is on that network may read and change everything, and run scripts",
+            Severity.ERROR,
+            "it accepts connections without a password",
+            "every program on that network may read and change everything, and run scripts",
             f"ACL SETUSER {one.login.user} resetpass >PASSWORD, or bind it to 127.0.0.1",
             one.address,
         )
 
 
-def _is_open(one: Examined) -> bool:
-    """Whether it also hears strangers: it is bound to more than this machine, and not guarded."""
+def _is_open(one: ServerSnapshot) -> bool:
+    """Return whether other machines can connect: it listens there, unprotected."""
     bound = one.setting("bind")
     if bound is None or one.setting("protected-mode") == "yes" or not one.info.get("tcp_port", ""):
         return False
@@ -81,7 +81,7 @@ def _is_open(one: Examined) -> bool:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether only programs of this machine reach the host of that *name*."""
+    """Return whether only programs of this machine reach the host called *name*."""
     try:
         return ip_address(name).is_loopback
     except ValueError:
@@ -89,26 +89,28 @@ def is_loopback(name: str) -> bool:
 
 
 def rights(login: Login) -> Iterator[Finding]:
-    """What the user of the client may do that it need not, and may not that it must."""
+    """Yield missing and excessive rights of the user of the client."""
     # The rule begins with `reset`: a line without a password would shut the user out.
     rule = f"ACL SETUSER {login.user} {acl_rule(login.namespace)} on >PASSWORD"
-    if login.lacks:
+    if login.missing:
         yield Finding(
-            "error",
-            f"user {login.user!r} may not {', '.join(login.lacks)}",
-            "what needs them fails as soon as it is used",
+            Severity.ERROR,
+            f"user {login.user!r} may not {', '.join(login.missing)}",
+            "calls that need these rights fail",
             rule,
         )
-    if login.beyond:
+    if login.excessive:
         command = rule
-        if login.user == "default":  # everybody is: it must not be shut out by a pasted line
+        if (
+            login.user == "default"
+        ):  # other programs use it too: pasting this must not shut them out
             command = (
                 f"ACL SETUSER app {acl_rule(login.namespace)} on >PASSWORD, and connect as app"
             )
         yield Finding(
-            "note" if login.user == "default" else "warning",
-            f"user {login.user!r} may {', and '.join(login.beyond)}",
-            f"Holdfast needs only what is in namespace {login.namespace!r}; whoever gets hold of "
-            "its password has the rest",
+            Severity.NOTE if login.user == "default" else Severity.WARNING,
+            f"user {login.user!r} may {', and '.join(login.excessive)}",
+            f"Holdfast needs only namespace {login.namespace!r}; a stolen password gives access to "
+            "the rest",
             command,
         )

@@ -1,12 +1,12 @@
-"""Settings of a server that may cost data or time."""
+"""Findings about settings of a server that may cost data or time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from .finding import Finding
-from .snapshots import Examined
+from ..finding import Finding, Severity
+from .snapshots import ServerSnapshot
 
 ASKED: Final = (
     "appendfsync",
@@ -21,61 +21,61 @@ ASKED: Final = (
     "tcp-keepalive",
     "timeout",
 )
-"""What is asked for; passwords are not."""
+"""The settings that are read; none of them is secret."""
 
 CROWDED: Final = 0.8
-"""Of the connections that a server takes."""
+"""Part of the allowed connections above which a server counts as crowded."""
 
 LARGE: Final = 0.5
-"""Of the machine's memory, for a server that has no limit."""
+"""Part of the machine's memory above which a server without a limit is a warning."""
 
 SHORT_TIMEOUT_S: Final = 60
 SHORT_SCRIPT_MS: Final = 500
 SMALL_BUFFER: Final = 2**20
 
 
-def settings(one: Examined) -> Iterator[Finding]:
-    """What its settings may lead to."""
+def settings(one: ServerSnapshot) -> Iterator[Finding]:
+    """Yield the settings that may cost data or time."""
     yield from _persistence(one)
     yield from _memory(one)
     yield from _connections(one)
     if one.config is None:
         yield Finding(
-            "note",
-            "this user may not look at the settings",
-            "whether each write is on disk before it is answered, whether it goes on writing when "
-            "it is cut off, and how connections are limited, stays unknown here",
+            Severity.NOTE,
+            "this user may not read the settings",
+            "unknown are: whether each write is on disk before its reply, whether it accepts "
+            "writes when it is cut off, and how connections are limited",
             f"ACL SETUSER {one.login.user} +config|get, or run this as an administrator",
             one.address,
         )
         return
     yield from _scripts(one)
-    yield from _bells(one)
+    yield from _subscribers(one)
 
 
-def _persistence(one: Examined) -> Iterator[Finding]:
+def _persistence(one: ServerSnapshot) -> Iterator[Finding]:
     at, facts = one.address, one.facts
     if not facts.appends:
         yield Finding(
-            "warning",
+            Severity.WARNING,
             "it does not append writes to a file",
             "a restart loses everything"
             if one.setting("save") == ""
-            else "a restart loses what came after the last copy, or everything if there is none",
+            else "a restart loses the writes since the last copy, or everything without a copy",
             "CONFIG SET appendonly yes, then CONFIG REWRITE",
             at,
         )
     elif facts.fsync == "no":
         yield Finding(
-            "warning",
-            "it leaves to the system when writes reach the disk",
+            Severity.WARNING,
+            "the operating system decides when writes reach the disk",
             "a crash of the machine may lose half a minute of what was acknowledged",
             "CONFIG SET appendfsync always (or everysec)",
             at,
         )
     elif facts.fsync == "everysec":
         yield Finding(
-            "note",
+            Severity.NOTE,
             "writes reach the disk once a second",
             "a crash of the machine, not of the server, may lose the last two seconds",
             "CONFIG SET appendfsync always, if no acknowledged write may be lost",
@@ -83,91 +83,94 @@ def _persistence(one: Examined) -> Iterator[Finding]:
         )
 
 
-def _memory(one: Examined) -> Iterator[Finding]:
+def _memory(one: ServerSnapshot) -> Iterator[Finding]:
     if one.facts.memory_limit is not None:
         return
-    whole = int(one.info.get("total_system_memory", 0))
-    large = whole > 0 and one.facts.memory > LARGE * whole
+    total = int(one.info.get("total_system_memory", 0))
+    large = total > 0 and one.facts.memory > LARGE * total
     yield Finding(
-        "warning" if large else "note",
+        Severity.WARNING if large else Severity.NOTE,
         "its memory has no limit",
-        "when the machine has no more the system kills it, where a limit would refuse what adds"
-        + (f"; it uses {100 * one.facts.memory / whole:.0f} % of the machine's" if large else ""),
-        f"CONFIG SET maxmemory {int(whole * 0.7) or '<bytes>'}",
+        "when the machine has no more, the system kills it; with a limit it would refuse writes"
+        + (f"; it uses {100 * one.facts.memory / total:.0f} % of the machine's" if large else ""),
+        f"CONFIG SET maxmemory {int(total * 0.7) or '<bytes>'}",
         one.address,
     )
 
 
-def _connections(one: Examined) -> Iterator[Finding]:
+def _connections(one: ServerSnapshot) -> Iterator[Finding]:
     at = one.address
     most = int(one.setting("maxclients") or one.info.get("maxclients") or 0)
     if most and one.facts.clients > CROWDED * most:
         yield Finding(
-            "warning",
+            Severity.WARNING,
             f"{one.facts.clients:,} of {most:,} connections are taken",
-            "beyond them it refuses workers, producers and the dashboard alike",
+            "beyond them it refuses workers, producers and the dashboard",
             f"CONFIG SET maxclients {2 * most}, or find out who has them: CLIENT LIST",
             at,
         )
     if one.setting("tcp-keepalive") == "0":
         yield Finding(
-            "warning",
-            "it never looks whether its connections are alive",
-            "those of machines that vanished stay, and take up room, for ever",
+            Severity.WARNING,
+            "it never checks whether its connections are alive",
+            "connections of machines that vanished stay open and use memory",
             "CONFIG SET tcp-keepalive 300",
             at,
         )
     timeout_s = int(one.setting("timeout") or 0)
     if 0 < timeout_s < SHORT_TIMEOUT_S:
         yield Finding(
-            "note",
-            f"it closes connections that are silent for {timeout_s} s",
-            "they are opened anew when they are needed, which costs a round trip or more each time",
+            Severity.NOTE,
+            f"it closes connections that are idle for {timeout_s} s",
+            "opening them again costs a round trip or more each time",
             "CONFIG SET timeout 0",
             at,
         )
 
 
-def _scripts(one: Examined) -> Iterator[Finding]:
+def _scripts(one: ServerSnapshot) -> Iterator[Finding]:
     limit_ms = int(one.setting("busy-reply-threshold") or 5000)
     if limit_ms <= 0:
         yield Finding(
-            "note",
-            "scripts that take long are never reported",
-            "nobody else is answered meanwhile, nor may an administrator stop them",
+            Severity.NOTE,
+            "slow scripts are never reported",
+            "other clients wait for them, and an administrator cannot stop them",
             "CONFIG SET busy-reply-threshold 5000",
             one.address,
         )
     elif limit_ms < SHORT_SCRIPT_MS:
         yield Finding(
-            "warning",
-            f"scripts are called hanging after {limit_ms} ms",
-            "on a busy machine calls are refused that would have gone well",
+            Severity.WARNING,
+            f"scripts count as hanging after {limit_ms} ms",
+            "on a busy machine, calls fail that would have succeeded",
             "CONFIG SET busy-reply-threshold 5000",
             one.address,
         )
 
 
-def _bells(one: Examined) -> Iterator[Finding]:
-    """Of `normal 0 0 0 replica 268435456 67108864 60 pubsub 33554432 8388608 60`."""
+def _subscribers(one: ServerSnapshot) -> Iterator[Finding]:
+    """Yield a finding if the limit of subscribers is missing or small.
+
+    The setting has four words per class of clients, such as `pubsub 33554432 8388608 60`.
+    """
     words = (one.setting("client-output-buffer-limit") or "").split()
     if "pubsub" not in words:
         return
     hard = int(words[words.index("pubsub") + 1])
-    mend = "CONFIG SET client-output-buffer-limit 'pubsub 33554432 8388608 60'"
+    fix = "CONFIG SET client-output-buffer-limit 'pubsub 33554432 8388608 60'"
     if hard == 0:
         yield Finding(
-            "note",
-            "what subscribers have not read yet has no limit",
-            "one that hangs can fill the memory",
-            mend,
+            Severity.NOTE,
+            "the unread messages of a subscriber have no limit",
+            "a subscriber that hangs can fill the memory",
+            fix,
             one.address,
         )
     elif hard < SMALL_BUFFER:
         yield Finding(
-            "warning",
-            f"subscribers are cut off once {hard:,} bytes wait for them",
-            "workers and waiters hear of news up to a second late, each time",
-            mend,
+            Severity.WARNING,
+            f"subscribers are disconnected at {hard:,} unread bytes",
+            "each time, notifications reach workers and waiters up to a second late",
+            fix,
             one.address,
         )

@@ -1,4 +1,4 @@
-"""What was found out about one server, before anybody judges it."""
+"""`ServerSnapshot`: everything that `diagnose` reads from one server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..server_facts import ServerFacts
 
 
 @dataclass(frozen=True, slots=True)
-class Ping:
-    """The server was asked for the time.
+class ClockReading:
+    """One reply of the server to `TIME`.
 
     Attributes:
-        sent_s: when, by the monotonic clock of this process.
-        took_s: until it had answered.
-        server_s: what its clock said.
-        local_s: what the clock of this machine said, half way.
+        sent_s: when the command was sent, by the monotonic clock of this process.
+        took_s: seconds until the reply.
+        server_s: the time in the reply.
+        local_s: the time of this machine, halfway between command and reply.
     """
 
     sent_s: float
@@ -28,18 +28,18 @@ class Ping:
 
     @property
     def ahead_s(self) -> float:
-        """By how much the clock of the server is ahead of that of this machine."""
+        """Return how far the server's clock is ahead of the clock of this machine."""
         return self.server_s - self.local_s
 
 
 @dataclass(frozen=True, slots=True)
-class Delay:
+class LatencyEvent:
     """An event of the server's latency monitor.
 
     Attributes:
-        event: what was slow, as `fork` or `aof-fsync-always`.
-        at: when it was so last.
-        longest_s: the longest it ever took.
+        event: what was slow, such as `fork` or `aof-fsync-always`.
+        at: when it was slow last.
+        longest_s: the longest time it ever took.
     """
 
     event: str
@@ -49,62 +49,62 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """As whom the client comes, and what it may do.
+    """The user of the client, and its rights.
 
     Attributes:
-        user: its name; `default` if it gives none.
-        namespace: where it works.
-        by_password: whether it gives a password.
-        lacks: commands that it needs and may not use.
-        beyond: what it may do, and need not.
+        user: its name; `default` if the client gives none.
+        namespace: the namespace of the client.
+        by_password: whether the client gives a password or certificate.
+        missing: rights that Holdfast needs and the user does not have.
+        excessive: rights that the user has and Holdfast does not need.
     """
 
     user: str
     namespace: str
     by_password: bool
-    lacks: tuple[str, ...] = ()
-    beyond: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    excessive: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
-    """One server that holds data.
+class ServerSnapshot:
+    """What was read from one server that holds data.
 
     Attributes:
-        facts: as `hf.servers()` has them.
+        facts: the same as in `servers` of the client.
         info: the fields of `INFO`.
-        config: settings by name; None if it may not be asked for them.
-        pings: one after the other.
-        delays: of the latency monitor; None if it may not be asked for them.
-        login: of this client.
+        config: settings by name; None without the right to read them.
+        clock: readings of its clock, in order.
+        delays: events of the latency monitor; None without the right to read them.
+        login: the user of this client.
         topology: `standalone`, `sentinel` or `cluster`.
-        is_local: whether it was reached without leaving the machine.
+        is_local: whether it runs on this machine.
     """
 
     facts: ServerFacts
     info: Mapping[str, str]
     config: Mapping[str, str] | None
-    pings: tuple[Ping, ...]
-    delays: tuple[Delay, ...] | None
+    clock: tuple[ClockReading, ...]
+    delays: tuple[LatencyEvent, ...] | None
     login: Login
     topology: str
     is_local: bool
 
     @property
     def address(self) -> str:
-        """Where it is, as findings have it."""
+        """Return the address of the server, as findings show it."""
         return self.facts.address
 
     @property
-    def best_ping(self) -> Ping:
-        """The quickest one: it tells the time best."""
-        return min(self.pings, key=lambda ping: ping.took_s)
+    def best_reading(self) -> ClockReading:
+        """Return the reading with the fastest reply: it is the most accurate."""
+        return min(self.clock, key=lambda reading: reading.took_s)
 
     @property
     def round_trip_s(self) -> float:
-        """How long an answer takes, as a rule."""
-        return median(ping.took_s for ping in self.pings)
+        """Return the median time of a reply."""
+        return median(reading.took_s for reading in self.clock)
 
     def setting(self, name: str) -> str | None:
-        """A setting; None if it may not be asked for, or is not known there."""
+        """Return a setting; None without the right to read it, or if the server has none."""
         return None if self.config is None else self.config.get(name)

@@ -1,4 +1,4 @@
-"""Clocks, and what takes long."""
+"""Findings about clocks, and about slowness."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-from .finding import Finding
-from .snapshots import Examined
+from ..finding import Finding, Severity
+from .snapshots import ServerSnapshot
 
 STEP_S: Final = 0.1
-"""A clock that goes so much faster or slower than ours, within some pings, was set."""
+"""Seconds of difference between two clocks, within a few readings, that prove a clock was set."""
 
 OFFSET_S: Final = 1.0
 FAR_OFFSET_S: Final = 60.0
@@ -20,112 +20,113 @@ FAR_S: Final = 0.02
 TOO_FAR_S: Final = 0.25
 
 SLOW_S: Final = 0.1
-"""A command that holds up everybody for so long."""
+"""Seconds above which a command counts as slow: other clients wait meanwhile."""
 
 LONG_FORK_S: Final = 0.5
-LATELY: Final = timedelta(hours=1)
+RECENTLY: Final = timedelta(hours=1)
 
 
-def timing(one: Examined) -> Iterator[Finding]:
-    """Of one server."""
+def timing(one: ServerSnapshot) -> Iterator[Finding]:
+    """Yield the findings about one server."""
     yield from _clock(one)
     yield from _distance(one)
     yield from _slowness(one)
 
 
-def drift(found: Sequence[Examined]) -> Iterator[Finding]:
-    """Of the clocks of several servers."""
+def drift(found: Sequence[ServerSnapshot]) -> Iterator[Finding]:
+    """Yield a finding if the clocks of several servers differ."""
     if not found:
         return
-    ahead = sorted(found, key=lambda one: one.best_ping.ahead_s)
+    ahead = sorted(found, key=lambda one: one.best_reading.ahead_s)
     first, last = ahead[0], ahead[-1]
-    apart_s = last.best_ping.ahead_s - first.best_ping.ahead_s
-    if apart_s - first.best_ping.took_s - last.best_ping.took_s > DRIFT_S:
+    apart_s = last.best_reading.ahead_s - first.best_reading.ahead_s
+    if apart_s - first.best_reading.took_s - last.best_reading.took_s > DRIFT_S:
         yield Finding(
-            "warning",
+            Severity.WARNING,
             f"the clocks of {first.address} and {last.address} are {apart_s:.1f} s apart",
-            "a unit that moves from one to the other has its leases end early or late by as much",
+            "when a unit moves between them, its leases end early or late by that time",
             "timedatectl set-ntp true, on both machines",
         )
 
 
-def _clock(one: Examined) -> Iterator[Finding]:
-    first, last = one.pings[0], one.pings[-1]
-    by_server_s, by_us_s = last.server_s - first.server_s, last.sent_s - first.sent_s
-    slack_s = STEP_S + max(ping.took_s for ping in one.pings)
-    if abs(by_server_s - by_us_s) > slack_s:
+def _clock(one: ServerSnapshot) -> Iterator[Finding]:
+    first, last = one.clock[0], one.clock[-1]
+    server_passed_s, passed_s = last.server_s - first.server_s, last.sent_s - first.sent_s
+    slack_s = STEP_S + max(reading.took_s for reading in one.clock)
+    if abs(server_passed_s - passed_s) > slack_s:
         yield Finding(
-            "error",
-            f"its clock went {by_server_s:.2f} s while {by_us_s:.2f} s went by",
-            "leases end by that clock: a lock may be given away too early",
+            Severity.ERROR,
+            f"its clock advanced {server_passed_s:.2f} s while {passed_s:.2f} s passed",
+            "leases end by that clock: a lock may be granted to another holder too early",
             "slew the clock instead of setting it: chronyd with makestep 1 3",
             one.address,
         )
-    ahead_s = one.best_ping.ahead_s
-    if abs(ahead_s) > OFFSET_S + one.best_ping.took_s:
+    ahead_s = one.best_reading.ahead_s
+    if abs(ahead_s) > OFFSET_S + one.best_reading.took_s:
         far = abs(ahead_s) > FAR_OFFSET_S
+        side = "ahead of" if ahead_s > 0 else "behind"
         yield Finding(
-            "warning" if far else "note",
-            f"its clock is {abs(ahead_s):.1f} s {'ahead of' if ahead_s > 0 else 'behind'} this one",
-            "instants given here (at=…) mean other ones there; leases and delays are not concerned"
-            + ("; counts with an instant of ours are refused or late" if far else ""),
+            Severity.WARNING if far else Severity.NOTE,
+            f"its clock is {abs(ahead_s):.1f} s {side} this machine",
+            "absolute times (at=…) are off by that much; leases and delays are not affected"
+            + ("; counts with a time of this machine are refused or late" if far else ""),
             "timedatectl set-ntp true, on both machines",
             one.address,
         )
 
 
-def _distance(one: Examined) -> Iterator[Finding]:
+def _distance(one: ServerSnapshot) -> Iterator[Finding]:
     if one.round_trip_s > FAR_S:
         yield Finding(
-            "warning" if one.round_trip_s > TOO_FAR_S else "note",
-            f"an answer takes {1000 * one.round_trip_s:.0f} ms",
-            "every call takes so long at least: a lock one, a task three",
-            "run it nearer to its clients, or see what keeps it busy: SLOWLOG GET",
+            Severity.WARNING if one.round_trip_s > TOO_FAR_S else Severity.NOTE,
+            f"a reply takes {1000 * one.round_trip_s:.0f} ms",
+            "a lock takes at least one such round trip, a task three",
+            "run it nearer to its clients, or find what keeps it busy: SLOWLOG GET",
             one.address,
         )
 
 
-def _slowness(one: Examined) -> Iterator[Finding]:
-    at, now = one.address, one.best_ping.server_s
+def _slowness(one: ServerSnapshot) -> Iterator[Finding]:
+    at, now = one.address, one.best_reading.server_s
     slow = [
         each
         for each in one.facts.slow or ()
-        if each.took > SLOW_S and now - each.at.timestamp() < LATELY.total_seconds()
+        if each.took > SLOW_S and now - each.at.timestamp() < RECENTLY.total_seconds()
     ]
     if slow:
         worst = max(slow, key=lambda each: each.took)
         yield Finding(
-            "warning",
+            Severity.WARNING,
             f"{worst.command} took {1000 * worst.took:.0f} ms"
             + (f", on {worst.key}" if worst.key else ""),
-            f"nobody else was answered meanwhile; so it went {len(slow)} times within an hour",
-            "SLOWLOG GET 32 tells which commands; find who sends them",
+            f"other clients waited meanwhile; this happened {len(slow)} times within an hour",
+            "SLOWLOG GET 32 shows the commands; find the client that sends them",
             at,
         )
     fork_s = int(one.info.get("latest_fork_usec", 0)) / 1e6
     if fork_s > LONG_FORK_S:
         yield Finding(
-            "warning",
-            f"it stood still for {fork_s:.1f} s to begin its last copy",
+            Severity.WARNING,
+            f"it was blocked for {fork_s:.1f} s when it began its last copy",
             "leases shorter than that may end meanwhile",
             "echo never > /sys/kernel/mm/transparent_hugepage/enabled, or spread the data",
             at,
         )
     for each in one.delays or ():
-        if each.longest_s > LONG_FORK_S and now - each.at.timestamp() < LATELY.total_seconds():
+        if each.longest_s > LONG_FORK_S and now - each.at.timestamp() < RECENTLY.total_seconds():
             yield Finding(
-                "warning",
+                Severity.WARNING,
                 f"{each.event} took {each.longest_s:.1f} s",
-                "nobody was answered meanwhile",
+                "other clients waited meanwhile",
                 f"LATENCY DOCTOR; then LATENCY RESET {each.event}",
                 at,
             )
-    unasked = ["slow log"] * (one.facts.slow is None) + ["latency monitor"] * (one.delays is None)
-    if unasked:
+    unknown = ["slow log"] * (one.facts.slow is None) + ["latency monitor"] * (one.delays is None)
+    if unknown:
         yield Finding(
-            "note",
-            f"this user may not look at the {' and the '.join(unasked)}",
-            "what held up everybody lately stays unknown here",
+            Severity.NOTE,
+            f"this user may not read the {' and the '.join(unknown)}",
+            "causes of recent delays are unknown",
             f"ACL SETUSER {one.login.user} +slowlog|get +latency|latest, or ask an administrator",
             at,
         )

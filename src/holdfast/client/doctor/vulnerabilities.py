@@ -1,4 +1,4 @@
-"""Versions of servers with known security holes; the table is `holes.toml`."""
+"""Known vulnerabilities of servers, by version; the table is `vulnerabilities.toml`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Version = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
-    """A hole, or several that the same releases mend.
+class Vulnerability:
+    """One vulnerability, or several that the same releases fix.
 
     Attributes:
-        ids: as `CVE-2025-49844`.
-        about: what whoever uses it can do.
-        source: where it is told.
-        fixed: by software, the first release of each line that mends it.
+        ids: such as `CVE-2025-49844`.
+        about: what an attacker can do.
+        source: the address of the advisory.
+        fixed: for each software, the first release of each line with the fix.
     """
 
     ids: tuple[str, ...]
@@ -29,51 +29,51 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
-    """A hole that is open in a server; *mended* is the release of its line that closes it."""
+class Unfixed:
+    """A vulnerability of a release; *fixed_in* is the release of the same line with the fix."""
 
-    hole: Hole
-    mended: Version | None
+    vulnerability: Vulnerability
+    fixed_in: Version | None
 
 
-def version_of(text: str) -> Version:
-    """`9.1.2-rc1` as (9, 1, 2); what is no number is 0."""
+def parse_version(text: str) -> Version:
+    """Return `9.1.2-rc1` as (9, 1, 2); missing numbers are 0."""
     numbers = [int(number) for number in re.findall(r"\d+", text)[:3]]
     major, minor, patch = (*numbers, 0, 0, 0)[:3]
     return major, minor, patch
 
 
-def shown(version: Version) -> str:
-    """As in `9.1.2`."""
+def version_text(version: Version) -> str:
+    """Return a version as text, such as `9.1.2`."""
     return ".".join(map(str, version))
 
 
-def open_holes(software: str, version: Version) -> list[Open]:
-    """The known holes of a release; none of a software that the table does not know."""
+def unfixed_in(software: str, version: Version) -> list[Unfixed]:
+    """Return the known vulnerabilities of a release; none if the table lacks the software."""
     found = []
-    for hole in holes():
-        fixed = hole.fixed.get(software, ())
-        mended = next((each for each in fixed if each[:2] == version[:2]), None)
-        if mended is not None and version < mended:
-            found.append(Open(hole, mended))
-        elif mended is None and fixed and version < fixed[-1]:
-            found.append(Open(hole, None))
+    for vulnerability in vulnerabilities():
+        fixed = vulnerability.fixed.get(software, ())
+        fixed_in = next((each for each in fixed if each[:2] == version[:2]), None)
+        if fixed_in is not None and version < fixed_in:
+            found.append(Unfixed(vulnerability, fixed_in))
+        elif fixed_in is None and fixed and version < fixed[-1]:
+            found.append(Unfixed(vulnerability, None))
     return found
 
 
 @cache
-def holes() -> tuple[Hole, ...]:
-    """The table."""
+def vulnerabilities() -> tuple[Vulnerability, ...]:
+    """Return the table."""
     text = (resources.files(__package__) / "vulnerabilities.toml").read_text(encoding="utf-8")
     return tuple(
-        Hole(
+        Vulnerability(
             tuple(each["ids"]),
             each["about"],
             each["source"],
             {
-                software: tuple(map(version_of, versions))
+                software: tuple(map(parse_version, versions))
                 for software, versions in each["fixed"].items()
             },
         )
-        for each in tomllib.loads(text)["hole"]
+        for each in tomllib.loads(text)["vulnerability"]
     )

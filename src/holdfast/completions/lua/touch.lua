@@ -14,7 +14,7 @@
 -- returns  string  '': done; otherwise nothing has changed, and it is the stored limit
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 
 local _, now_s = clock()
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)

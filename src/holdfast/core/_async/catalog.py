@@ -65,7 +65,7 @@ class AsyncCatalog:
             unit.kind, 0.0
         )
 
-    def doubt(self, unit: Unit) -> None:
+    def forget_note(self, unit: Unit) -> None:
         """Have `note` note *unit* whatever was noted before: it has begun anew."""
         self._noted.pop(unit, None)
 
@@ -140,7 +140,7 @@ class AsyncCatalog:
     async def forget_all(self, kind: str, units: Sequence[Unit]) -> None:
         """`forget` for many units of one *kind*, at most a page of them."""
         for unit in units:
-            self.doubt(unit)
+            self.forget_note(unit)
         if units:
             page, names = self._page(kind), [unit.name for unit in units]
             await self._caller.call(

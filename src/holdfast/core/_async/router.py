@@ -1,10 +1,10 @@
-"""The map of which connection leads where."""
+"""The router: which connection leads to which unit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ..concurrency._async.waiting import Mutex
+from ..concurrency._async.primitives import Mutex
 from ..names import Unit
 from ..transport._async.connection import AsyncConnection
 from ..transport.barrier import DurabilityBarrier
@@ -15,21 +15,20 @@ from ..transport.slots import SlotMap
 
 
 class AsyncRouter:
-    """Where each unit lives now: follows Sentinel, and the slots of a cluster.
+    """Finds the server of each unit: follows Sentinel, and the slots of a cluster.
 
     Attributes:
-        closed: whether `close` has begun; calls under way then come to their end.
-        seal: ends the durable calls, if there are any.
-        sealing: servers that are known to be able to.
+        closed: whether `close` has begun. Calls in progress then end.
+        barrier: ends each batch of durable calls; None if calls need not be durable.
+        durable_servers: servers that are known to support the barrier.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.seal = (
-            None if settings.durability is None else DurabilityBarrier.of(settings.durability)
-        )
-        self.sealing: set[Address] = set()
-        self._lanes: dict[tuple[Address, CallKind, bool], AsyncConnection] = {}
+        durability = settings.durability
+        self.barrier = None if durability is None else DurabilityBarrier.of(durability)
+        self.durable_servers: set[Address] = set()
+        self._connections: dict[tuple[Address, CallKind, bool], AsyncConnection] = {}
         self._asking: dict[Address, AsyncConnection] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
@@ -41,51 +40,59 @@ class AsyncRouter:
 
     @property
     def generation(self) -> int:
-        """Grows with every discovery."""
+        """Return a number that grows with every discovery."""
         return self._generation
 
     def known(self, unit: Unit) -> Address | None:
-        """Where *unit* lives; None while this is not known here."""
+        """Return the server of *unit*; None if it is not known here."""
         return self._primary if self._slots is None else self._slots.owner(unit.slot)
 
     async def address(self, unit: Unit) -> Address | None:
-        """Where *unit* lives; asks if it is not known here. None while nobody knows."""
+        """Return the server of *unit*. Ask for it if it is not known here; None if that fails."""
         if self.known(unit) is None:
             await self.discover(self._generation)
         return self.known(unit)
 
     def cached_connection(self, unit: Unit, kind: CallKind) -> AsyncConnection | None:
-        """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
+        """Return the connection for this *kind* of call to *unit*; None if there is none yet."""
         address = self.known(unit)
-        return None if address is None else self._lanes.get((address, kind, False))
+        return None if address is None else self._connections.get((address, kind, False))
 
     async def primaries(self) -> list[Address]:
-        """Every server that holds data; none while nobody knows."""
+        """Return every server that holds data; an empty list if they cannot be found."""
         if self._slots is None and self._primary is None:
             await self.discover(self._generation)
         if self._slots is not None:
             return list(self._slots.owners())
         return [] if self._primary is None else [self._primary]
 
-    def lane(self, address: Address, kind: CallKind, *, durable: bool = False) -> AsyncConnection:
-        """The lane of this *kind* of call to *address*; *durable* ones do not delay others."""
-        lane = self._lanes.get((address, kind, durable))
-        if lane is None:
-            made = self._sealed(address) if durable else AsyncConnection(self._settings, address)
-            lane = self._lanes.setdefault((address, kind, durable), made)
+    def connection(
+        self, address: Address, kind: CallKind, *, durable: bool = False
+    ) -> AsyncConnection:
+        """Return the connection for this *kind* of call to *address*.
+
+        Durable calls have connections of their own, so that they do not delay others.
+        """
+        connection = self._connections.get((address, kind, durable))
+        if connection is None:
+            made = (
+                self._durable_connection(address)
+                if durable
+                else AsyncConnection(self._settings, address)
+            )
+            connection = self._connections.setdefault((address, kind, durable), made)
             if self.closed:
-                lane.abort()
-        return lane
+                connection.abort()
+        return connection
 
-    def _sealed(self, address: Address) -> AsyncConnection:
-        """A lane on which calls also wait for their seal."""
-        assert self.seal is not None
-        settings = self._settings
-        patient = replace(settings, timeout_s=settings.timeout_s + self.seal.timeout_s)
-        return AsyncConnection(patient, address, seal=self.seal)
+    def _durable_connection(self, address: Address) -> AsyncConnection:
+        assert self.barrier is not None
+        timeout_s = self._settings.timeout_s + self.barrier.timeout_s
+        settings = replace(self._settings, timeout_s=timeout_s)
+        return AsyncConnection(settings, address, barrier=self.barrier)
 
-    def moved(self, redirection: Moved) -> Address:
-        """Learn from a `MOVED`, or just follow an `ASK`: the address to go to."""
+    def learn(self, redirection: Moved) -> Address:
+        """Return the address in *redirection*, and remember it if it is a `MOVED`."""
         address = redirection.address
         if self._settings.remap is not None:
             address = self._settings.remap(address)
@@ -94,7 +101,7 @@ class AsyncRouter:
         return address
 
     async def discover(self, seen: int) -> None:
-        """Ask anew where everything is, unless somebody did since generation *seen*."""
+        """Ask again where everything is, unless that happened after generation *seen*."""
         if self._settings.topology == "standalone":
             return
         async with self._discovery:
@@ -107,20 +114,20 @@ class AsyncRouter:
             self._generation += 1
 
     async def close(self) -> None:
-        """Close every connection; none is opened any more."""
+        """Close every connection. Further ones are not opened."""
         self.closed = True
-        while self._lanes:
-            _, lane = self._lanes.popitem()
-            await lane.close()
+        while self._connections:
+            _, connection = self._connections.popitem()
+            await connection.close()
         while self._asking:
-            _, lane = self._asking.popitem()
-            lane.abort()
+            _, connection = self._asking.popitem()
+            connection.abort()
 
     def abort(self) -> None:
-        """Close every connection at once; what is under way is lost."""
+        """Close every connection at once. Calls in progress are lost."""
         self.closed = True
-        for lane in [*self._lanes.values(), *self._asking.values()]:
-            lane.abort()
+        for connection in [*self._connections.values(), *self._asking.values()]:
+            connection.abort()
 
     async def _ask_sentinels(self) -> None:
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
@@ -140,14 +147,14 @@ class AsyncRouter:
                 return
 
     async def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
-        """Ask on a connection of its own; one that is still opening is kept for the next time."""
-        lane = self._asking.pop(address, None)
-        if lane is None:
-            lane = AsyncConnection(self._settings, address, sentinel=sentinel)
+        """Send *request* on a connection for discovery; keep the connection while it opens."""
+        connection = self._asking.pop(address, None)
+        if connection is None:
+            connection = AsyncConnection(self._settings, address, sentinel=sentinel)
         try:
-            return await lane.submit(request)
+            return await connection.submit(request)
         finally:
-            if lane.opening and not self.closed:
-                self._asking[address] = lane
+            if connection.opening and not self.closed:
+                self._asking[address] = connection
             else:
-                lane.abort()
+                connection.abort()

@@ -4,38 +4,39 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from ..concurrency._async.waiting import Gate, Local
+from ..concurrency._async.local_resource import LocalResource
+from ..concurrency._async.primitives import Semaphore
 from ..ledger import Writers
 from ..transport.settings import Settings
 from .router import AsyncRouter
 
-CROWD: Final = 64
-"""Of those who are in no hurry, so many make their calls at a time."""
+READ_LIMIT: Final = 64
+"""Concurrent calls of low priority."""
 
 
 class AsyncCallSession:
     """What belongs to one process, and in asyncio to one loop."""
 
-    __slots__ = ("crowd", "routes", "writers")
+    __slots__ = ("read_limiter", "router", "writers")
 
     def __init__(self, settings: Settings) -> None:
-        self.routes = AsyncRouter(settings)
+        self.router = AsyncRouter(settings)
         self.writers = Writers()
-        self.crowd = Gate(CROWD)
+        self.read_limiter = Semaphore(READ_LIMIT)
 
-    def hang_up(self) -> None:
+    def abort(self) -> None:
         """Close its connections at once."""
-        self.routes.abort()
+        self.router.abort()
 
 
-AsyncCallSessions: TypeAlias = Local[AsyncCallSession]
-"""Those of a client, in all loops of this process."""
+AsyncCallSessions: TypeAlias = LocalResource[AsyncCallSession]
+"""The sessions of a client, in all loops of this process."""
 
 
-def hang_up(sessions: AsyncCallSessions) -> bool:
-    """Have each of *sessions* close its connections, without waiting. Takes no lock.
+def abort_all(sessions: AsyncCallSessions) -> bool:
+    """Close the connections of each of *sessions*, without waiting. Takes no lock.
 
     Returns:
         Whether there were any.
     """
-    return sessions.dismiss(AsyncCallSession.hang_up)
+    return sessions.release_all(AsyncCallSession.abort)

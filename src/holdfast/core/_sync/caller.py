@@ -1,74 +1,63 @@
 # Generated from _async/caller.py by tools/unasync.py: edit that, then run `make sync`.
 """Calls: from a script and its arguments to an answer, an error, or an unknown outcome.
 
-Only what was surely not applied is sent again by itself: redirections and delays of a cluster, a
-script that the server has not seen, and reads. All else is told to the caller.
+Only what was certainly not applied is sent again: redirections and delays of a cluster, a script
+that the server does not know, and reads. Every other outcome is the caller's to judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
-from typing import Any, Final
+from typing import Any
 
 from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
-from ..attempt import PLAIN_REDIRECTS, Attempt, not_applied, reason_of, value
-from ..clock import backoff_s
-from ..concurrency._sync.waiting import Gate, Local, sleep
-from ..ledger import Writers
+from ..attempt import Attempt, not_applied, value
+from ..concurrency._sync.local_resource import LocalResource
+from ..concurrency._sync.primitives import Semaphore
+from ..ledger import Operation, Writers
 from ..lifetime import Lifetime
 from ..names import Unit
 from ..script import Script
 from ..telemetry import during
-from ..transport.outcome import (
-    Busy,
-    Lost,
-    Moved,
-    NoScript,
-    Outcome,
-    Replied,
-    Unable,
-    Unsent,
-)
+from ..transport.outcome import Moved, NoScript, Outcome, Replied, Unable
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
-from .first_attempts import Argument, Step, first_outcomes, problem_at
+from .delivery import Argument, Delivery, Step
 from .router import Router
-from .session import CallSession, hang_up
+from .session import CallSession, abort_all
 
-__all__ = ["Argument", "CallKind", "Caller", "Step"]
-
-_FIRST_PAUSE_S: Final = 0.01
-_LONGEST_PAUSE_S: Final = 0.25
+__all__ = ["Address", "Argument", "CallKind", "Caller", "Settings", "Step"]
 
 
 class Caller:
-    """Calls scripts where their units live. Starts afresh after a fork and in another event loop.
+    """Calls scripts on the servers of their units. Begins again after a fork and in another loop.
 
     Once it is closed, every call raises `ClientClosed`.
 
     Args:
         settings: where the server is and how to talk to it.
-        lifetime: of the client whose calls these are; by default one of its own.
+        lifetime: of the client that makes the calls; by default one of its own.
     """
 
     def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
         self.settings = settings
         self.lifetime = lifetime or Lifetime()
-        self.sessions = Local(lambda: CallSession(settings))
+        self.sessions = LocalResource(lambda: CallSession(settings))
+        self._delivery = Delivery(settings, self.lifetime)
 
     @property
     def writers(self) -> Writers:
-        """The identities of the writes of this process and loop."""
-        return self.sessions.here().writers
+        """Return the identities of the writes of this process and loop."""
+        return self.sessions.get().writers
 
     @property
-    def crowd(self) -> Gate:
-        """For calls that many may want to make at one moment, and none is in a hurry to.
+    def read_limiter(self) -> Semaphore:
+        """Return a semaphore that limits concurrent calls of low priority.
 
         Thousands that were sent at once would wait for each other longer than a call may take.
         """
-        return self.sessions.here().crowd
+        return self.sessions.get().read_limiter
 
     @property
     def fast_path(self) -> Router | None:
@@ -76,8 +65,8 @@ class Caller:
 
         Return None if each call does more, such as to wait for replicas, or if this is closed.
         """
-        routes = self.sessions.here().routes if self.settings.plain else None
-        return None if self.lifetime.closed else routes
+        router = self.sessions.get().router if self.settings.plain else None
+        return None if self.lifetime.closed else router
 
     def call(
         self,
@@ -95,39 +84,51 @@ class Caller:
         Args:
             script: the atomic step.
             unit: what it is about; all *keys* lie in its slot.
-            keys, args: what it takes, in the order of the script's header.
+            keys: the keys, in the order of the script's header.
+            args: the arguments, in the order of the script's header.
             kind: calls of different kinds do not wait for each other.
-            harmless: running it several times changes no more than once; so a lost reply is asked
-                for again, as of a script that only reads.
-            durable: whether it is to be as durable as the settings say. Hints need not be, nor what
-                lasts for a moment only, such as the renewal of a lease.
+            harmless: whether the script changes no more when it runs several times. Then it is
+                called again when a reply is lost, as a script that only reads is.
+            durable: whether the write is to be as durable as the settings say. Hints need not be,
+                nor writes that last for a moment only, such as the renewal of a lease.
 
         Returns:
             What the script returned.
 
         Raises:
             ClientClosed: it did not run.
-            ServerUnavailable: it did not run; `ServerRefused` when the server said why, and
+            ServerUnavailable: it did not run; `ServerRefused` when the server gave a reason, and
                 `Unsupported` when it cannot be as durable there.
             OutcomeUnknown: it may have run, or may not be durable.
         """
         request = Request.of_script(script.sha1, keys, args)
         settings, first = self.settings, None
         until = monotonic() + settings.timeout_s
-        routes = self._routes(script.name, unit)
-        if settings.plain and (lane := routes.cached_connection(unit, kind)) is not None:
-            first = lane.submit(request)
-        if isinstance(first, Replied):  # as nearly always: nothing is left to be decided
+        router = self._router(script.name, unit)
+        if settings.plain and (connection := router.cached_connection(unit, kind)) is not None:
+            first = connection.submit(request)
+        if isinstance(first, Replied):  # the usual case: nothing is left to decide
             return first.value
-        reading = script.readonly
-        sealed = self._seals(script, wanted=durable)
-        attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, sealed)
+        reading, durable = script.readonly, self._waits_for_barrier(script, wanted=durable)
+        attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, durable)
         with during(settings.telemetry, "call", unit, facts=script.facts):
-            outcome = self._attempt(routes, attempt, request, first)
+            outcome = self._delivery.deliver(router, attempt, request, first)
             if isinstance(outcome, NoScript):
                 whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
-                outcome = self._attempt(routes, attempt, whole)
+                outcome = self._delivery.deliver(router, attempt, whole)
             return self._value(outcome, attempt)
+
+    def operation(
+        self, op_id: str | None, repeat: Callable[..., Any], *, verb: str = ""
+    ) -> Operation:
+        """Begin a write of several steps: a context in which the steps are called.
+
+        Args:
+            op_id: as in `write`.
+            repeat: as in `write`.
+            verb: what it does to its unit; needed where several verbs share a unit.
+        """
+        return self.writers.operation(op_id, repeat, verb=verb)
 
     def write(
         self,
@@ -140,21 +141,30 @@ class Caller:
         verb: str = "",
         harmless: bool = False,
     ) -> Any:
-        """Run *script* as one write, which counts once, however often it is repeated.
+        """Run *script* on the server of *unit*, and apply it once, however often it is sent.
 
         Args:
-            script: the atomic step; a writer and a number come before its other arguments, *args*.
+            script: the atomic step; its first two arguments are a writer and a number.
             unit: what it is about.
-            op_id: names the write that is repeated; None: a new one.
-            repeat: the public method with its arguments; `OutcomeUnknown.repeat` calls it.
-            given, harmless: as of `Script.keys` and `call`.
-            verb: what it does to *unit*; by default that of *script*.
+            args: its further arguments.
+            op_id: from an `OutcomeUnknown`, or a name that the user chose; None for a new
+                operation.
+            repeat: the public method with its arguments. `OutcomeUnknown.repeat` calls it with the
+                same `op_id`.
+            given: as in `Script.keys`.
+            verb: what it does to *unit*; by default the verb of *script*.
+            harmless: as in `call`.
+
+        Returns:
+            What the script returned.
+
+        Raises:
+            ClientClosed, ServerUnavailable: as in `call`.
+            OutcomeUnknown: it may have run. `repeat()` sends it again, and it is applied once.
         """
         with self.writers.operation(op_id, repeat, verb=verb or script.verb) as operation:
-            keys, identified = (
-                script.keys(unit, *given),
-                (operation.writer, operation.number, *args),
-            )
+            keys = script.keys(unit, *given)
+            identified = (operation.writer, operation.number, *args)
             return self.call(script, unit, keys, identified, harmless=harmless)
 
     def call_many(
@@ -170,17 +180,18 @@ class Caller:
         Args:
             script: the atomic step.
             steps: unit, keys and arguments of each call, as in `call`.
-            harmless, durable: as in `call`.
+            harmless: as in `call`.
+            durable: as in `call`.
 
         Returns:
             For each step what the script returned, or the error that `call` would have raised.
         """
         if not steps:
             return []
-        routes = self._routes(script.name, steps[0][0])
-        sealed = self._seals(script, wanted=durable)
+        router = self._router(script.name, steps[0][0])
+        waits = self._waits_for_barrier(script, wanted=durable)
         with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
-            first = first_outcomes(self.settings, routes, script, steps, durable=sealed)
+            first = self._delivery.first_outcomes(router, script, steps, durable=waits)
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
             if isinstance(outcome, Replied):
@@ -188,7 +199,7 @@ class Caller:
                 continue
             try:
                 # One by one, hundreds of calls to a dead server would take hundreds of timeouts.
-                self.check_first(routes, outcome, script, unit, harmless=harmless)
+                self.check_first(router, outcome, script, unit, harmless=harmless)
                 again = self.call(script, unit, keys, args, harmless=harmless, durable=durable)
                 answers.append(again)
             except HoldfastError as error:
@@ -207,23 +218,22 @@ class Caller:
         """Raise the error of a first *outcome* that is no reply, unless another call may succeed.
 
         Args:
-            router: where the call was sent.
-            outcome: what became of it.
+            router: chose the connection of the call.
+            outcome: of the call.
             script: what was called.
             unit: what it is about.
             harmless: as in `call`.
 
         Raises:
-            HoldfastError: as `call`.
+            HoldfastError: as in `call`.
         """
-        reading = script.readonly
-        now = monotonic()
+        reading, now = script.readonly, monotonic()
         attempt = Attempt(
             script.name, unit, CallKind.ORDINARY, now, reading, harmless=harmless or reading
         )
         if isinstance(outcome, Moved):
-            router.moved(outcome)
-        elif not isinstance(outcome, NoScript) and not self._worth_waiting(
+            router.learn(outcome)
+        elif not isinstance(outcome, NoScript) and not self._delivery.may_retry(
             router, outcome, attempt
         ):
             self._value(outcome, attempt)
@@ -232,25 +242,26 @@ class Caller:
         """Run one command that changes nothing.
 
         Raises:
-            ServerUnavailable: it could not be answered.
+            ServerUnavailable: there was no answer.
         """
-        attempt = self._reading(str(command[0]), unit, kind)
-        routes = self._routes(str(command[0]), unit)
-        return self._value(self._attempt(routes, attempt, Request.of(*command)), attempt)
+        attempt = self._read_attempt(str(command[0]), unit, kind)
+        router = self._router(str(command[0]), unit)
+        outcome = self._delivery.deliver(router, attempt, Request.of(*command))
+        return self._value(outcome, attempt)
 
-    def home(self, unit: Unit) -> Address | None:
-        """Where *unit* lives; None while this is not known here."""
-        return self.sessions.here().routes.known(unit)
+    def address_of(self, unit: Unit) -> Address | None:
+        """Return the address of the server of *unit*; None if it is not known here."""
+        return self.sessions.get().router.known(unit)
 
     def primaries(self) -> list[Address]:
-        """Every server that holds data.
+        """Return every server that holds data.
 
         Raises:
-            ServerUnavailable: nobody says where they are.
+            ServerUnavailable: no sentinel or node knows them.
         """
-        routes = self.sessions.here().routes
+        router = self.sessions.get().router
         self.lifetime.check("looking for the servers")
-        found = routes.primaries()
+        found = router.primaries()
         self.lifetime.check("looking for the servers")
         if not found:
             raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
@@ -262,125 +273,29 @@ class Caller:
         """Run one command on the server at *address*, which may be repeated; *unit* names it.
 
         Raises:
-            ServerUnavailable: it could not be answered.
+            ServerUnavailable: there was no answer.
         """
-        attempt = self._reading(str(command[0]), unit, kind)
-        lane = self._routes(str(command[0]), unit).lane(address, kind)
-        return self._value(lane.submit(Request.of(*command)), attempt)
+        attempt = self._read_attempt(str(command[0]), unit, kind)
+        connection = self._router(str(command[0]), unit).connection(address, kind)
+        return self._value(connection.submit(Request.of(*command)), attempt)
 
     def ask_many(
         self, address: Address, unit: Unit, commands: Iterable[Sequence[Argument]]
     ) -> list[Any]:
-        """`ask` for several commands, which travel together.
+        """Run several commands on the server at *address*, in one batch.
 
         Raises:
-            ServerUnavailable: one of them could not be answered.
+            ServerUnavailable: one of them was not answered.
         """
-        attempt = self._reading("reading", unit)
-        lane = self._routes("reading", unit).lane(address, CallKind.ORDINARY)
-        pending = lane.submit_all(Request.of(*command) for command in commands)
+        attempt = self._read_attempt("reading", unit)
+        connection = self._router("reading", unit).connection(address, CallKind.ORDINARY)
+        pending = connection.submit_all(Request.of(*command) for command in commands)
         return [self._value(outcome, attempt) for outcome in pending]
 
-    def close(self) -> None:
-        """Refuse further calls, and close every connection of this process. Idempotent.
-
-        Those of this loop are closed once nothing is under way on them. Other loops are told to
-        close theirs; what is under way there is lost.
-        """
-        self.lifetime.end()
-        self._hang_up()
-        hang_up(self.sessions)
-
-    def _hang_up(self) -> None:
-        """Close every connection of this process and loop, once nothing is under way."""
-        session = self.sessions.taken()
-        if session is not None:
-            session.routes.close()
-
-    def _routes(self, verb: str, unit: Unit) -> Router:
-        """Return the routes of this process and loop, for the call that does *verb* to *unit*.
-
-        Raises:
-            ClientClosed: there are none any more.
-        """
-        routes = self.sessions.here().routes
-        if self.lifetime.closed:  # first that, then the look: `close` does it the other way round
-            raise ClientClosed(f"{verb} on {unit}")
-        return routes
-
-    def _value(self, outcome: Outcome, attempt: Attempt) -> Any:
-        """Return the answer, or raise the error that *outcome* is to the user."""
-        if self.lifetime.closed and not_applied(outcome, attempt):
-            raise ClientClosed(attempt.action)
-        return value(outcome, attempt)
-
-    def _seals(self, script: Script, *, wanted: bool) -> bool:
-        """Whether calls of *script* wait for their seal."""
-        return wanted and self.settings.durability is not None and not script.readonly
-
-    def _reading(self, verb: str, unit: Unit, kind: CallKind = CallKind.ORDINARY) -> Attempt:
-        """What changes nothing."""
-        until = monotonic() + self.settings.timeout_s
-        return Attempt(verb, unit, kind, until, reading=True, harmless=True)
-
-    def _attempt(
-        self,
-        routes: Router,
-        attempt: Attempt,
-        request: Request,
-        outcome: Outcome | None = None,
-    ) -> Outcome:
-        """Send until the outcome is final: what was surely not applied goes again in time.
-
-        Args:
-            routes, attempt, request: where to send what, and what it is about.
-            outcome: of the first time; None: it was not sent before.
-        """
-        if outcome is None:
-            outcome = self._sent(routes, attempt, request)
-        while not isinstance(outcome, Replied):
-            asked: Address | None = None  # an ASK redirects one request only
-            if isinstance(outcome, Moved):
-                address = routes.moved(outcome)
-                asked = address if outcome.ask else None
-                attempt.redirects += 1
-                at_once = attempt.redirects < PLAIN_REDIRECTS
-            elif self._worth_waiting(routes, outcome, attempt):
-                at_once = False
-            else:
-                return outcome
-            if not at_once:
-                if not attempt.left_s():
-                    return Unsent(reason_of(outcome))
-                self._pause(routes, attempt)
-            outcome = self._sent(routes, attempt, request, asked)
-        return outcome
-
-    def _sent(
-        self,
-        routes: Router,
-        attempt: Attempt,
-        request: Request,
-        asked: Address | None = None,
-    ) -> Outcome:
-        """Send *request* once: to where its unit lives, or where an `ASK` said."""
-        address = asked or routes.known(attempt.unit) or routes.address(attempt.unit)
-        if address is None:
-            return Busy(self.settings.nowhere)
-        if attempt.durable and (problem := problem_at(self.settings, routes, address)):
-            return problem
-        lane = routes.lane(address, attempt.kind, durable=attempt.durable)
-        outcome = lane.submit(attempt.whole(request, asked=asked is not None))
-        if attempt.durable and isinstance(outcome, Lost):
-            routes.sealing.discard(address)  # it may have come back another one
-        if asked and isinstance(outcome, Replied):
-            return Replied(outcome.value[-1])
-        return outcome
-
     def check_durability(self) -> None:
-        """See that the servers can be as durable as the settings say, as far as they answer.
+        """Check that the servers can be as durable as the settings say.
 
-        Those that do not are asked before the first durable call to them.
+        A server that does not answer is checked before the first durable call to it.
 
         Raises:
             Unsupported: one cannot.
@@ -391,28 +306,50 @@ class Caller:
             found = self.primaries()
         except ServerUnavailable:
             return
-        routes = self.sessions.here().routes
+        router = self.sessions.get().router
         for address in found:
-            problem = problem_at(self.settings, routes, address)
+            problem = self._delivery.durability_problem(router, address)
             if isinstance(problem, Unable):
-                self._hang_up()
+                self._close_connections()
                 raise Unsupported("opening the client", problem.reason, harmless=True)
 
-    def _worth_waiting(self, routes: Router, outcome: Outcome, attempt: Attempt) -> bool:
-        """Whether another try does no harm and may end better."""
-        if routes.closed or self.lifetime.closed:
-            return False
-        match outcome:
-            case Lost():
-                return attempt.harmless
-            case Unsent():  # one server that is away stays away for a while; others fail over
-                return self.settings.topology != "standalone"
-            case _:
-                return isinstance(outcome, Busy)
+    def close(self) -> None:
+        """Refuse further calls, and close every connection of this process. Idempotent.
 
-    def _pause(self, routes: Router, attempt: Attempt) -> None:
-        attempt.pauses += 1
-        pause_s = backoff_s(attempt.pauses, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
-        generation = routes.generation
-        sleep(min(pause_s, attempt.left_s()))
-        routes.discover(generation)
+        The connections of this loop are closed after the calls in progress. Other loops close
+        theirs at once, and calls in progress there are lost.
+        """
+        self.lifetime.end()
+        self._close_connections()
+        abort_all(self.sessions)
+
+    def _close_connections(self) -> None:
+        """Close every connection of this process and loop, after the calls in progress."""
+        session = self.sessions.pop()
+        if session is not None:
+            session.router.close()
+
+    def _router(self, verb: str, unit: Unit) -> Router:
+        """Return the router of this process and loop, for the call that does *verb* to *unit*.
+
+        Raises:
+            ClientClosed: the client is closed.
+        """
+        router = self.sessions.get().router
+        if self.lifetime.closed:  # checked after `get`: `close` does both in reverse order
+            raise ClientClosed(f"{verb} on {unit}")
+        return router
+
+    def _value(self, outcome: Outcome, attempt: Attempt) -> Any:
+        """Return the answer in *outcome*, or raise its error."""
+        if self.lifetime.closed and not_applied(outcome, attempt):
+            raise ClientClosed(attempt.action)
+        return value(outcome, attempt)
+
+    def _waits_for_barrier(self, script: Script, *, wanted: bool) -> bool:
+        """Return whether calls of *script* wait until they are durable."""
+        return wanted and self.settings.durability is not None and not script.readonly
+
+    def _read_attempt(self, verb: str, unit: Unit, kind: CallKind = CallKind.ORDINARY) -> Attempt:
+        until = monotonic() + self.settings.timeout_s
+        return Attempt(verb, unit, kind, until, reading=True, harmless=True)

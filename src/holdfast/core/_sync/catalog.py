@@ -66,7 +66,7 @@ class Catalog:
             unit.kind, 0.0
         )
 
-    def doubt(self, unit: Unit) -> None:
+    def forget_note(self, unit: Unit) -> None:
         """Have `note` note *unit* whatever was noted before: it has begun anew."""
         self._noted.pop(unit, None)
 
@@ -141,7 +141,7 @@ class Catalog:
     def forget_all(self, kind: str, units: Sequence[Unit]) -> None:
         """`forget` for many units of one *kind*, at most a page of them."""
         for unit in units:
-            self.doubt(unit)
+            self.forget_note(unit)
         if units:
             page, names = self._page(kind), [unit.name for unit in units]
             self._caller.call(

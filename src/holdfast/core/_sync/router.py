@@ -1,11 +1,11 @@
 # Generated from _async/router.py by tools/unasync.py: edit that, then run `make sync`.
-"""The map of which connection leads where."""
+"""The router: which connection leads to which unit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ..concurrency._sync.waiting import Mutex
+from ..concurrency._sync.primitives import Mutex
 from ..names import Unit
 from ..transport._sync.connection import Connection
 from ..transport.barrier import DurabilityBarrier
@@ -16,21 +16,20 @@ from ..transport.slots import SlotMap
 
 
 class Router:
-    """Where each unit lives now: follows Sentinel, and the slots of a cluster.
+    """Finds the server of each unit: follows Sentinel, and the slots of a cluster.
 
     Attributes:
-        closed: whether `close` has begun; calls under way then come to their end.
-        seal: ends the durable calls, if there are any.
-        sealing: servers that are known to be able to.
+        closed: whether `close` has begun. Calls in progress then end.
+        barrier: ends each batch of durable calls; None if calls need not be durable.
+        durable_servers: servers that are known to support the barrier.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.seal = (
-            None if settings.durability is None else DurabilityBarrier.of(settings.durability)
-        )
-        self.sealing: set[Address] = set()
-        self._lanes: dict[tuple[Address, CallKind, bool], Connection] = {}
+        durability = settings.durability
+        self.barrier = None if durability is None else DurabilityBarrier.of(durability)
+        self.durable_servers: set[Address] = set()
+        self._connections: dict[tuple[Address, CallKind, bool], Connection] = {}
         self._asking: dict[Address, Connection] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
@@ -42,51 +41,57 @@ class Router:
 
     @property
     def generation(self) -> int:
-        """Grows with every discovery."""
+        """Return a number that grows with every discovery."""
         return self._generation
 
     def known(self, unit: Unit) -> Address | None:
-        """Where *unit* lives; None while this is not known here."""
+        """Return the server of *unit*; None if it is not known here."""
         return self._primary if self._slots is None else self._slots.owner(unit.slot)
 
     def address(self, unit: Unit) -> Address | None:
-        """Where *unit* lives; asks if it is not known here. None while nobody knows."""
+        """Return the server of *unit*. Ask for it if it is not known here; None if that fails."""
         if self.known(unit) is None:
             self.discover(self._generation)
         return self.known(unit)
 
     def cached_connection(self, unit: Unit, kind: CallKind) -> Connection | None:
-        """The lane of this *kind* of call to where *unit* lives; None unless both are known."""
+        """Return the connection for this *kind* of call to *unit*; None if there is none yet."""
         address = self.known(unit)
-        return None if address is None else self._lanes.get((address, kind, False))
+        return None if address is None else self._connections.get((address, kind, False))
 
     def primaries(self) -> list[Address]:
-        """Every server that holds data; none while nobody knows."""
+        """Return every server that holds data; an empty list if they cannot be found."""
         if self._slots is None and self._primary is None:
             self.discover(self._generation)
         if self._slots is not None:
             return list(self._slots.owners())
         return [] if self._primary is None else [self._primary]
 
-    def lane(self, address: Address, kind: CallKind, *, durable: bool = False) -> Connection:
-        """The lane of this *kind* of call to *address*; *durable* ones do not delay others."""
-        lane = self._lanes.get((address, kind, durable))
-        if lane is None:
-            made = self._sealed(address) if durable else Connection(self._settings, address)
-            lane = self._lanes.setdefault((address, kind, durable), made)
+    def connection(self, address: Address, kind: CallKind, *, durable: bool = False) -> Connection:
+        """Return the connection for this *kind* of call to *address*.
+
+        Durable calls have connections of their own, so that they do not delay others.
+        """
+        connection = self._connections.get((address, kind, durable))
+        if connection is None:
+            made = (
+                self._durable_connection(address)
+                if durable
+                else Connection(self._settings, address)
+            )
+            connection = self._connections.setdefault((address, kind, durable), made)
             if self.closed:
-                lane.abort()
-        return lane
+                connection.abort()
+        return connection
 
-    def _sealed(self, address: Address) -> Connection:
-        """A lane on which calls also wait for their seal."""
-        assert self.seal is not None
-        settings = self._settings
-        patient = replace(settings, timeout_s=settings.timeout_s + self.seal.timeout_s)
-        return Connection(patient, address, seal=self.seal)
+    def _durable_connection(self, address: Address) -> Connection:
+        assert self.barrier is not None
+        timeout_s = self._settings.timeout_s + self.barrier.timeout_s
+        settings = replace(self._settings, timeout_s=timeout_s)
+        return Connection(settings, address, barrier=self.barrier)
 
-    def moved(self, redirection: Moved) -> Address:
-        """Learn from a `MOVED`, or just follow an `ASK`: the address to go to."""
+    def learn(self, redirection: Moved) -> Address:
+        """Return the address in *redirection*, and remember it if it is a `MOVED`."""
         address = redirection.address
         if self._settings.remap is not None:
             address = self._settings.remap(address)
@@ -95,7 +100,7 @@ class Router:
         return address
 
     def discover(self, seen: int) -> None:
-        """Ask anew where everything is, unless somebody did since generation *seen*."""
+        """Ask again where everything is, unless that happened after generation *seen*."""
         if self._settings.topology == "standalone":
             return
         with self._discovery:
@@ -108,20 +113,20 @@ class Router:
             self._generation += 1
 
     def close(self) -> None:
-        """Close every connection; none is opened any more."""
+        """Close every connection. Further ones are not opened."""
         self.closed = True
-        while self._lanes:
-            _, lane = self._lanes.popitem()
-            lane.close()
+        while self._connections:
+            _, connection = self._connections.popitem()
+            connection.close()
         while self._asking:
-            _, lane = self._asking.popitem()
-            lane.abort()
+            _, connection = self._asking.popitem()
+            connection.abort()
 
     def abort(self) -> None:
-        """Close every connection at once; what is under way is lost."""
+        """Close every connection at once. Calls in progress are lost."""
         self.closed = True
-        for lane in [*self._lanes.values(), *self._asking.values()]:
-            lane.abort()
+        for connection in [*self._connections.values(), *self._asking.values()]:
+            connection.abort()
 
     def _ask_sentinels(self) -> None:
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
@@ -141,14 +146,14 @@ class Router:
                 return
 
     def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
-        """Ask on a connection of its own; one that is still opening is kept for the next time."""
-        lane = self._asking.pop(address, None)
-        if lane is None:
-            lane = Connection(self._settings, address, sentinel=sentinel)
+        """Send *request* on a connection for discovery; keep the connection while it opens."""
+        connection = self._asking.pop(address, None)
+        if connection is None:
+            connection = Connection(self._settings, address, sentinel=sentinel)
         try:
-            return lane.submit(request)
+            return connection.submit(request)
         finally:
-            if lane.opening and not self.closed:
-                self._asking[address] = lane
+            if connection.opening and not self.closed:
+                self._asking[address] = connection
             else:
-                lane.abort()
+                connection.abort()

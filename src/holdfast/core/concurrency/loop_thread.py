@@ -12,7 +12,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, Generic, TypeVar
 
-from ._sync.waiting import Event
+from ._sync.primitives import Event
 from .detached_thread import start
 from .event_loop import new_loop
 from .semaphore import Mutex

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Final
 
-from ._sync.waiting import Event
+from ._sync.primitives import Event
 
 ENDING_S: Final = 30.0
 """Seconds that interrupted work has to end; then the caller goes on without it."""

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- core/forget: units are no more.
+-- core/forget: remove units from the list of names.
 --
 -- KEYS[1]  ZSET    names   name of a unit, scored by when it was last noted (ms)
 -- ARGV[1]  string  first of the names, as the user gave them

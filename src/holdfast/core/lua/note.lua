@@ -1,5 +1,5 @@
 #!lua
--- core/note: remember that units exist.
+-- core/note: add units to the list of names.
 --
 -- KEYS[1]  ZSET    names   name of a unit, scored by when it was last noted (ms)
 -- ARGV[1]  string  first of the names, as the user gave them
@@ -7,9 +7,9 @@
 -- include clock
 
 local now_ms = clock()
--- Names not noted for 30 days are dropped, and so is a list in which nothing is noted for as long.
+-- Names that were not noted for 30 days are dropped. A list without notes expires as late.
 local KEPT_MS = 30 * 86400 * 1000
-local MOST = 10000  -- names of a kind: beyond that, those not noted for longest are dropped
+local MOST = 10000  -- names of a kind: of more, the ones with the oldest notes are dropped
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now_ms - KEPT_MS)
 local FIRST = 1
 local added = 0

@@ -1,8 +1,8 @@
-"""What goes after writes on their connection, and is answered when they are safe: pure data.
+"""Barriers that the server answers when earlier writes on the connection are durable: no I/O.
 
 `WAIT` and `WAITAOF` are about what their own connection wrote. A call that writes nothing, because
-it was made before on another connection, would be sealed at once however far that had come. So a
-mark goes after each call: a write in its slot, which leaves nothing behind.
+another connection did the same call before, would pass the barrier at once, however far the first
+write had come. So a marker follows each call: a write in its slot, which leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ from ..names import Unit
 from ..script import Script
 from .request import Request
 
-MARK: Final = Script.load("holdfast.core", "mark")
+MARKER: Final = Script.load("holdfast.core", "marker")
 
-# By its whole source: there is no second try once the call before it has been made.
-_MARKING: Final = "\n".join(line for line in MARK.source.splitlines() if not line.startswith("-- "))
+# Sent as a whole source: the call before it must not be repeated to load the script.
+_MARKER_SOURCE: Final = "\n".join(
+    line for line in MARKER.source.splitlines() if not line.startswith("-- ")
+)
 
-_FOR_GOOD: Final = ("unknown command", "appendonly is disabled", "NOPERM")
-"""What an error says that is there to stay; others pass, as while a server fails over."""
+_PERMANENT: Final = ("unknown command", "appendonly is disabled", "NOPERM")
+"""What the text of a permanent error contains. Other errors pass, as during a failover."""
 
 
 class DurabilityBarrier(msgspec.Struct, frozen=True):
     """The end of a batch of writes.
 
     Attributes:
-        request: is answered when they are safe, or when no time is left.
-        probe: is answered at once: with an error where the seal would be.
-        timeout_s: how long the server may take over it.
-        replicas: how many must have confirmed.
-        on_disk: whether it is about disks, beginning with the server's own.
+        request: is answered when the writes are durable, or after the timeout.
+        probe: is answered at once, with an error if the server does not support the barrier.
+        timeout_s: seconds that the server may take for it.
+        replicas: how many must confirm.
+        on_disk: whether it waits for disks, first of all the server's own.
     """
 
     request: Request
@@ -45,7 +47,7 @@ class DurabilityBarrier(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, durability: Durability) -> Self:
-        """What makes writes as durable as that."""
+        """Return the barrier that makes writes as durable as that."""
         ms, replicas = to_ms(durability.timeout), durability.replicas
         match durability:
             case Replicated():
@@ -56,7 +58,7 @@ class DurabilityBarrier(msgspec.Struct, frozen=True):
         return cls(whole, probe, ms / 1000, replicas, isinstance(durability, Fsynced))
 
     def missing(self, reply: Any) -> str:
-        """What the server says is missing; empty: nothing is."""
+        """Return what is missing, from the server's *reply*; an empty text if nothing is."""
         here, confirmed = map(int, reply) if self.on_disk else (1, int(reply))
         within = f"within {self.timeout_s:g} s"
         if not here:
@@ -66,11 +68,11 @@ class DurabilityBarrier(msgspec.Struct, frozen=True):
         return ""
 
 
-def mark(unit: Unit) -> Request:
-    """What goes between a call about *unit* and its seal."""
-    return Request.of("EVAL", _MARKING, 1, unit.key("mark"))
+def marker(unit: Unit) -> Request:
+    """Return the request between a call about *unit* and the barrier."""
+    return Request.of("EVAL", _MARKER_SOURCE, 1, unit.key("marker"))
 
 
-def is_for_good(error: str) -> bool:
-    """Whether a server that answers a probe with this *error* cannot seal anything."""
-    return any(sign in error for sign in _FOR_GOOD)
+def is_permanent(error: str) -> bool:
+    """Return whether a server that answers a probe with this *error* supports no barrier."""
+    return any(text in error for text in _PERMANENT)

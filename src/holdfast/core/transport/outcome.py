@@ -15,7 +15,7 @@ SUPERSEDED: Final = "SUPERSEDED"
 """How the error of `lua/parts/ledger.lua` begins."""
 
 DAMAGED: Final = "DAMAGED"
-"""How the error of `lua/parts/sound.lua` begins. A key follows, and what is wrong with it."""
+"""How the error of `lua/parts/stored.lua` begins. A key follows, and what is wrong with it."""
 
 _REDIRECTIONS: Final = frozenset(["MOVED", "ASK"])
 _LOCATION: Final = re.compile(r"(?: script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.)?$")
@@ -118,10 +118,10 @@ def outcome_of_all(replies: list[Any], asked: Address, marks: int) -> Outcome:
     return Replied(answers if len(answers) > 1 else answers[0])
 
 
-def unsafe(outcome: Outcome, seal: DurabilityBarrier) -> str:
+def missing_durability(outcome: Outcome, barrier: DurabilityBarrier) -> str:
     """Why writes are not safe whose *seal* has this outcome; empty: they are."""
     if isinstance(outcome, Replied):
-        return seal.missing(outcome.value)
+        return barrier.missing(outcome.value)
     return str(getattr(outcome, "reason", outcome))
 
 

@@ -112,8 +112,8 @@ class PreparedCommand:
 
     def filled(self, first: str) -> Request:
         """The call with this *first* argument."""
-        said = first.encode()
-        return Request(b"%b$%d\r\n%b\r\n%b" % (self._before, len(said), said, self._after))
+        text = first.encode()
+        return Request(b"%b$%d\r\n%b\r\n%b" % (self._before, len(text), text, self._after))
 
 
 def _parts(parts: Sequence[Part]) -> bytes:

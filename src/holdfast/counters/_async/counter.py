@@ -127,7 +127,7 @@ class AsyncCounter:
             case b"":
                 pass
             case b"new":  # another client may have removed its name since this one noted it
-                self._catalog.doubt(self.unit)
+                self._catalog.forget_note(self.unit)
             case b"overflow":
                 raise CounterOverflow(str(self.unit))
             case b"late":
@@ -220,7 +220,7 @@ class AsyncCounter:
         repeat = partial(self.redefine, precisions=change.precisions, keep=change.keep)
         args = (",".join(map(str, change.precisions or ())), change.keep or "", str(DEFAULT))
         await self._caller.write(REDEFINE, self.unit, *args, op_id=op_id, repeat=repeat)
-        self._catalog.doubt(self.unit)
+        self._catalog.forget_note(self.unit)
         await self._catalog.note(self.unit)
         known = change.applied_to(self._known or self._assumed)
         self._set_options(self._options.redefined(change), known)

@@ -12,7 +12,7 @@ from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
 from ...core.clock import Duration, to_seconds
 from ...core.concurrency._sync.periodic_task import PeriodicTask
-from ...core.concurrency._sync.waiting import Mutex
+from ...core.concurrency._sync.primitives import Mutex
 from ...core.concurrency.fork_hooks import register_after_fork
 from ...core.ledger import Operation, Writers
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
@@ -115,9 +115,9 @@ class CounterBuffer:
                 problem = problems[-1] if problems else problem
                 if len(problems) == len(batch) and all(map(_may_succeed_later, problems)):
                     break  # the next batches would run into the same timeout
-        self._flushes.keep(None)
+        self._flushes.keep_alive(None)
         if not self._pending.is_empty:  # in this order: `_begin` counts first, then calls `keep`
-            self._flushes.keep(self)
+            self._flushes.keep_alive(self)
         if problem is not None:
             raise problem
 
@@ -145,7 +145,7 @@ class CounterBuffer:
         self._end()  # not after an interruption: the program can close it again
 
     def _end(self) -> None:
-        self._flushes.keep(None)
+        self._flushes.keep_alive(None)
         self._on_close(self)
         self._ended = True
 
@@ -227,15 +227,15 @@ class CounterBuffer:
         self._counter_of(name)
         self._flushes.start()
         names = self._pending.begin(name)
-        self._flushes.keep(self)  # until the flush, even if the program drops the buffer
+        self._flushes.keep_alive(self)  # until the flush, even if the program drops the buffer
         if names >= MAX_NAMES:
-            self._flushes.hurry()
+            self._flushes.run_now()
 
     def after_fork(self) -> None:
         """Start empty in a forked child: the counts belong to the parent."""
         self._flushing = Mutex()
         self._counters, self._pending = {}, PendingCounts()
-        self._flushes = self._flushes.anew(self._flush_quietly)
+        self._flushes = self._flushes.copy_with(self._flush_quietly)
 
 
 def _final_answer(counter: Counter, answer: bytes | HoldfastError) -> bytes | HoldfastError | None:

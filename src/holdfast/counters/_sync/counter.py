@@ -126,7 +126,7 @@ class Counter:
             case b"":
                 pass
             case b"new":  # another client may have removed its name since this one noted it
-                self._catalog.doubt(self.unit)
+                self._catalog.forget_note(self.unit)
             case b"overflow":
                 raise CounterOverflow(str(self.unit))
             case b"late":
@@ -219,7 +219,7 @@ class Counter:
         repeat = partial(self.redefine, precisions=change.precisions, keep=change.keep)
         args = (",".join(map(str, change.precisions or ())), change.keep or "", str(DEFAULT))
         self._caller.write(REDEFINE, self.unit, *args, op_id=op_id, repeat=repeat)
-        self._catalog.doubt(self.unit)
+        self._catalog.forget_note(self.unit)
         self._catalog.note(self.unit)
         known = change.applied_to(self._known or self._assumed)
         self._set_options(self._options.redefined(change), known)

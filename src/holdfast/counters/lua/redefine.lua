@@ -12,7 +12,7 @@
 -- returns  int     1
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 
 local _, now_s = clock()
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)

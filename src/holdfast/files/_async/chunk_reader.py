@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from ...core.clock import since_boot
-from ...core.concurrency._async.waiting import AutoResetEvent, in_thread
-from ...core.damage import decoding
+from ...core.concurrency._async.primitives import AutoResetEvent
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.renewer import Lease
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import DamagedFile, FileTaken
 from .. import keys
 from ..assignment import Assignment, ChunkChain, FileView
@@ -185,7 +186,7 @@ class AsyncChunkReader:
     async def _wait_for_change(self, index: int) -> None:
         """Wait until the file has more than *index* chunks, or is complete."""
         flag = AutoResetEvent()
-        with self._store.notifier.follows([self._store.unit], flag):
+        with self._store.notifier.follow([self._store.unit], flag):
             while not await self.report_progress(index):
                 await flag.wait(LOOK_S)
 

@@ -1,4 +1,4 @@
-"""One who reads the files of a feed."""
+"""A consumer of a feed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._async.waiting import seen_through
+from ...core.concurrency._async.cancellation import shielded
 from .feed_file import AsyncFeedFile
 from .feed_store import AsyncFeedStore
 from .session import AsyncSession
 
 
 class AsyncConsumer:
-    """One of the consumers of a feed: in one process, or in several that share its files.
+    """A consumer of a feed: in one process, or in several that share its files.
 
     Made by `AsyncFileFeed.consumer`.
 
     Attributes:
-        name: as the feed knows it.
+        name: its name in the feed.
     """
 
     def __init__(self, store: AsyncFeedStore, name: str) -> None:
@@ -29,23 +29,24 @@ class AsyncConsumer:
         return f"AsyncConsumer({self._store.name!r}, {self.name!r})"
 
     async def files(self, *, timeout: Duration | None = None) -> AsyncIterator[AsyncFeedFile]:
-        """The files of the feed that are left for this consumer, in the order of publishing.
+        """Yield the files that are left for this consumer, in the order of publishing.
 
-        Use each in a `with` block: at its end the file is done with; on an exception it is given
-        back, and comes again, here or at another. A file may be read before it is published whole.
-        Ends when the feed is sealed and all its files are done with; a feed that nobody has begun
-        is waited for.
+        Use each in a `with` block. Its end acknowledges the file. On an exception the file is given
+        back, and comes again, to this process or to another. A file may be read before it is
+        published whole. The iteration ends when the feed is sealed and all its files are finished.
+        It waits for a feed that has not begun.
 
         Args:
-            timeout: seconds to wait for the next file; 0: only what is there; None: for ever.
+            timeout: seconds to wait for the next file; 0: only files that are there; None: no
+                limit.
 
         Raises:
-            FilesMissed: some were dropped, because nothing was heard of the consumer for so long,
-                or because they had failed too often, and their room was needed.
-            FilesFailed: the feed is sealed, and only files are left that failed too often.
-            FeedAborted: somebody ended it.
-            FeedLost: the server lost it.
-            UnknownConsumer: it is none of this feed's.
+            FilesMissed: Some files were dropped because their room was needed: the consumer made no
+                call for a lease, or the files had failed too often.
+            FilesFailed: The feed is sealed, and only files are left that failed too often.
+            FeedAborted: The feed was aborted.
+            FeedLost: The server lost the feed.
+            UnknownConsumer: The feed has no such consumer.
         """
         timeout_s = to_timeout_s(timeout)
         session = AsyncSession(self._store, self.name)
@@ -53,4 +54,4 @@ class AsyncConsumer:
             while (assignment := await session.next(Deadline(timeout_s))) is not None:
                 yield AsyncFeedFile(self._store, session, assignment, session.asked_at)
         finally:
-            await seen_through(session.close())
+            await shielded(session.close())

@@ -1,4 +1,4 @@
-"""One file on its way to a feed."""
+"""The publishing of one file."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import msgspec
 
 from ...core._async.caller import CallKind
 from ...core.clock import Deadline
-from ...core.concurrency._async.waiting import AutoResetEvent, in_thread
-from ...core.damage import decoding
+from ...core.concurrency._async.primitives import AutoResetEvent
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.notifier import RECHECK_S
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDiffers
 from .. import keys
 from ..chunk import DIGEST_AT, WINDOW
@@ -25,17 +26,17 @@ PUT: Final = Script.load("holdfast.files", "put")
 
 
 class AsyncFilePublisher:
-    """Sends one file.
+    """Send one file.
 
-    Whatever of it the server has already is compared and not sent again: by its digest, after a
-    publisher that was killed, or beside one that sends the same.
+    Chunks that the server has already are compared by their digest and not sent again. This is so
+    after a publisher was killed, and while another one sends the same file.
 
     Args:
-        desk: of the feed.
-        name: of the file, as it is stored.
-        shipment: the file.
-        timeout_s: how long to wait for room at a time; None: for ever.
-        on_progress: told the name and how many bytes are published.
+        store: calls about the feed.
+        name: name of the file, as it is stored.
+        upload: the file.
+        timeout_s: seconds to wait for room at a time; None: no limit.
+        on_progress: called with the name and the number of published bytes.
     """
 
     def __init__(
@@ -55,46 +56,47 @@ class AsyncFilePublisher:
         self._sent = False
 
     async def run(self) -> PublishedFile:
-        """Send it whole.
+        """Send the whole file.
 
         Raises:
             BudgetExceeded, DamagedFile, FileDiffers, FeedSealed, FeedAborted, FeedLost.
         """
         while True:
             batch = await in_thread(self._upload.next_batch)
-            answer = await self._send(batch)
-            if answer.status == b"published":
-                return await self._compared(answer)
-            if answer.count > self._upload.index:
-                await self._catch_up(answer)
-            elif answer.status == b"wrong_position":
+            reply = await self._send(batch)
+            if reply.status == b"published":
+                return await self._compared(reply)
+            if reply.count > self._upload.index:
+                await self._catch_up(reply)
+            elif reply.status == b"wrong_position":
                 await self._go_back()
             elif batch.ending:
                 return self._result(batch.ending, batch.problem)
 
     async def _send(self, batch: UploadBatch) -> PutReply:
-        """Send *load*; ends early when the server has more of the file than that."""
-        answer = self._progressed(await self._put(batch, ""))
-        if answer.status != b"full":
-            return answer
+        """Send *batch*. End early if the server has more of the file than that."""
+        reply = self._progressed(await self._put(batch, ""))
+        if reply.status != b"full":
+            return reply
         flag = AutoResetEvent()
-        with self._store.notifier.heard(self._store.unit, flag) as channel:
+        with self._store.notifier.listen(self._store.unit, flag) as channel:
             deadline = Deadline(self._timeout_s)
-            while answer.status == b"full":
-                if answer.count > batch.at:
-                    batch, deadline = batch.after(answer.count), Deadline(self._timeout_s)
+            while reply.status == b"full":
+                if reply.count > batch.at:
+                    batch, deadline = batch.after(reply.count), Deadline(self._timeout_s)
                 elif deadline.passed:
                     await self._give_up()
                 else:
                     await flag.wait(min(RECHECK_S, deadline.left_s()))
-                part = batch.part(_fitting_count(batch, answer.room))
-                answer = self._progressed(await self._put(part, channel))
-                if part is not batch and answer.count <= batch.at + len(batch.chunks):
-                    answer = msgspec.structs.replace(answer, status=b"full")  # there is more
-        return answer
+                part = batch.part(_fitting_count(batch, reply.room))
+                reply = self._progressed(await self._put(part, channel))
+                if part is not batch and reply.count <= batch.at + len(batch.chunks):
+                    # The rest of the batch waits for room.
+                    reply = msgspec.structs.replace(reply, status=b"full")
+        return reply
 
     async def _put(self, batch: UploadBatch, waiter: str) -> PutReply:
-        reply = await self._store.call(
+        values = await self._store.call(
             PUT,
             self._store.packed_options if not self._epoch else b"",
             self._epoch,
@@ -110,46 +112,46 @@ class AsyncFilePublisher:
             *batch.chunks,
             kind=CallKind.BULK,
         )
-        if len(reply) < len(PutReply.__struct_fields__):
-            self._store.refuse(reply)
+        if len(values) < len(PutReply.__struct_fields__):
+            self._store.refuse(values)
         with decoding(keys.files(self._store.unit)):
-            answer = PutReply.of(reply)
-        self._epoch = answer.epoch
-        if answer.status in (b"sealed", b"too_many_files"):
-            self._store.refuse(reply)
-        if answer.status == b"differs":
+            reply = PutReply.of(values)
+        self._epoch = reply.epoch
+        if reply.status in (b"sealed", b"too_many_files"):
+            self._store.refuse(values)
+        if reply.status == b"differs":
             raise FileDiffers(self._store.name, self._shown_name)
-        return answer
+        return reply
 
-    def _progressed(self, answer: PutReply) -> PutReply:
-        """*answer*, with its progress told."""
-        self._sent = self._sent or answer.status in (b"stored", b"full")
+    def _progressed(self, reply: PutReply) -> PutReply:
+        """Report the progress in *reply*, and return *reply*."""
+        self._sent = self._sent or reply.status in (b"stored", b"full")
         if self._on_progress is not None:
-            self._on_progress(self._shown_name, answer.size)
-        return answer
+            self._on_progress(self._shown_name, reply.size)
+        return reply
 
     async def _go_back(self) -> None:
-        """Read the file again from its beginning: the server has lost some of what was sent."""
+        """Read the file from the beginning again, because the server lost some of its chunks."""
         if not await in_thread(self._upload.rewind):
             raise FeedLost(self._store.name)
 
-    async def _catch_up(self, answer: PutReply) -> None:
-        """Go to where the server is, if what it has is what is read here."""
-        while (ahead := answer.count - self._upload.index) > 0:
+    async def _catch_up(self, reply: PutReply) -> None:
+        """Skip the chunks that the server has, if they are the same."""
+        while (ahead := reply.count - self._upload.index) > 0:
             if not await in_thread(self._upload.skip, min(ahead, WINDOW)):
                 break
-        if self._upload.digest != answer.digest:
+        if self._upload.digest != reply.digest:
             raise FileDiffers(self._store.name, self._shown_name)
 
-    async def _compared(self, answer: PutReply) -> PublishedFile:
-        """What was published already, if it is the same."""
+    async def _compared(self, reply: PutReply) -> PublishedFile:
+        """Return the file that was published before, if it is the same."""
         while await in_thread(self._upload.skip, WINDOW):
             pass
-        same = (self._upload.digest, self._upload.size) == (answer.digest, answer.size)
+        same = (self._upload.digest, self._upload.size) == (reply.digest, reply.size)
         ending = "damaged" if self._upload.problem else "whole"
-        if same and answer.state == ending.encode():
+        if same and reply.state == ending.encode():
             return self._result(ending, self._upload.problem)
-        if answer.state == b"damaged" and (await self._store.status()).state != "open":
+        if reply.state == b"damaged" and (await self._store.status()).state != "open":
             raise FeedSealed(self._store.name, self._shown_name)
         raise FileDiffers(self._store.name, self._shown_name)
 
@@ -175,7 +177,10 @@ class AsyncFilePublisher:
 
 
 def _fitting_count(batch: UploadBatch, room: int) -> int:
-    """How many chunks there is room for; one at least, as room may be made for it."""
+    """Return the number of chunks that fit into *room*.
+
+    At least one, as the server may make room.
+    """
     count, size = 0, 0
     for chunk in batch.chunks:
         size += len(chunk)

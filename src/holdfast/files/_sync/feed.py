@@ -1,5 +1,5 @@
 # Generated from _async/feed.py by tools/unasync.py: edit that, then run `make sync`.
-"""Files, of any size, from publishers to consumers."""
+"""File feeds: publish files, seal, abort and inspect a feed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from ...core.checks import checked_int
 from ...core.clock import Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import in_thread
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.names import encode_name
 from ...core.script import Script
 from ...errors import (
@@ -51,15 +51,16 @@ MOST_LISTED: Final = 1000
 _REDEFINE_TRIES: Final = 10
 
 Progress = Callable[[str, int], object]
-"""Told the name of a file and how many of its bytes are published."""
+"""A callback that gets the name of a file and the number of its published bytes."""
 
 
 class FileFeed:
-    """Sends files through the server to its consumers: every byte, in order, checked.
+    """A feed of files to its consumers: they get every byte, in order, verified.
 
-    Bytes are kept in the memory of the server until the consumers are done with them, and never
-    more than the budget: a publisher waits for room, consumers read while it publishes. Publishing
-    is harmless to repeat, and goes on where it was: by name and content, so it takes no `op_id`.
+    The server keeps the bytes in memory until the consumers have finished them, and never more than
+    the budget. A publisher waits for room; consumers read while it publishes. Publishing is
+    harmless to repeat and continues where it ended: a file is known by its name and content, so
+    there is no `op_id`.
 
     Made by `Holdfast.file_feed`.
     """
@@ -72,7 +73,7 @@ class FileFeed:
 
     @property
     def name(self) -> str:
-        """Of the feed."""
+        """Return the name of the feed."""
         return self._store.name
 
     def publish(
@@ -86,31 +87,31 @@ class FileFeed:
         max_unpacked: int = MAX_UNPACKED,
         on_progress: Progress | None = None,
     ) -> PublishedFile:
-        """Send a file whole, as long as it is now.
+        """Send a whole file, up to its present size.
 
-        Consumers may read it while it is sent. When this was interrupted, call it again: it reads
-        the file anew and sends what is missing. A file that is there already is not sent again.
+        Consumers may read it while it is sent. After an interruption, call it again: it reads the
+        file from the beginning and sends what is missing. A file that is there already is not sent
+        again.
 
         Args:
             source: a path, or a file object opened for reading bytes, which must have a *name*.
-            name: on the feed, any text up to 1,024 bytes; by default the last part of the path.
-                A `.gz` or `.zst` that is unpacked goes from its end.
-            timeout: seconds to wait for room at a time; 0: not at all; None: for ever.
+            name: name on the feed, any text up to 1,024 bytes; by default the last part of the
+                path. If the file is unpacked, the suffix `.gz` or `.zst` is removed.
+            timeout: seconds to wait for room at a time; 0: do not wait; None: no limit.
             compress: how it is compressed on the server: `zlib`, `zstd` (Python 3.14 or the extra
                 `zstd`, here and at the consumers) or None.
-            unpack: whether a file that is called `.gz` or `.zst` is unpacked on the way.
+            unpack: whether a file with the suffix `.gz` or `.zst` is unpacked.
             max_unpacked: bytes that it may unpack to.
-            on_progress: called with the name and how many bytes are published.
+            on_progress: called with the name and the number of published bytes.
 
         Raises:
-            BudgetExceeded: there was no room in time; says who holds it up.
-            DamagedFile: it shrank while it was read, or does not unpack; consumers are told too.
-            FileDiffers: another file of that name was published.
-            FeedSealed, FeedAborted, FeedLost: the feed takes it no more.
-            FeedCrowded: the feed has 100,000 files.
-            NotDefined: nobody has said what the feed is to be.
-            ModuleNotFoundError: Zstandard is not installed.
-            OSError: the file cannot be read.
+            BudgetExceeded: There was no room in time; the error names the consumers that hold it.
+            DamagedFile: It shrank while it was read, or does not unpack; consumers get the error
+                too.
+            FileDiffers: Another file of that name was published.
+            FeedSealed, FeedAborted, FeedLost: The feed accepts no files any more.
+            FeedCrowded: The feed has 100,000 files.
+            NotDefined: The feed has no definition yet.
         """
         checked_codec(compress)
         if name is None:
@@ -133,7 +134,7 @@ class FileFeed:
         timeout_s: float | None,
         on_progress: Progress | None,
     ) -> PublishedFile:
-        """Send what *opened* opens under the *stored* name."""
+        """Send the file that *opened* opens under the *stored* name."""
         upload = in_thread(opened)
         try:
             publishing = FilePublisher(self._store, stored, upload, timeout_s, on_progress)
@@ -154,20 +155,21 @@ class FileFeed:
         on_progress: Progress | None = None,
         follow_links: bool = False,
     ) -> PublishedFolder:
-        """Send all regular files in a folder and in the folders within, in order of their names.
+        """Send all regular files in a folder and in its subfolders, in order of their names.
 
-        They are called by their paths from *folder* on, with slashes. Links to folders are not
-        followed. What cannot be read, is damaged or differs from what was published is told in the
-        result, and the others are sent all the same. So is a link to a file outside of *folder*,
-        unless *follow_links* is set: who may write to the folder could publish any file by it.
+        Their names are their paths from *folder* on, with slashes. Links to folders are not
+        followed. The result contains the errors of files that cannot be read, are damaged, or
+        differ from what was published; the other files are sent. A link to a file outside of
+        *folder* is such an error unless
+        *follow_links* is set: with it, any user who may write to the folder could publish any file.
 
         Args:
-            folder: where they are.
+            folder: the folder.
             follow_links: whether links to files outside of *folder* are followed.
             timeout, compress, unpack, max_unpacked, on_progress: as in `publish`.
 
         Raises:
-            NotADirectoryError: *folder* is none.
+            NotADirectoryError: *folder* is not a folder.
             BudgetExceeded, FeedSealed, FeedAborted, FeedLost, FeedCrowded, NotDefined: as in
                 `publish`.
         """
@@ -175,7 +177,7 @@ class FileFeed:
         root, within = Path(folder), None if follow_links else Path(folder)
         timeout_s = to_timeout_s(timeout)
         if not in_thread(root.is_dir):
-            raise NotADirectoryError(f"{str(root)!r} is no folder that can be published")
+            raise NotADirectoryError(f"{str(root)!r} is not a folder that can be published")
         files: list[PublishedFile] = []
         failed: dict[str, Exception] = {}
         paths = walked(root, failed)
@@ -194,18 +196,18 @@ class FileFeed:
         return PublishedFolder(tuple(files), failed)
 
     def seal(self, *, force: bool = False) -> None:
-        """Say that no more files come: consumers that have read all of them are done.
+        """Declare the feed complete: consumers end when they have read all files.
 
-        When everybody has read everything, nothing is left of the feed but the word that it is
-        over, for an hour. Harmless to repeat.
+        When all consumers have read all files, the feed is deleted. Only its state stays for an
+        hour. Harmless to repeat.
 
         Args:
-            force: count files as damaged that were begun and not published whole.
+            force: mark files that are not published whole as damaged.
 
         Raises:
-            StillPublishing: there are such files, and *force* was not given.
-            FeedAborted: somebody ended it.
-            NotDefined: there is no such feed.
+            StillPublishing: There are such files, and *force* was not given.
+            FeedAborted: The feed was aborted.
+            NotDefined: There is no such feed.
         """
         problem = "its publisher did not finish it" if force else ""
         reply = self._store.call(SEAL, self._store.packed_options, "", problem, self._store.channel)
@@ -225,39 +227,39 @@ class FileFeed:
             self._store.refuse(reply)
 
     def consumer(self, name: str) -> Consumer:
-        """One who reads the feed; asks nobody whether there is one of that name."""
+        """Return the consumer called *name*, without a call to the server."""
         encode_name(name)
         return Consumer(self._store, name)
 
     def status(self) -> FeedStatus:
-        """How the feed stands, and who holds it up."""
+        """Return the status of the feed, with the consumers that hold the oldest bytes."""
         return self._store.status()
 
     def files(self, *, limit: int = 100, failed: bool = False) -> list[FileStatus]:
-        """The newest files that somebody has still to read, the newest first.
+        """Return the newest files that a consumer has not finished, the newest first.
 
         Args:
-            limit: among how many of those begun last, 1 to 1,000.
-            failed: only those that failed so often that they are not handed out until `retry`, of
-                all files; at most *limit* of them.
+            limit: 1 to 1,000; only so many of the latest files are checked.
+            failed: return at most *limit* files that failed too often, of all files; they are not
+                assigned until `retry`.
         """
         most = checked_int(limit, "limit", 1, MOST_LISTED)
         return self._store.failed_files(most) if failed else self._store.files(most)
 
     def retry(self, *, consumer: str | None = None, name: str | None = None) -> int:
-        """Hand out files again that failed too often. Harmless to repeat.
+        """Assign files again that failed too often. Harmless to repeat.
 
         Args:
             consumer: only for this one; None: for all. With `share` it makes no difference.
             name: only the file of this name; None: all files.
 
         Returns:
-            How many there were, counted once for each consumer.
+            The number of such files, counted once for each consumer.
 
         Raises:
-            UnknownConsumer: it is none of this feed's.
-            FeedAborted: somebody ended the feed.
-            NotDefined: there is no such feed.
+            UnknownConsumer: The feed has no such consumer.
+            FeedAborted: The feed was aborted.
+            NotDefined: There is no such feed.
         """
         whose = b"" if consumer is None else consumer.encode()
         which = b"" if name is None else encoded_name(name)
@@ -272,23 +274,23 @@ class FileFeed:
         return retried
 
     def redefine(self, *, budget: int | None = None, lease: Duration | None = None) -> None:
-        """Change settings for everyone.
+        """Change options of the feed.
 
         Args:
-            budget: bytes; less than is used now makes publishers wait. None leaves it as it is.
+            budget: bytes; publishers wait while more is in use. None leaves it as it is.
             lease: seconds; None leaves it as it is.
 
         Raises:
-            NotDefined: there is no such feed.
+            NotDefined: There is no such feed.
         """
         if budget is None and lease is None:
-            raise ValueError("say what is to change: budget, lease or both")
+            raise ValueError("give budget, lease or both")
         size = None if budget is None else checked_budget(budget)
         lease_ms = None if lease is None else checked_lease(lease)
         for _ in range(_REDEFINE_TRIES):
             before = self._store.definition()
             if before is None:
-                raise NotDefined(f"what {self._store.unit} is to be")
+                raise NotDefined(f"the definition of {self._store.unit}")
             after = FeedOptions(
                 before.mode,
                 size or before.budget,

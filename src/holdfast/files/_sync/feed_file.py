@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ...core.concurrency._sync.waiting import in_thread, seen_through
+from ...core.concurrency._sync.cancellation import shielded
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.script import Script
 from ...errors import DamagedFile, FileTaken, HoldfastError
-from ..assignment import Assignment, ChunkChain
-from ..attempt import reason_of
+from ..assignment import Assignment, ChunkChain, reason_of
 from ..chunk import BLOCK
 from ..lines import (
     MAX_LINE,
@@ -35,7 +35,7 @@ SETTLE: Final = Script.load("holdfast.files", "settle")
 
 
 class FeedFile:
-    """Hold one file for a consumer; a context, whose end settles the file.
+    """Hold one file for a consumer. It is a context: its end settles the file.
 
     When the block ends normally, the whole file is acknowledged and does not come again, read to
     its end or not. On an exception the file is given back. It comes again from the acknowledged
@@ -208,11 +208,11 @@ class FeedFile:
     ) -> None:
         try:
             if error is None:
-                seen_through(self._finish())
+                shielded(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
                 # If the call fails, the lease ends by itself; the error of the block matters more.
                 with suppress(HoldfastError):
-                    seen_through(self._settle(self._outcome_of(error), error))
+                    shielded(self._settle(self._outcome_of(error), error))
         finally:
             self._reader.release()
             self._session.exit(self)

@@ -1,5 +1,5 @@
 # Generated from _async/feed_store.py by tools/unasync.py: edit that, then run `make sync`.
-"""What all who publish to a feed or read it share."""
+"""The calls to the server about one feed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Final, NoReturn
 
 from ...core._sync.caller import Argument, Caller, CallKind
 from ...core._sync.catalog import Catalog
-from ...core.damage import decoding
 from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import (
     DefinitionConflict,
     FeedAborted,
@@ -30,19 +30,19 @@ LIST: Final = Script.load("holdfast.files", "list")
 STATUS: Final = Script.load("holdfast.files", "status")
 
 FILES_AT_ONCE: Final = 1000
-"""Looked at in one step of the server."""
+"""Files that one call checks."""
 
 
 class FeedStore:
-    """The calls about one feed.
+    """Make the calls about one feed.
 
     Args:
-        caller: how to reach the server.
-        bell: how to wait for it.
-        renewer: keeps the sessions of consumers alive.
+        caller: calls the server.
+        notifier: reports changes of the feed.
+        renewer: renews the leases of sessions and files.
         catalog: lists the feeds.
         unit: the feed.
-        given: what the user says it is to be; None: what it is.
+        options: options that this program gave; None: those that the server stores.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class FeedStore:
 
     @property
     def name(self) -> str:
-        """Of the feed."""
+        """Return the name of the feed."""
         return self.unit.name
 
     @property
     def packed_options(self) -> bytes:
-        """What the user says, as the scripts take it."""
+        """Return the options of this program as the scripts take them."""
         return b"" if self.options is None else self.options.packed()
 
     def call(
@@ -79,7 +79,7 @@ class FeedStore:
         kind: CallKind = CallKind.ORDINARY,
         durable: bool = True,
     ) -> Any:
-        """One step that may be repeated at will, and so is when its reply is lost."""
+        """Run a script that is harmless to repeat; it is repeated if the reply is lost."""
         with decoding(self.unit):
             names = script.keys(self.unit)
             return self._caller.call(
@@ -87,8 +87,8 @@ class FeedStore:
             )
 
     def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
-        """Chunks of a file as they are stored; None for one that is not there."""
-        # Not by a script, which would copy them twice.
+        """Return chunks of a file as they are stored; None for a missing one."""
+        # A command, because a script would copy the chunks twice.
         fields = [f"{number}:{i}" for i in range(index, index + count)]
         with decoding(self.unit):
             found: list[bytes | None] = self._caller.read(
@@ -104,10 +104,10 @@ class FeedStore:
         repeat: Callable[..., Any],
         op_id: str | None = None,
     ) -> Any:
-        """One step that counts once, and whose reply is asked for again.
+        """Run a script that counts once; if its reply is lost, the script returns it again.
 
         Args:
-            script: the step.
+            script: the script.
             args: its arguments, after those of the ledger.
             repeat: function that repeats the operation; it takes its `op_id`.
             op_id: id of the operation, if this is a repetition.
@@ -118,11 +118,11 @@ class FeedStore:
             )
 
     def note(self) -> None:
-        """The feed is in use."""
+        """Add the feed to the catalog."""
         self._catalog.note(self.unit)
 
     def definition(self) -> FeedOptions | None:
-        """What the server keeps; None: nothing."""
+        """Return the options that the server stores, if any."""
         with decoding(self.unit):
             packed_options = self._caller.read(
                 self.unit, "HGET", keys.meta(self.unit), "definition"
@@ -134,18 +134,18 @@ class FeedStore:
         )
 
     def status(self) -> FeedStatus:
-        """How the feed stands."""
+        """Return the status of the feed."""
         with decoding(self.unit):
             reply = self._caller.call(STATUS, self.unit, STATUS.keys(self.unit), [])
         return FeedStatus.parse(self.unit, reply)
 
     def files(self, limit: int) -> list[FileStatus]:
-        """Those of the last *limit* files that are there, the newest first."""
+        """Return those of the latest *limit* files that are stored, the newest first."""
         found, _ = self._listed(limit, 0, failed=False)
         return found
 
     def failed_files(self, limit: int) -> list[FileStatus]:
-        """Return the newest *limit* files that are not handed out any more."""
+        """Return the newest *limit* files that failed too often."""
         found: list[FileStatus] = []
         below = 0
         while len(found) < limit:
@@ -162,17 +162,17 @@ class FeedStore:
             return file_statuses(reply, keys.meta(self.unit))
 
     def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
-        """Change the definition, if it still is *before*."""
+        """Change the options if they still are *before*."""
         with decoding(self.unit):
             return self._caller.call(
                 script, self.unit, script.keys(self.unit), [before, definition], harmless=True
             )
 
     def refuse(self, reply: Any) -> NoReturn:
-        """Raise what a verdict means that is no answer."""
+        """Raise the error for a reply that refuses a call."""
         match bytes(reply[0]):
             case b"undefined":
-                raise NotDefined(f"what {self.unit} is to be")
+                raise NotDefined(f"the definition of {self.unit}")
             case b"conflict":
                 stored = FeedOptions.parse(reply[1], keys.meta(self.unit))
                 what = f"the definition of {self.unit}"

@@ -1,5 +1,5 @@
 # Generated from _async/local_files.py by tools/unasync.py: edit that, then run `make sync`.
-"""Files of this machine, for whoever reads those of a feed as well."""
+"""Files of this machine, with the interface of the files of a feed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from ...core.concurrency._sync.waiting import in_thread
+from ...core.concurrency._sync.user_calls import in_thread
 from ...errors import DamagedFile
 from ..folders import walked
 from ..lines import MAX_LINE, Block, LineSplitter, checked_max_line, checked_offset
@@ -20,26 +20,26 @@ from ..source import MAX_UNPACKED, Source, SourceDamaged, packing_of, published_
 PathLike = str | os.PathLike[str]
 
 PIECE: Final = 33 << 20
-"""Read at a time: its whole lines are as much as a tally counts at once."""
+"""Bytes that are read at a time: a tally counts so many at once."""
 
 HEAD: Final = 4096
-"""Of the first line so much is of the id of a file."""
+"""Bytes of the first line that belong to the id of a file."""
 
 MARKED: Final = 64 << 10
-"""Bytes at the beginning, and before an offset, by which a file is known again."""
+"""Bytes at the beginning, and before an offset, by which a file is recognized."""
 
 
 class LocalFiles:
     """Files of this machine, read like those that a consumer of a feed gets.
 
-    `.gz` and `.zst` are unpacked. Where a folder is given, all regular files in it and in the
-    folders within are meant, and are called by their paths from there on.
+    `.gz` and `.zst` are unpacked. A folder stands for all regular files in it and in its
+    subfolders. Their names are their paths from there on.
 
-    A file is known again by its name, its first line, its first 64 KiB, and the 64 KiB before the
-    place up to which it was counted: it may grow meanwhile, or be packed, and what was counted of
-    it is not counted again. Changes between these two places are not noticed. When its name is
-    given to another one, as by a rotation, or it is truncated and written anew, that one is new,
-    also if it begins with the same line. A file that gets another name is new as well.
+    A file is recognized by its name, its first line, its first 64 KiB, and the 64 KiB before the
+    offset up to which it was counted. It may grow or be compressed meanwhile, and no line is
+    counted again. Changes between these two parts are not noticed. Another file under the same name
+    is a new one, even with the same first line: after a rotation, or after it was truncated and
+    written again. A file that is renamed is new as well.
 
     Args:
         paths: a file or a folder, or several.
@@ -64,12 +64,12 @@ class LocalFiles:
         return f"LocalFiles({', '.join(repr(str(path)) for path in self._paths)})"
 
     def files(self) -> Iterator[LocalFile]:
-        """One after the other; each is a context."""
+        """Yield the files, one after the other; each is a context."""
         for name, path in in_thread(lambda: list(self._found())):
             yield LocalFile(path, name, self._growing, self._max_unpacked)
 
     def _found(self) -> Iterator[tuple[str, Path]]:
-        """Name and path of each; where several were given, all of the path is the name."""
+        """Yield name and path of each file; with several paths the name is the whole path."""
         several = len(self._paths) > 1
         for path in self._paths:
             if not path.is_dir():
@@ -78,7 +78,7 @@ class LocalFiles:
             failed: dict[str, Exception] = {}
             for inside in walked(path, failed):
                 yield _name(inside, None if several else path), inside
-            for name in failed:  # opening it says what is wrong
+            for name in failed:  # opening it raises the error
                 yield _name(path / name, None if several else path), path / name
 
 
@@ -96,9 +96,9 @@ class LocalFile:
     Made by `LocalFiles.files`.
 
     Attributes:
-        id: tells these contents from others; known once it is open.
+        id: identifies the content; known once the file is open.
         unfinished_id: the id as long as its first line has no end.
-        name: what it is called.
+        name: its name.
         offset: where reading begins, always 0.
     """
 
@@ -120,16 +120,16 @@ class LocalFile:
     def blocks(
         self, *, start: int | None = None, max_line: int = MAX_LINE, keep: bool = False
     ) -> Iterator[Block]:
-        """Its lines, some mebibytes at a time.
+        """Yield its lines, some mebibytes at a time.
 
         Args:
-            start: where to begin, an offset at which a line begins. Within a line that was the last
-                one and had no end, its rest is left out: that line was read already.
+            start: where to begin, an offset at which a line begins. If it is within a line (the
+                last one, which had no end), the rest of this line is left out: it was read already.
             max_line: bytes of a line at most; a longer one is a block of its own, without data.
-            keep: as of a feed; a file stays anyway.
+            keep: has no effect; a local file is not dropped.
 
         Raises:
-            DamagedFile: after the lines before the damage; or it ends before *start*.
+            DamagedFile: The file is damaged or ends before *start*. The lines before were yielded.
         """
         del keep
         begin = checked_offset(start or 0, "start")
@@ -144,25 +144,26 @@ class LocalFile:
             yield block
 
     def ack(self, upto: int | None = None) -> None:
-        """Nothing: a file stays where it is."""
+        """Do nothing: a local file is not dropped."""
         del upto
 
     def mark(self, offset: int, last: bytes) -> str:
         """Return a digest of its first bytes and of those before *offset*.
 
         Args:
-            offset: where it is read to.
-            last: its bytes before that; those that were found by `matching` are added.
+            offset: where reading ended.
+            last: its bytes before that; those that `matching` found are added.
         """
         if offset - len(last) == self._found.end:
             last = self._found.data + last
         return marked(self._head[:offset], last[-MARKED:])
 
     def matching(self, marks: Sequence[tuple[int, str]]) -> int | None:
-        """Return which of these offsets and marks is of this file; of several the furthest.
+        """Return the index of the offset and mark that fit this file, the furthest one; None: none
+        fits.
 
         Raises:
-            DamagedFile: none is, and it cannot be read up to the last of them.
+            DamagedFile: None fits, and the file cannot be read up to the last offset.
         """
         return in_thread(self._matching, marks)
 
@@ -207,16 +208,16 @@ class LocalFile:
         try:
             self._head = self._more(MARKED)
             line, end, _ = self._head[:HEAD].partition(b"\n")
-        except ModuleNotFoundError:  # of what unpacks it
+        except ModuleNotFoundError:  # the module that unpacks it
             self._source.close()
             raise
         name = published_name(self.name, packing).encode("utf-8", "surrogateescape")
         self.unfinished_id = _id(name, b"")
-        # A line that may still grow is no part of the id.
+        # A first line that may still grow does not belong to the id.
         self.id = _id(name, line if end or len(line) == HEAD else b"")
 
     def _start_at(self, offset: int) -> bool:
-        """Go to *offset*; whether that is within a line."""
+        """Go to *offset*; return whether that is within a line."""
         self._problem, before = "", b""
         try:
             if self._source is not None:
@@ -226,7 +227,7 @@ class LocalFile:
         return before not in (b"", b"\n")
 
     def _more(self, size: int, read: Callable[[Source, int], bytes] = Source.piece) -> bytes:
-        """What *read* says are the next *size* bytes; none at the end, and after what is wrong."""
+        """Return the next *size* bytes by *read*; none at the end, and none after the damage."""
         if self._source is None or self._problem:
             return b""
         try:

@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._sync.waiting import AutoResetEvent
-from ...core.damage import decoding
+from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.ledger import new_writer
 from ...core.notifier import RECHECK_S
 from ...core.renewer import Lease
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import FilesFailed, FilesMissed, HoldfastError, UnknownConsumer
 from .. import keys
 from ..assignment import Assignment
@@ -203,7 +203,7 @@ class Session:
     def _wait_for_change(self, deadline: Deadline) -> Any:
         """Wait for a change, then return the answer to the next claim."""
         flag = AutoResetEvent()
-        with self._store.notifier.follows([self._store.unit], flag):
+        with self._store.notifier.follow([self._store.unit], flag):
             while True:
                 again = self._claim()  # the change may be older than the subscription
                 if not isinstance(again, _NoFile) or again.is_final or deadline.passed:

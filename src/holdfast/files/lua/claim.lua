@@ -3,25 +3,25 @@
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
--- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[5]  HASH    positions  positions of the groups
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
--- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
--- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
--- ARGV[1]   string  definition MessagePack; '' what is stored
--- ARGV[2]   string  epoch      of the feed, once it is known here; '' any
--- ARGV[3]   string  session    who claims: 13 digits and the name of the consumer
--- ARGV[4]   int     turn       which claim of the session this is; again, it answers the same
--- ARGV[5]   int     small      bytes of a chunk that is sent along
--- ARGV[6]   int     from       number of the first file to look at
--- returns  array   status: file: epoch, number, token, acked, name, born, what is shown of it, the chunk; wait: epoch,
---                  in how many ms a file may be free ('' none will), how many have failed too often, and
---                  the state of the feed; again: the same, and from where on; end; missed: how many;
---                  stranger; crowded; or what refuses it
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
+-- ARGV[1]   string  definition  MessagePack; '' the stored one
+-- ARGV[2]   string  epoch      of the feed; '' any
+-- ARGV[3]   string  session    of the consumer: 13 digits and its name
+-- ARGV[4]   int     turn       number of this claim; a repetition returns the same file
+-- ARGV[5]   int     small      bytes of a chunk that the reply may contain
+-- ARGV[6]   int     from       number of the first file to check
+-- returns  array   status: file: epoch, number, token, acked, name, born, view, the chunk; wait: epoch, ms until a
+--                  file may be free ('' unknown), how many failed too often, state of the feed; more: the
+--                  same, and the next number to check; end; missed: how many; unknown_consumer;
+--                  too_many_consumers; or the reason of a refusal
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record
@@ -69,7 +69,7 @@ end
 
 local last = redis.call('HGET', feed.positions, '*' .. session) or ''
 local before = last:match('^' .. turn .. ' (.*)$')
-if before then  -- the reply was lost
+if before then  -- the reply was lost: return the same file
   before = whole(before, 0, EXACT, 'a session', feed.positions)
   local file, position = file_at(feed, before), position_of(feed, group, before)
   if file and position.session == session then
@@ -88,7 +88,7 @@ end
 local number, file, position, rest = next_file(feed, group, tonumber(ARGV[6]))
 if number then
   position.session, position.token = session, next_token(feed)
-  position.read = position.acked  -- it begins there again
+  position.read = position.acked  -- reading begins there again
   extend_lease(feed, group, number, position)
   redis.call('HSET', feed.positions, '*' .. session, turn .. ' ' .. text(number))
   return assignment_reply(feed, number, file, position, small)

@@ -1,22 +1,22 @@
 #!lua flags=allow-oom
--- files/end_session: a session of a consumer ends; what it holds may be given to others.
+-- files/end_session: end a session of a consumer; its files may be assigned to others.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
--- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[5]  HASH    positions  positions of the groups
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
--- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
--- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
 -- ARGV[1]   string  epoch      of the feed
 -- ARGV[2]   string  session
--- ARGV[3]   int     reported       of so many files that it missed the consumer was told
--- ARGV[4]   string  channel     channel of the feed
--- returns  int     1; 0: there is nothing to leave
+-- ARGV[3]   int     reported       missed files that were reported to the consumer
+-- ARGV[4]   string  channel     of the feed
+-- returns  int     1; 0: there is no such session
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record
@@ -37,7 +37,7 @@ if refusal(feed, '', ARGV[1]) or feed.state == 'over' then
 end
 local lived = redis.call('ZREM', feed.sessions, session) == 1
 redis.call('HDEL', feed.positions, '*' .. session)
-if reported > 0 and lived then  -- not again, if the reply is lost
+if reported > 0 and lived then  -- only once, even if the call is repeated
   local record = record_of(feed, session:sub(14))
   record.unreported = math.max(0, record.unreported - reported)
   save_record(feed, session:sub(14), record)

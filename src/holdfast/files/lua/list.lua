@@ -1,15 +1,15 @@
 #!lua flags=no-writes
--- files/list: the files that are there, of those that were begun last.
+-- files/list: the latest files that are stored.
 --
 -- KEYS[1]  HASH    meta   definition, and how many files
 -- KEYS[2]  HASH    files  number -> what is known of the file
--- ARGV[1]  int     limit  of numbers that are looked at
+-- ARGV[1]  int     limit  numbers that are checked
 -- ARGV[2]  int     below  only numbers below this one; 0 all
 -- ARGV[3]  int     failed  1: only those that failed too often
--- returns  array   nothing: there is no feed; or its definition, the number below which there are more ('' none),
---                  and of each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
---                  for each group (1 done, 2 failed too often), why it failed last
--- include sound
+-- returns  array   empty: there is no feed; or its definition, the number below which there are more ('' none), and
+--                  for each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
+--                  for each group (1 finished, 2 failed too often), why it failed last
+-- include stored
 -- include packed
 -- include feed
 -- include file

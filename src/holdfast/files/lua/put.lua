@@ -1,31 +1,31 @@
 #!lua
--- files/put: the next chunks of a file, as many as there is room for; and perhaps its end.
+-- files/put: append chunks to a file, as many as there is room for; perhaps end it.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
--- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[5]  HASH    positions  positions of the groups
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
--- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
--- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
--- ARGV[1]   string  definition MessagePack; '' what is stored
--- ARGV[2]   string  epoch      of the feed that this is about; '' any
--- ARGV[3]   string  channel     channel of the feed
--- ARGV[4]   string  waiter     channel of this publisher, if it waits for room; '' it does not
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
+-- ARGV[1]   string  definition  MessagePack; '' the stored one
+-- ARGV[2]   string  epoch      of the feed; '' any
+-- ARGV[3]   string  channel     of the feed
+-- ARGV[4]   string  waiter     channel of this publisher if it waits for room; otherwise ''
 -- ARGV[5]   string  name       of the file
 -- ARGV[6]   int     at         index of the first of the chunks
--- ARGV[7]   string  before     digest of the file up to there
--- ARGV[8]   int     bytes      of the file with all these chunks, unpacked
--- ARGV[9]   string  ending     whole, damaged; '' there is more
+-- ARGV[7]   string  before     digest of the file before it
+-- ARGV[8]   int     bytes      unpacked bytes of the file with all these chunks
+-- ARGV[9]   string  ending     whole, damaged; '' more follows
 -- ARGV[10]  string  problem    what is damaged
--- ARGV[11]  int     digest_at  where it stands in a chunk
+-- ARGV[11]  int     digest_at  position of the digest in a chunk
 -- ARGV[12]  string  first of   the chunks
--- returns  array   status: stored, full, published, elsewhere, changed, sealed, many; then epoch, room
---                  (bytes), and of the file: number, bytes, state, count, digest; or what refuses it
+-- returns  array   status: stored, full, published, wrong_position, differs, sealed, too_many_files; then epoch, room
+--                  (bytes), and for the file: number, bytes, state, count, digest; or the reason of a refusal
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record
@@ -46,7 +46,7 @@ local feed = {
 }
 read_feed(feed)
 
-local DIGEST = 32  -- its length
+local DIGEST = 32  -- length of a digest
 local FIRST = 12
 local channel, waiter, name, digest_at = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[11])
 local at, before, bytes = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
@@ -72,7 +72,7 @@ if file then
   elseif digest_of(next - 1) ~= file.digest then
     return put_reply(feed, 'differs', number, file)
   end
-elseif at > 0 then  -- of a file that is not there any more
+elseif at > 0 then  -- the file was dropped
   return put_reply(feed, feed.state == 'open' and 'wrong_position' or 'sealed', 0)
 end
 local need, status = file and 0 or file_cost(feed, name), nil
@@ -81,7 +81,7 @@ for i = next, #ARGV do
 end
 make_room(feed, need, number)
 local limit = budget_limit(feed, number)
-file = file and file_at(feed, number)  -- less of it may be kept now
+file = file and file_at(feed, number)  -- `make_room` may have dropped chunks of it
 if not file then
   file, status = begin_file(feed, name, limit)
   number = feed.top

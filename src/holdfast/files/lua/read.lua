@@ -1,25 +1,25 @@
 #!lua flags=allow-oom
--- files/read: how far the reader of a file has come, and what more there is of it.
+-- files/read: save the progress of a reader, and return the view of the file.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
--- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[5]  HASH    positions  positions of the groups
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
--- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
--- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
 -- ARGV[1]   string  epoch      of the feed
--- ARGV[2]   string  session    who holds the file
+-- ARGV[2]   string  session    that holds the file
 -- ARGV[3]   int     number     of the file
--- ARGV[4]   int     token      of the grant
--- ARGV[5]   int     acked      bytes that it is done with
--- ARGV[6]   int     read       bytes that it may do without, if their room is needed
--- returns  array   status: shown: then that; lost; or what refuses it
+-- ARGV[4]   int     token      of the assignment
+-- ARGV[5]   int     acked      acknowledged bytes
+-- ARGV[6]   int     read       bytes that may be dropped if their room is needed
+-- returns  array   status: view: then the view; file_taken; or the reason of a refusal
 -- include clock
--- include bell
--- include sound
+-- include notify
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record
@@ -54,9 +54,9 @@ end
 redis.call('ZADD', feed.sessions, text(now_ms + feed.options.lease_ms), session)
 local record = renew_consumer(feed, consumer)
 if read > position.read or acked > position.acked then
-  acked, read = math.min(acked, file.bytes), math.min(read, file.bytes)  -- of what there is
+  acked, read = math.min(acked, file.bytes), math.min(read, file.bytes)  -- not beyond what is published
   if acked > position.acked then
-    position.tries, position.returns, record.failing = 0, 0, 0  -- it gets on
+    position.tries, position.returns, record.failing = 0, 0, 0  -- there is progress
   end
   position.acked = math.max(position.acked, acked)
   position.read = math.max(position.read, read, position.acked)

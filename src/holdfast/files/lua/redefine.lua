@@ -1,11 +1,11 @@
 #!lua
--- files/redefine: other settings of a feed, if they are still what they were.
+-- files/redefine: change the options of a feed if they are still those given.
 --
 -- KEYS[1]  HASH    meta        definition
 -- ARGV[1]  string  before      MessagePack
--- ARGV[2]  string  definition  likewise
--- returns  array   status: redefined; or what refuses it
--- include sound
+-- ARGV[2]  string  definition  MessagePack
+-- returns  array   status: redefined; or the reason of a refusal
+-- include stored
 -- include packed
 -- include feed
 

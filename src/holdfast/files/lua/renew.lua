@@ -1,21 +1,21 @@
 #!lua flags=allow-oom
--- files/renew: sessions of consumers live for a lease from now on.
+-- files/renew: extend the leases of sessions and of files.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
--- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[5]  HASH    positions  positions of the groups
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
--- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
--- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
--- ARGV[1]   int     lease_ms   what it was when they began; the feed says what it is
--- ARGV[2]   string  first of   what lives on, two arguments each: session, 0; or number of a file, blank and
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
+-- ARGV[1]   int     lease_ms   lease when they began; that of the feed may be longer
+-- ARGV[2]   string  first of   the leases, two arguments each: session, 0; or number of a file, blank and
 --                              session, token of the grant
--- returns  array   the pairs of those that are lost: their feed is no more, or they do not hold the file
+-- returns  array   the pairs of lost leases: the feed has ended, or the session does not hold the file
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record
@@ -43,7 +43,7 @@ local function lives_on(session)
   return true
 end
 
--- A file that is held so stays held; what its holder has not said is held no longer than its lease.
+-- Extends the lease of a file. Returns false if the session does not hold it.
 local function is_kept(number, session, token)
   number = tonumber(number)
   local group = group_of(feed, session:sub(14))

@@ -1,23 +1,23 @@
 #!lua flags=allow-oom
--- files/retry: hand out again the files that failed too often.
+-- files/retry: assign files again that failed too often.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
--- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[5]  HASH    positions  positions of the groups
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
--- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
--- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
 -- ARGV[1]  string  consumer   name; '' all
 -- ARGV[2]  string  name       of the file; '' all
--- ARGV[3]  int     from       number of the first file to look at
--- ARGV[4]  string  channel     channel of the feed
--- returns  array   status: retried: how many, and from where on there are more ('' none); stranger; or what
---                  refuses it
+-- ARGV[3]  int     from       number of the first file to check
+-- ARGV[4]  string  channel     of the feed
+-- returns  array   status: retried: how many, and the next number to check ('' none); unknown_consumer; or the
+--                  reason of a refusal
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record
@@ -34,7 +34,7 @@ local feed = {
 }
 read_feed(feed)
 
-local FILES_AT_ONCE = 1000  -- files looked at in one go
+local FILES_AT_ONCE = 1000  -- files that one call checks
 local consumer, name, from, channel = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 
 local refused = refusal(feed, '', '')

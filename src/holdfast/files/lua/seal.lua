@@ -1,22 +1,22 @@
 #!lua flags=allow-oom
--- files/seal: no more files: whoever has read all of them is done.
+-- files/seal: end publishing; consumers that have read all files are finished.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
--- KEYS[3]  HASH    files      number -> what is known of the file
+-- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  where the groups stand
+-- KEYS[5]  HASH    positions  positions of the groups
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
--- KEYS[7]  HASH    consumers  what they have done
+-- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
--- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they give up (ms)
--- ARGV[1]   string  definition MessagePack; '' what is stored
--- ARGV[2]   string  epoch      of the feed, once it is known here; '' any
--- ARGV[3]   string  force      what is said to be wrong with files that are still being published; '' that is refused
--- ARGV[4]   string  channel     channel of the feed
--- returns  array   status: sealed; opened: names of files that are being published; or what refuses it
+-- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
+-- ARGV[1]   string  definition  MessagePack; '' the stored one
+-- ARGV[2]   string  epoch      of the feed; '' any
+-- ARGV[3]   string  force      problem for files that are still being published; '' do not seal then
+-- ARGV[4]   string  channel     of the feed
+-- returns  array   status: sealed; still_publishing: number and names of such files; or the reason of a refusal
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include consumer_record
@@ -35,7 +35,7 @@ local feed = {
 read_feed(feed)
 
 local force, channel = ARGV[3], ARGV[4]
-local SHOWN_NAMES = 20  -- names of opened files that are told, in two parts
+local SHOWN_NAMES = 20  -- twice the number of names in the reply
 
 begin_feed(feed, ARGV[1], ARGV[2])
 local refused = refusal(feed, ARGV[1], ARGV[2])

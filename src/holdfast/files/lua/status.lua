@@ -1,17 +1,17 @@
 #!lua flags=no-writes
--- files/status: how a feed stands, and who holds it up.
+-- files/status: the status of a feed, and the consumers that hold its oldest bytes.
 --
 -- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
--- KEYS[2]  HASH    files      number -> what is known of the file
--- KEYS[3]  HASH    positions  where the groups stand
+-- KEYS[2]  HASH    files      number -> state of the file
+-- KEYS[3]  HASH    positions  positions of the groups
 -- KEYS[4]  ZSET    sessions   sessions, scored by the end of their leases (ms)
--- KEYS[5]  HASH    consumers  what they have done
+-- KEYS[5]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[6]  HASH    publishing  number -> name of a file that is being published
--- returns  array   nothing: there is none; or definition, epoch, state, used, left, bytes, files, of
+-- returns  array   empty: there is no feed; or definition, epoch, state, used, left, bytes, files, of
 --                  which open, now (ms), the consumers that it waits for, names and records of the consumers, of the
 --                  groups the bytes that they are done with, and how many files failed too often
 -- include clock
--- include sound
+-- include stored
 -- include packed
 -- include feed
 -- include file
@@ -24,9 +24,9 @@ local feed = {
 }
 read_feed(feed)
 
-local FILES_AT_ONCE = 1000  -- files looked at in one go
+local FILES_AT_ONCE = 1000  -- files that one call checks
 
--- Those who need the oldest chunk that is kept.
+-- Returns the consumers that need the oldest stored chunk.
 local function holders()
   local found = {}
   local low = lowest_unread(feed)

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Final, Literal, overload
 
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._async.waiting import AutoResetEvent, shielded
+from ...core.concurrency._async.cancellation import run_shielded
+from ...core.concurrency._async.primitives import AutoResetEvent
 from ...core.renewer import LONGEST_NAP_S
 from ...core.stored import stored_score
 from ...core.telemetry import during
@@ -90,11 +91,11 @@ async def acquire(
     except BaseException as error:
         try:
             if lease is not None:
-                await shielded(lease.give_up)
+                await run_shielded(lease.give_up)
             elif acquisition is not None:
                 await acquisition.leave(error)
             elif not isinstance(error, ServerUnavailable):
-                await shielded(partial(give_up, permits, member, in_flight=True))
+                await run_shielded(partial(give_up, permits, member, in_flight=True))
         finally:
             permits.waiters.depart(permits.unit, member)
         raise
@@ -157,7 +158,7 @@ class AsyncAcquisition:
         # Other exceptions than ours interrupt any line, even after a permit was granted.
         in_flight = self._in_flight or not isinstance(error, HoldfastError)
         if in_flight or self._waiter:
-            await shielded(
+            await run_shielded(
                 partial(give_up, self._permits, self._member, self._waiter, in_flight=in_flight)
             )
 

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Final
 
 from ...core.clock import Deadline
-from ...core.concurrency._async.waiting import Block, BlockEnd, shielded
+from ...core.concurrency._async.cancellation import run_shielded
+from ...core.concurrency._async.holding_context import ContextExit, HoldingContext
 from .acquisition import acquire
 from .lease import AsyncLease
 from .permits import AsyncPermits
@@ -25,7 +26,7 @@ async def _release_one(
         await lease.__aexit__(kind, error, traceback)
 
 
-class AsyncHold(Block):
+class AsyncHold(HoldingContext):
     """Holds a permit for one block."""
 
     __slots__ = ("_permits", "_timeout_s")
@@ -46,10 +47,10 @@ class AsyncHold(Block):
             return await lease.__aenter__()
         except BaseException:
             if lease is not None:
-                await shielded(lease.give_up)
+                await run_shielded(lease.give_up)
             raise
 
-    __aexit__ = BlockEnd(_release_one)
+    __aexit__ = ContextExit(_release_one)
 
 
 async def _release_all(
@@ -72,7 +73,7 @@ async def _release_all(
         del error, raised, traceback  # they refer to this frame, and the frame to them
 
 
-class AsyncHoldAll(Block):
+class AsyncHoldAll(HoldingContext):
     """Holds a permit of each of several locks for one block."""
 
     __slots__ = ("_permits", "_timeout_s")
@@ -92,7 +93,7 @@ class AsyncHoldAll(Block):
             await _release_all(self.held, type(error), error, error.__traceback__)
             raise
 
-    __aexit__ = BlockEnd(_release_all)
+    __aexit__ = ContextExit(_release_all)
 
     async def _acquired(self, permits: Sequence[AsyncPermits]) -> dict[str, AsyncLease]:
         deadline = Deadline(self._timeout_s)

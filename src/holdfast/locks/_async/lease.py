@@ -9,13 +9,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ...core.clock import MAX_MS, Duration, from_epoch_ms, since_boot, to_timeout_s
-from ...core.concurrency._async.waiting import (
-    CallbackRunner,
-    CancelScope,
-    Event,
-    afterwards,
-    shielded,
-)
+from ...core.concurrency._async.cancellation import CancelScope, run_in_background, run_shielded
+from ...core.concurrency._async.primitives import Event
+from ...core.concurrency._async.user_calls import CallbackRunner
 from ...core.concurrency.fork_hooks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
@@ -161,9 +157,10 @@ class AsyncLease:
             lost = False
             if self._is_released:
                 return
-            lost, was_released = self.lost, self._released
-            if lost:
+            was_released = self._released
+            if self.lost:
                 self._check_process()
+                lost = True
             self._drop()
             self._release_replies.append(b"")
             if self._in_flight:
@@ -172,13 +169,15 @@ class AsyncLease:
                 reply = await self._permits.release(self.holder)
             self._release_replies.append(reply[0])
             self._is_released = True
+        except LeaseLost:  # in a forked child
+            raise
         except HoldfastError:
             if lost:
                 reason = "it was not renewed in time; its new holder is unknown"
                 raise self._lost_error(reason) from None
             raise
         except BaseException:  # cancelled or interrupted
-            await shielded(self.give_up)
+            await run_shielded(self.give_up)
             raise
         if lost or not was_released:  # otherwise it was held until the first try
             self._check_reply(reply, lost)
@@ -192,7 +191,7 @@ class AsyncLease:
         """Release it in the background, after an exception interrupted its user."""
         if not self._released:
             self._drop()
-            afterwards(self.give_up)
+            run_in_background(self.give_up)
 
     async def give_up(self) -> None:
         """Release it after an exception; if that fails, it expires by itself."""
@@ -227,7 +226,7 @@ class AsyncLease:
         if self._released:
             raise self._lost_error("it was released")
         self._cancel_scope = CancelScope()
-        self._lost_signal.add_listener(self._cancel_scope.revoke)
+        self._lost_signal.add_listener(self._cancel_scope.cancel)
         return self
 
     async def __aexit__(

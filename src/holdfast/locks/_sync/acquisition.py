@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, Final, Literal, overload
 
 from ...core.clock import Deadline, since_boot
-from ...core.concurrency._sync.waiting import AutoResetEvent, shielded
+from ...core.concurrency._sync.cancellation import run_shielded
+from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.renewer import LONGEST_NAP_S
 from ...core.stored import stored_score
 from ...core.telemetry import during
@@ -89,11 +90,11 @@ def acquire(permits: Permits, timeout_s: float | None, *, waits: bool = True) ->
     except BaseException as error:
         try:
             if lease is not None:
-                shielded(lease.give_up)
+                run_shielded(lease.give_up)
             elif acquisition is not None:
                 acquisition.leave(error)
             elif not isinstance(error, ServerUnavailable):
-                shielded(partial(give_up, permits, member, in_flight=True))
+                run_shielded(partial(give_up, permits, member, in_flight=True))
         finally:
             permits.waiters.depart(permits.unit, member)
         raise
@@ -156,7 +157,7 @@ class Acquisition:
         # Other exceptions than ours interrupt any line, even after a permit was granted.
         in_flight = self._in_flight or not isinstance(error, HoldfastError)
         if in_flight or self._waiter:
-            shielded(
+            run_shielded(
                 partial(give_up, self._permits, self._member, self._waiter, in_flight=in_flight)
             )
 

@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Final
 
 from ...core.clock import Deadline
-from ...core.concurrency._sync.waiting import Block, BlockEnd, shielded
+from ...core.concurrency._sync.cancellation import run_shielded
+from ...core.concurrency._sync.holding_context import ContextExit, HoldingContext
 from .acquisition import acquire
 from .lease import Lease
 from .permits import Permits
@@ -26,7 +27,7 @@ def _release_one(
         lease.__exit__(kind, error, traceback)
 
 
-class Hold(Block):
+class Hold(HoldingContext):
     """Holds a permit for one block."""
 
     __slots__ = ("_permits", "_timeout_s")
@@ -47,10 +48,10 @@ class Hold(Block):
             return lease.__enter__()
         except BaseException:
             if lease is not None:
-                shielded(lease.give_up)
+                run_shielded(lease.give_up)
             raise
 
-    __exit__ = BlockEnd(_release_one)
+    __exit__ = ContextExit(_release_one)
 
 
 def _release_all(
@@ -73,7 +74,7 @@ def _release_all(
         del error, raised, traceback  # they refer to this frame, and the frame to them
 
 
-class HoldAll(Block):
+class HoldAll(HoldingContext):
     """Holds a permit of each of several locks for one block."""
 
     __slots__ = ("_permits", "_timeout_s")
@@ -93,7 +94,7 @@ class HoldAll(Block):
             _release_all(self.held, type(error), error, error.__traceback__)
             raise
 
-    __exit__ = BlockEnd(_release_all)
+    __exit__ = ContextExit(_release_all)
 
     def _acquired(self, permits: Sequence[Permits]) -> dict[str, Lease]:
         deadline = Deadline(self._timeout_s)

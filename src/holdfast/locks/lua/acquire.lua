@@ -17,7 +17,7 @@
 --                  busy: id of a holder; conflict: the limit; undefined; ended.
 --                  Or a string, the fence: granted, and there is no other client
 -- include clock
--- include sound
+-- include stored
 -- include state
 
 local now_ms, now_s, now_us = clock()

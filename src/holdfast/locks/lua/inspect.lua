@@ -6,7 +6,7 @@
 -- KEYS[3]  ZSET    wait_queue  `id channel` of the waiters, scored by their ticket
 -- returns  array   limit ('': not set), fence ('': none), holders (id and ms left in turn), waiters
 -- include clock
--- include sound
+-- include stored
 
 local state, now_ms = KEYS[1], clock()
 local LISTED = 1000  -- of each kind, at most

@@ -12,7 +12,7 @@
 -- returns  int     1
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include state
 -- include contention
 -- include hand_over

@@ -33,7 +33,7 @@ if held and not in_flight and redis.call('EXISTS', wait_queue) == 0 then  -- the
 end
 -- The usual cases do not need these parts: defining their functions takes time.
 -- include clock
--- include sound
+-- include stored
 -- include state
 -- include contention
 -- include ledger

@@ -11,7 +11,7 @@
 -- returns  string  '': stored; otherwise nothing was stored, and it is the later fence
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 
 local fenced, fence, value = KEYS[1], ARGV[3], ARGV[4]
 local _, now_s = clock()

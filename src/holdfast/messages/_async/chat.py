@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from ...core.checks import checked_int
-from ...core.clock import Duration
+from ...core.clock import Duration, to_ms
 from ...core.script import Script
 from ...errors import (
     ChatExists,
@@ -29,7 +29,6 @@ from ..options import (
     Start,
     check_edges,
     checked_history,
-    checked_idle_ms,
     checked_keep,
     checked_name,
     checked_reader,
@@ -281,7 +280,7 @@ class AsyncChat:
         if keep is not None:
             settings.append(("keep", checked_keep(keep)))
         if idle_ttl is not None:
-            settings.append(("idle_ms", checked_idle_ms(idle_ttl)))
+            settings.append(("idle_ms", to_ms(idle_ttl, "idle_ttl")))
         if history is not None:
             settings.append(("history", checked_history(history)))
         if not settings:

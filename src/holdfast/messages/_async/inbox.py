@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...core._async.caller import Step
 from ...core.clock import Duration
 from ...core.names import Unit
-from ...errors import HoldfastError
 from ..chat_list import ChatList
 from ..message import Batch, Position
 from ..options import checked_name, checked_positions
@@ -15,7 +13,6 @@ from ..seen_positions import batch_position
 from ..states import Unread
 from .inbox_chats import AsyncInboxChats
 from .inbox_stream import AsyncInboxStream
-from .log import UNREAD
 from .messaging import AsyncMessaging
 from .reader import AsyncReader
 
@@ -128,19 +125,7 @@ class AsyncInbox(AsyncReader):
     async def _unread(self) -> list[tuple[str, Unread]]:
         """Return the chats that the user is a member of, the one with the newest message first."""
         listed = await self._messaging.membership.read(self.user)
-        groups = self._chats.grouped(listed.chats)
-        steps: list[Step] = []
-        for group in groups:
-            names = [name for _, log in group for name in log.unread_keys]
-            steps.append((group[0][1].unit, names, [self.user, len(group)]))
-        found: list[tuple[str, Unread]] = []
-        answers = await self._messaging.caller.call_many(UNREAD, steps)
-        for group, answer in zip(groups, answers, strict=True):
-            if isinstance(answer, HoldfastError):
-                raise answer
-            for (chat, _), *reply in zip(group, answer[::2], answer[1::2], strict=True):
-                if reply[0]:
-                    found.append((chat, Unread.of(*reply)))
+        found = await self._chats.unread(listed.chats)
         order = {chat: number for number, chat in enumerate(listed.chats)}
         return sorted(found, key=lambda each: (-each[1].newest_ms, order[each[0]]))
 

@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from ...core.checks import checked_int
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._async.waiting import AutoResetEvent
+from ...core.concurrency._async.primitives import AutoResetEvent
 from ...core.names import Unit
 from ...core.telemetry import during
 from ..chat_list import ChatList
@@ -104,7 +104,7 @@ class AsyncInboxStream:
         caller = self._messaging.caller
         with during(caller.settings.telemetry, "receive", self._unit) as receiving:
             try:
-                async with caller.crowd:
+                async with caller.read_limiter:
                     batches = await self._read(limit)
             except BaseException:
                 self._read_all_at = Deadline(0.0)
@@ -160,7 +160,7 @@ class AsyncInboxStream:
 
     def _follow(self, unit: Unit, chat: str) -> AbstractContextManager[None]:
         event = _ChatEvent(self._notified, chat, self._wakeup)
-        return self._messaging.notifier.follows([unit], event)
+        return self._messaging.notifier.follow([unit], event)
 
 
 class _ChatEvent:

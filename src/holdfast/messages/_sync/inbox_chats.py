@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ...core._sync.caller import Step
+from ...core.script import Script
 from ...errors import DecodeError, HoldfastError
 from ..chat_list import ChatList
 from ..fetch_quota import LOGS_PER_CALL, in_order, quota
 from ..message import Batch, FetchReply, Gap, InboxResult, Position, batch_of
 from ..seen_positions import SeenPositions, lost_since, position_text
-from .log import FETCH, REPLY_BYTES, Log
+from ..states import Unread
+from .log import FETCH, REPLY_BYTES, UNREAD, Log
 from .membership import JOINING_MS
 from .messaging import Messaging
 
@@ -44,14 +47,13 @@ class InboxChats:
 
         Args:
             listed: all chats of the user.
-            chats: those of them to read.
+            chats: those of them to read, in the same order: the user's own come first.
             seen: the last positions of these chats, and of chats that left the list.
             limit: messages at most.
             after: the positions that the device gave.
             before: all chats of the user at the previous read.
         """
-        own_first = sorted(chats, key=lambda chat: not listed.is_own(chat))
-        replies, damaged = self._fetch(own_first, listed, limit, seen, after)
+        replies, damaged = self._fetch(chats, listed, limit, seen, after)
         known = {chat: at for chat, at in seen.items() if chat not in damaged}
         unchanged = listed.unchanged_since(before).union(after)
         gone = list(
@@ -130,8 +132,8 @@ class InboxChats:
         seen: Mapping[str, Position],
         after: Container[str],
     ) -> tuple[dict[str, FetchReply], dict[str, DecodeError]]:
-        """Return the replies for *chats*, the user's own first; and the errors of damaged ones."""
-        groups = self.grouped(chats)
+        """Return the replies for *chats*, and the errors of damaged ones."""
+        groups = self._grouped(chats)
         messages, size = quota(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
         for group in groups:
@@ -142,10 +144,7 @@ class InboxChats:
             steps.append((group[0][1].unit, names, [self._user, *limits, *at]))
         replies: dict[str, FetchReply] = {}
         damaged: dict[str, DecodeError] = {}
-        answers = self._messaging.caller.call_many(FETCH, steps)
-        for group, answer in zip(groups, answers, strict=True):
-            if isinstance(answer, HoldfastError):
-                raise answer
+        for group, answer in zip(groups, self._call(FETCH, steps), strict=True):
             for (chat, log), reply in zip(group, answer, strict=True):
                 try:
                     replies[chat] = FetchReply.of(log.unit, reply)
@@ -153,7 +152,33 @@ class InboxChats:
                     damaged[chat] = error
         return replies, damaged
 
-    def grouped(self, chats: Iterable[str]) -> list[Sequence[tuple[str, Log]]]:
+    def unread(self, chats: Iterable[str]) -> list[tuple[str, Unread]]:
+        """Return how many messages are unread, for those of *chats* that the user is a member of.
+
+        Raises:
+            DecodeError: a chat is damaged.
+        """
+        groups = self._grouped(chats)
+        steps: list[Step] = []
+        for group in groups:
+            names = [name for _, log in group for name in log.unread_keys]
+            steps.append((group[0][1].unit, names, [self._user, len(group)]))
+        found: list[tuple[str, Unread]] = []
+        for group, answer in zip(groups, self._call(UNREAD, steps), strict=True):
+            for (chat, _), *reply in zip(group, answer[::2], answer[1::2], strict=True):
+                if reply[0]:
+                    found.append((chat, Unread.of(*reply)))
+        return found
+
+    def _call(self, script: Script, steps: Sequence[Step]) -> list[Any]:
+        """Run *script* for each group of chats; raise the first error."""
+        answers = self._messaging.caller.call_many(script, steps)
+        for answer in answers:
+            if isinstance(answer, HoldfastError):
+                raise answer
+        return answers
+
+    def _grouped(self, chats: Iterable[str]) -> list[Sequence[tuple[str, Log]]]:
         """Return groups of chats that one call can read. In a cluster: chats of one slot."""
         is_cluster = self._messaging.caller.settings.topology == "cluster"
         by_slot: dict[int, list[tuple[str, Log]]] = {}

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from ...core.checks import checked_int
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import AutoResetEvent
+from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.names import Unit
 from ...core.telemetry import during
 from ..chat_list import ChatList
@@ -105,7 +105,7 @@ class InboxStream:
         caller = self._messaging.caller
         with during(caller.settings.telemetry, "receive", self._unit) as receiving:
             try:
-                with caller.crowd:
+                with caller.read_limiter:
                     batches = self._read(limit)
             except BaseException:
                 self._read_all_at = Deadline(0.0)
@@ -161,7 +161,7 @@ class InboxStream:
 
     def _follow(self, unit: Unit, chat: str) -> AbstractContextManager[None]:
         event = _ChatEvent(self._notified, chat, self._wakeup)
-        return self._messaging.notifier.follows([unit], event)
+        return self._messaging.notifier.follow([unit], event)
 
 
 class _ChatEvent:

@@ -10,7 +10,7 @@ from typing import Final
 
 from ...core.checks import checked_int
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import AutoResetEvent
+from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S
 from ...core.telemetry import during
@@ -66,7 +66,7 @@ class Reader(ABC):
         """Wait until *units* have new messages, other units must be followed, or *deadline*."""
         notified = AutoResetEvent()
         give_up: Deadline | None = None
-        with self._messaging.notifier.follows(units, notified):
+        with self._messaging.notifier.follow(units, notified):
             while True:
                 pause_s = POLL_S * random.uniform(0.75, 1.25)
                 try:
@@ -85,7 +85,7 @@ class Reader(ABC):
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
         """Read as one of many waiting readers, which may all be notified at once."""
-        with self._messaging.caller.crowd:
+        with self._messaging.caller.read_limiter:
             return self._read(limit, after)
 
     @abstractmethod

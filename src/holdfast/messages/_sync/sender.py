@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
 from ...core.concurrency._sync.batcher import Batcher
-from ...core.concurrency._sync.waiting import Local
+from ...core.concurrency._sync.local_resource import LocalResource
 from ...core.script import Script
 from ...core.telemetry import during
 from ...core.trace import stored
@@ -31,7 +31,7 @@ class ChatSender:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._batcher: Local[Batcher[Log, OutgoingMessage, bytes]] = Local(
+        self._batcher: LocalResource[Batcher[Log, OutgoingMessage, bytes]] = LocalResource(
             lambda: Batcher(self._call, MAX_MESSAGES, MAX_BYTES)
         )
 
@@ -41,14 +41,12 @@ class ChatSender:
         Returns:
             The number of the message; or `missing` or `not_member`, as `send.lua` replies.
         """
-        telemetry = self._caller.settings.telemetry
-        with during(telemetry, "send", log.unit) as sending:
+        with during(self._caller.settings.telemetry, "send", log.unit) as sending:
             # Encode here: a trace that cannot be encoded must not fail the other messages.
             message.trace = stored(sending.trace).encode()
-            # A repeated message has an id of its own, and telemetry reports each call.
-            if op_id is None and telemetry is None:
-                reply = self._batcher.here().go(log, message, len(message.body))
-            else:
+            if op_id is None:
+                reply = self._batcher.get().submit(log, message, len(message.body))
+            else:  # a repeated message has an operation id of its own
                 [reply] = self._call(log, [message], op_id)
             if not reply.isdigit():
                 sending.ended("refused", reply.decode())
@@ -57,7 +55,7 @@ class ChatSender:
     def _call(
         self, log: Log, messages: Sequence[OutgoingMessage], op_id: str | None = None
     ) -> Sequence[Any]:
-        """Return the reply for each of *messages*. If a call with several fails: each one's error.
+        """Return the reply for each message; if a call with several fails, an error for each.
 
         Raises:
             HoldfastError: the call had one message, and failed.

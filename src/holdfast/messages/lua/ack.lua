@@ -10,7 +10,7 @@
 -- ARGV[3]  int     upto     the number
 -- returns  array   verdict: acked. If nothing changed: missing, not_member, stale; or beyond, top
 -- include clock
--- include sound
+-- include stored
 -- include log
 -- include position
 -- include last_seen

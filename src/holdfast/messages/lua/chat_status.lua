@@ -8,7 +8,7 @@
 -- returns  array   now (ms), how many members, epoch ('' there is no such chat), top, floor, keep,
 --                  idle_ms, since; then for each member: name, cursor, when it was last active (ms; '' unknown)
 -- include clock
--- include sound
+-- include stored
 -- include last_seen
 
 local meta, cursors, active, limit = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1])

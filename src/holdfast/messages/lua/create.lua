@@ -20,7 +20,7 @@
 -- returns  string  created, or exists
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include append
 

@@ -23,7 +23,7 @@
 --                  message was stored: a string, its number
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include append
 -- include capacity

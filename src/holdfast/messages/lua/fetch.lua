@@ -14,7 +14,7 @@
 --                  ('' not a reader), when the first unread message was sent (ms; '' none is there),
 --                  entries: id, sender, body of each; when the message `top` was sent (ms; '' unknown,
 --                  or there are entries), 1 if the log holds the position, otherwise 0. With several
---                  logs, only the epoch of a log without news
+--                  logs, only the epoch of a log without new messages
 -- include entries
 -- include position
 -- include reader_state
@@ -25,21 +25,21 @@ local reader, limit, bytes, logs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local own = tonumber(ARGV[5])
 local room = {limit = limit, bytes = bytes, page = PAGE}
 
-local rows, unread = {}, {}
+local replies, unread = {}, {}
 local held, held_bytes = 0, 0  -- entries read so far: a page of each log, or one entry when these suffice
 
-local function read_first(n, row, log, from, top, last)
+local function read_first(n, reply, log, from, top, last)
   local count = held < limit and held_bytes < bytes and PAGE or 1
   local page = from <= top and redis.call('XRANGE', log, string.format('%.0f', from), '+', 'COUNT', count)
   if not (page and page[1]) then
-    row[7] = stamp_of(log, row[2], last) or ''
+    reply[TOP_MS] = stamp_of(log, reply[2], last) or ''
     return
   end
   local parts, size = flat(page)
   held, held_bytes = held + #page, held_bytes + size
-  row[5] = sent_ms(page[1])
+  reply[SENT_MS] = sent_ms(page[1])
   unread[#unread + 1] = {
-    row = row, log = log, parts = parts, size = size, since = tonumber(row[5]),
+    reply = reply, log = log, parts = parts, size = size, since = tonumber(reply[SENT_MS]),
     more = top - from + 1 - #page, is_own = n <= own,
   }
 end
@@ -51,13 +51,13 @@ for i = FIRST, #ARGV do
 end
 for n = 1, logs do
   local i = 3 * n - 2
-  local row, from, top, last = reader_state(KEYS[i], KEYS[i + 1], KEYS[i + 2], reader, positions[n])
-  if from and from > top and logs > 1 and row[8] == 1 then
-    row = row[1]
+  local reply, from, top, last = reader_state(KEYS[i], KEYS[i + 1], KEYS[i + 2], reader, positions[n])
+  if from and from > top and logs > 1 and reply[HOLDS] == 1 then
+    reply = reply[EPOCH]
   elseif from then
-    read_first(n, row, KEYS[i + 1], from, top, last)
+    read_first(n, reply, KEYS[i + 1], from, top, last)
   end
-  rows[n] = row
+  replies[n] = reply
 end
 table.sort(unread, function(a, b)
   if a.is_own ~= b.is_own then
@@ -68,4 +68,4 @@ end)
 for _, each in ipairs(unread) do
   fill(room, each)
 end
-return rows
+return replies

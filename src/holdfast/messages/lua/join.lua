@@ -17,7 +17,7 @@
 --                  then the verdict without `by`; full: members; beyond: top
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 
 local meta, cursors = KEYS[1], KEYS[3]

@@ -15,7 +15,7 @@
 --                  exists; otherwise 0
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include last_seen
 -- include retention

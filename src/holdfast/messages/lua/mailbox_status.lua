@@ -8,7 +8,7 @@
 -- ARGV[1]  string  owner
 -- returns  array   unread, when the oldest of these was sent (ms; '' none), when the owner was last
 --                  active (ms; '' never), cursor, dropped, capacity, overflow
--- include sound
+-- include stored
 -- include capacity
 -- include entries
 -- include last_seen

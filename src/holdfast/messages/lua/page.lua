@@ -11,7 +11,7 @@
 -- ARGV[5]  int     bytes    of these messages; the first one comes whatever its size
 -- returns  array   verdict: missing: there is no such log; not_member; or found, and entries: id,
 --                  sender, body of each, from the number on
--- include sound
+-- include stored
 -- include entries
 
 local PAGE = 16  -- entries read at once: a large message must not cost more

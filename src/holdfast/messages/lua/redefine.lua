@@ -14,7 +14,7 @@
 -- returns  string  done, or missing: there is no such chat
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 
 local meta, cursors = KEYS[1], KEYS[3]

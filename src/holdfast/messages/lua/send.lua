@@ -15,7 +15,7 @@
 -- returns  array   for each message its number; or missing, not_member
 -- include clock
 -- include ledger
--- include sound
+-- include stored
 -- include log
 -- include append
 -- include last_seen

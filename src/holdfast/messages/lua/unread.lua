@@ -7,7 +7,7 @@
 -- ARGV[2]  int     chats    how many there are
 -- returns  array   for each chat two: how many messages are unread ('' the user is not a member), the
 --                  id of the newest message ('' unknown)
--- include sound
+-- include stored
 
 local reader, chats = ARGV[1], tonumber(ARGV[2])
 local found = {}

@@ -10,10 +10,10 @@ from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
 from ...core.checks import checked_int
 from ...core.clock import MAX_MS, from_epoch_ms
-from ...core.damage import decoding
 from ...core.names import Namespace
 from ...core.notifier import Notifier
 from ...core.script import Script
+from ...core.stored import decoding
 from .. import keys
 from ..task import QueueStats, Throughput, checked_capacity, checked_task_id, throughput_by_minute
 from ..task_status import LISTED_STATES, State, TaskStatus, listed

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from ...core._sync.caller import Caller
 from ...core.clock import Deadline, Duration, to_timeout_s
-from ...core.concurrency._sync.waiting import Event
+from ...core.concurrency._sync.primitives import Event
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
@@ -100,7 +100,7 @@ class TaskHandle(Generic[R]):
         """Return the reply of `await.lua` once the task has ended, or once no time is left."""
         woken = Event()
         names = AWAIT.keys(self._unit, keys.result(self._unit, self.task_id))
-        with self._notifier.heard(self._unit, woken) as channel:
+        with self._notifier.listen(self._unit, woken) as channel:
             while True:
                 woken.clear()
                 args = [self.task_id, channel]

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 from ...core import ledger
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
-from ...core.damage import decoding
 from ...core.names import Namespace, Unit
 from ...core.notifier import Notifier
 from ...core.script import Script
+from ...core.stored import decoding
 from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
 from .. import keys

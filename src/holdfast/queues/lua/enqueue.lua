@@ -27,7 +27,7 @@
 -- returns  string  one digit per task: 1 stored, 0 its id is in the queue already; or, with nothing stored,
 --                  'full CAPACITY' or 'conflict CAPACITY' (0: no limit)
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 -- include capacity
 -- include tombstones

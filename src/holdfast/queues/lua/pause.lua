@@ -10,7 +10,7 @@
 -- ARGV[3]  int     paused    1 or 0
 -- returns  int     1 if that changed something
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 
 local settings = KEYS[1]

@@ -20,7 +20,7 @@
 -- ARGV[4]  string  first of the named ids
 -- returns  int     tasks that were queued
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 -- include tombstones
 

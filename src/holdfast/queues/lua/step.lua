@@ -37,7 +37,7 @@
 --                  attempt, crashes, envelope), ended (id and token of each claim of this worker with
 --                  an ended lease, see parts/reclaim)
 -- include clock
--- include bell
+-- include notify
 -- include ledger
 -- include tombstones
 -- include skip_tombstones

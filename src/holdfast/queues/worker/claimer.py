@@ -15,7 +15,7 @@ from typing import Final
 from ...core import ledger
 from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline, backoff_s, since_boot
-from ...core.concurrency._async.waiting import Event, sleep
+from ...core.concurrency._async.primitives import Event, sleep
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
@@ -138,7 +138,7 @@ class Claimer:
     @contextmanager
     def listening(self, notifier: Notifier) -> Iterator[None]:
         """Let notifications of the queue wake this claimer, while the context lasts."""
-        with notifier.heard(self.unit, self.woken, self._hear) as self.channel:
+        with notifier.listen(self.unit, self.woken, self._hear) as self.channel:
             yield
 
     def wake(self) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...core.clock import Deadline
-from ...core.concurrency._async.waiting import Cancelled, Running, ended, spawn
+from ...core.concurrency._async.background_task import RunningTask, spawn, wait_ended
+from ...core.concurrency._async.cancellation import Cancelled
 from ...core.error_text import log_safely, type_name
 from ...errors import HoldfastError
 from ...errors.records import logger_of
@@ -88,13 +89,13 @@ class Executions:
             tasks = [execution.task for execution in self._running.values()]
             for task in tasks:
                 task.cancel()
-            await ended(tasks, share * seconds)
+            await wait_ended(tasks, share * seconds)
         for claim, execution in list(self._running.items()):
             logger.error("task %s ignores that it is cancelled, and runs on", claim.task_id)
             del self._running[claim]
             execution.claimer.finished(Settlement(claim, "release"))
 
-    def _end(self, claim: Claim, task: Running[Settlement | None]) -> None:
+    def _end(self, claim: Claim, task: RunningTask[Settlement | None]) -> None:
         execution = self._running.pop(claim, None)
         if execution is None:
             return  # `stop_all` has released it
@@ -107,7 +108,7 @@ class _Execution:
     """A claim that runs: its claimer, and its task in the loop."""
 
     claimer: Claimer
-    task: Running[Settlement | None]
+    task: RunningTask[Settlement | None]
 
 
 class PoisonLimit:
@@ -170,7 +171,7 @@ async def _run(
     return None
 
 
-def _settlement_of(claim: Claim, task: Running[Settlement | None]) -> Settlement | None:
+def _settlement_of(claim: Claim, task: RunningTask[Settlement | None]) -> Settlement | None:
     """Return the settlement of a *task* that has ended, in whatever manner."""
     if task.cancelled():  # before it began
         return Settlement(claim, "release")

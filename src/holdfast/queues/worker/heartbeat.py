@@ -11,7 +11,7 @@ import msgspec
 
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
-from ...core.concurrency._async.waiting import sleep
+from ...core.concurrency._async.primitives import sleep
 from ...core.maxmemory import MaxmemoryCheck
 from ...core.script import Script
 from ...errors import HoldfastError

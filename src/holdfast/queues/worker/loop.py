@@ -11,18 +11,17 @@ from typing import Any, Final
 
 from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline
-from ...core.concurrency._async.waiting import (
-    Event,
-    Running,
-    cancelled,
-    in_thread,
-    notice,
-    sleep,
-    soon,
+from ...core.concurrency._async.background_task import (
+    RunningTask,
+    call_soon,
+    cancel_and_wait,
+    run_concurrently,
     spawn,
-    time_limit,
-    together,
+    yield_to_loop,
 )
+from ...core.concurrency._async.cancellation import time_limit
+from ...core.concurrency._async.primitives import Event, sleep
+from ...core.concurrency._async.user_calls import in_thread
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.concurrency.thread_pool import Threads
 from ...core.concurrency.watchdog import Blockage, Watchdog
@@ -137,13 +136,13 @@ class WorkerLoop:
             grace = self._spawn(self._end_grace(), "holdfast grace")
             heartbeat = self._spawn(self._heartbeat.run(), "holdfast heartbeat")
             try:
-                await together(*map(self._serve, self._claimers.values()))
+                await run_concurrently(*map(self._serve, self._claimers.values()))
             except HoldfastError as error:
                 if self._failure is not None or not self._stopping:
                     raise
                 logger.warning("worker %s ends without its server: %s", self._worker, error)
             finally:
-                await cancelled(grace, heartbeat)
+                await cancel_and_wait(grace, heartbeat)
 
     async def end(self) -> None:
         """Give back what still runs, and close everything."""
@@ -152,9 +151,9 @@ class WorkerLoop:
         try:
             with contextlib.suppress(TimeoutError, HoldfastError):
                 async with time_limit(_END_S):
-                    await notice()  # tasks that are scheduled to start now do so
+                    await yield_to_loop()  # tasks that are scheduled to start now do so
                     await self._executions.stop_all(_END_S / 2)
-                    await together(
+                    await run_concurrently(
                         *map(self._leave, self._claimers.values()), self._heartbeat.end()
                     )
         finally:
@@ -181,7 +180,7 @@ class WorkerLoop:
                 await self._caller.close()
         logger.info("worker %s has ended", self._worker)
 
-    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> Running[None]:
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> RunningTask[None]:
         """Do *work* beside the queues. If it fails, this run ends with its exception."""
         task = spawn(work, name)
         task.add_done_callback(self._guarded(_raise_failure))
@@ -287,7 +286,7 @@ class WorkerLoop:
             claimer.started()
         if claimer.may_have_more:
             # In the next turn of the loop, so that the next step is sent before these tasks run.
-            soon(self._guarded(self._executions.start), claimer, runner, claims[:placed])
+            call_soon(self._guarded(self._executions.start), claimer, runner, claims[:placed])
         else:
             self._executions.start(claimer, runner, claims[:placed])
         why = "" if self._stopping else "its slot was taken before the server answered"
@@ -356,7 +355,7 @@ class WorkerLoop:
         await self._executions.stop_all(_END_S)
 
 
-def _raise_failure(task: Running[None]) -> None:
+def _raise_failure(task: RunningTask[None]) -> None:
     """Raise what *task* has raised."""
     if not task.cancelled():
         task.result()

@@ -13,13 +13,8 @@ from types import TracebackType
 from typing import Any, Final
 
 from ...core.codec import JSON, encoded
-from ...core.concurrency._async.waiting import (
-    Cancelled,
-    being_cancelled,
-    current_running,
-    is_current,
-    time_limit,
-)
+from ...core.concurrency._async.background_task import current_task, is_cancelling, is_current_task
+from ...core.concurrency._async.cancellation import Cancelled, time_limit
 from ...core.concurrency.thread_pool import Threads
 from ...core.error_text import described, error_text, log_safely, type_name
 from ...core.names import Unit
@@ -114,7 +109,7 @@ class Runner:
             claim.token,
             envelope.enqueued_ms,
         )
-        here = current_running()
+        here = current_task()
         try:
             result = await self._invoke(task, running, args, kwargs)
             return _done(claim, task, result), None
@@ -122,7 +117,7 @@ class Runner:
             raise
         except BaseException as error:  # the task raised it
             # Only a GeneratorExit may come from outside, if the loop closes this coroutine.
-            if type(error) is GeneratorExit and not is_current(here):
+            if type(error) is GeneratorExit and not is_current_task(here):
                 raise
             return _failed(claim, task, error), error
 
@@ -153,7 +148,7 @@ class Runner:
             if _is_awaitable(result):  # an async function behind a plain decorator
                 return await result
         except Cancelled as error:
-            if being_cancelled():
+            if is_cancelling():
                 raise
             raise RuntimeError("the task cancelled itself") from error
         return result

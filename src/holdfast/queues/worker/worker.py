@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ...core._async.caller import AsyncCaller
 from ...core._sync.caller import Caller
 from ...core.clock import Duration, to_seconds
-from ...core.concurrency._async.waiting import run_loop
+from ...core.concurrency._async.background_task import run_loop
 from ...core.concurrency.uninterrupted import run_apart
 from ...core.maxmemory import MaxmemoryCheck
 from ...errors import ClientClosed
@@ -93,7 +93,7 @@ class AsyncWorker:
         )
         closing = _Closing(lambda: self._grace_s is None, self.stop)
         try:
-            with lifetime.wakes(closing):
+            with lifetime.set_on_close(closing):
                 lifetime.check(action)
                 if self._grace_s is None:
                     await loop.work()

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from ...core.clock import Deadline, since_boot
 from ...core.codec import decoded
-from ...core.concurrency._async.waiting import Event, seen_through
+from ...core.concurrency._async.cancellation import shielded
+from ...core.concurrency._async.primitives import Event
 from ...core.notifier import RECHECK_S, Notifier
 from ...errors import DecodeError, HoldfastError
 from ..row import CachedCopy, CachedRow, State, with_row_name
@@ -49,7 +50,7 @@ class AsyncReadThrough:
             return pending.rows, pending.failures
         flag = Event()
         load_events = await self._store.load_events(pending.copies)
-        with self._notifier.follows(load_events, flag):
+        with self._notifier.follow(load_events, flag):
             while pending.copies:
                 flag.clear()
                 pending.see(await self._store.get(list(pending.copies)))
@@ -97,11 +98,11 @@ class AsyncReadThrough:
 
         pending.claimed = []
         try:
-            return await seen_through(claim())
+            return await shielded(claim())
         except BaseException:
             pending.is_over = True
             if pending.claimed:  # it was cancelled when the reply arrived
-                await seen_through(self._give_back(pending.claimed, _to_load(pending.claimed)))
+                await shielded(self._give_back(pending.claimed, _to_load(pending.claimed)))
             raise
 
     async def _load(
@@ -122,7 +123,7 @@ class AsyncReadThrough:
         except HoldfastError:
             raise  # the server cannot release the leases either
         except BaseException:  # cancelled: release the leases, so that others do not wait
-            await seen_through(self._give_back(claimed, mine))
+            await shielded(self._give_back(claimed, mine))
             raise
         age_s = since_boot() - asked_at
         for member, result in loaded.results.items():

@@ -7,7 +7,7 @@ import random
 from typing import Final
 
 from ...core.clock import Deadline, backoff_s
-from ...core.concurrency._async.waiting import Event
+from ...core.concurrency._async.primitives import Event
 from ...core.notifier import Notifier
 from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of
@@ -85,11 +85,11 @@ class AsyncRefresher:
             self._flag, self._stopped = None, False
 
     async def _go_on(self, flag: Event) -> None:
-        with self._notifier.lifetime.wakes(flag):
+        with self._notifier.lifetime.set_on_close(flag):
             while not self._stopped:
                 try:
                     units = [shard.unit for shard in await self._store.shards()]
-                    with self._notifier.follows(units, flag):
+                    with self._notifier.follow(units, flag):
                         await self._work(flag)
                 except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                     await self._pause(flag, str(error))

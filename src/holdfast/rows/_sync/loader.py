@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...core.clock import Deadline
 from ...core.codec import Codec
-from ...core.concurrency._sync.waiting import in_time
+from ...core.concurrency._sync.user_calls import call_with_timeout
 from ...core.concurrency.interruption import raise_interruption
 from ...core.names import Unit
 from ...core.telemetry import Telemetry, during
@@ -84,7 +84,7 @@ class Loader:
                 f"{len(self._abandoned)} loads that took too long have not ended yet"
             )
         with during(self._telemetry, "load", self._unit, amount=len(part)):
-            rows = in_time(seconds, self._source.load, tuple(part), left=self._abandoned)
+            rows = call_with_timeout(seconds, self._source.load, tuple(part), left=self._abandoned)
         if not isinstance(rows, Mapping):
             raise TypeError(f"load must return a mapping of id to row, got {type(rows).__name__}")
         return {

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from ...core.clock import Deadline, since_boot
 from ...core.codec import decoded
-from ...core.concurrency._sync.waiting import Event, seen_through
+from ...core.concurrency._sync.cancellation import shielded
+from ...core.concurrency._sync.primitives import Event
 from ...core.notifier import RECHECK_S, Notifier
 from ...errors import DecodeError, HoldfastError
 from ..row import CachedCopy, CachedRow, State, with_row_name
@@ -50,7 +51,7 @@ class ReadThrough:
             return pending.rows, pending.failures
         flag = Event()
         load_events = self._store.load_events(pending.copies)
-        with self._notifier.follows(load_events, flag):
+        with self._notifier.follow(load_events, flag):
             while pending.copies:
                 flag.clear()
                 pending.see(self._store.get(list(pending.copies)))
@@ -98,11 +99,11 @@ class ReadThrough:
 
         pending.claimed = []
         try:
-            return seen_through(claim())
+            return shielded(claim())
         except BaseException:
             pending.is_over = True
             if pending.claimed:  # it was cancelled when the reply arrived
-                seen_through(self._give_back(pending.claimed, _to_load(pending.claimed)))
+                shielded(self._give_back(pending.claimed, _to_load(pending.claimed)))
             raise
 
     def _load(
@@ -123,7 +124,7 @@ class ReadThrough:
         except HoldfastError:
             raise  # the server cannot release the leases either
         except BaseException:  # cancelled: release the leases, so that others do not wait
-            seen_through(self._give_back(claimed, mine))
+            shielded(self._give_back(claimed, mine))
             raise
         age_s = since_boot() - asked_at
         for member, result in loaded.results.items():

@@ -8,7 +8,7 @@ import random
 from typing import Final
 
 from ...core.clock import Deadline, backoff_s
-from ...core.concurrency._sync.waiting import Event
+from ...core.concurrency._sync.primitives import Event
 from ...core.notifier import Notifier
 from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
 from ...errors.records import logger_of
@@ -86,11 +86,11 @@ class Refresher:
             self._flag, self._stopped = None, False
 
     def _go_on(self, flag: Event) -> None:
-        with self._notifier.lifetime.wakes(flag):
+        with self._notifier.lifetime.set_on_close(flag):
             while not self._stopped:
                 try:
                     units = [shard.unit for shard in self._store.shards()]
-                    with self._notifier.follows(units, flag):
+                    with self._notifier.follow(units, flag):
                         self._work(flag)
                 except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                     self._pause(flag, str(error))

@@ -10,7 +10,7 @@ from typing import Any
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
 from ...core.clock import Deadline, Duration, to_seconds, to_timeout_s
-from ...core.concurrency._sync.waiting import runs_here
+from ...core.concurrency._sync.user_calls import can_call
 from ...core.ledger import partly
 from ...core.names import Namespace
 from ...core.notifier import Notifier
@@ -60,7 +60,7 @@ class RowCache:
         self._refresher: Refresher | None = None
         if source is not None:
             load = getattr(source, "load", None)
-            if load is None or not runs_here(load):
+            if load is None or not can_call(load):
                 raise TypeError(
                     f"the source of row cache {name!r} must have a method load(ids), and for "
                     f"Holdfast one that is not async; got {type(source).__name__}"

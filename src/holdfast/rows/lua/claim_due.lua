@@ -5,9 +5,9 @@
 -- KEYS[2]  HASH    plan   scheduled rows -> every_ms:read_ms
 -- KEYS[3]  ZSET    loads  rows that are loaded, scored by the token of the load
 -- ARGV[1]  int     limit     rows at most
--- ARGV[2]  int     lease_ms  how long nobody else loads them
+-- ARGV[2]  int     lease_ms  for so long no other process loads them
 -- returns  array   token, now (ms), ms until another row is due (0 now, -1 none is scheduled), then
---                  ids and what is planned for them, '' nothing
+--                  by turns ids and their entries in `plan`, '' none
 -- include clock
 -- include numbers
 -- include lease
@@ -16,7 +16,7 @@ local due, plan, loads = KEYS[1], KEYS[2], KEYS[3]
 local limit, lease_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
 local now_ms, _, now_us = clock()
 local LONGEST_MS = 2 ^ 40
-local UNUSED_TTL_S = 400 * 86400  -- what nobody refreshes any more is forgotten
+local UNUSED_TTL_S = 400 * 86400
 
 local out = {'', text(now_ms), '-1'}
 local ids = redis.call('ZRANGE', due, '-inf', text(now_ms), 'BYSCORE', 'LIMIT', 0, limit)

@@ -1,15 +1,15 @@
 #!lua
--- rows/claim_missing: lease rows for a reader who misses them, one loader for each.
+-- rows/claim_missing: lease rows for a reader that misses them; each row gets one loader.
 --
 -- KEYS[1]  HASH    plan      scheduled rows -> every_ms:read_ms
 -- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
 -- KEYS[3]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[4]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
--- ARGV[1]  int     lease_ms  how long nobody else loads them
--- ARGV[2]  int     quiet_ms  for how long after a failure nobody tries again
--- ARGV[3]  string  first of pairs: id, and when the copy that the reader has seen was read (ms)
+-- ARGV[1]  int     lease_ms  for so long no other process loads them
+-- ARGV[2]  int     quiet_ms  for so long after a failure no reader tries again
+-- ARGV[3]  string  first of pairs: id, and `read_ms` of the copy that the reader has
 -- returns  array   token, now (ms), then for each row: 'load'; 'newer' (there is a newer copy);
---                  'wait ends' (another one loads it until then, ms from now); 'failed why'
+--                  'wait MS' (another process loads it for so long at most); 'failed REASON'
 -- include clock
 -- include numbers
 -- include lease

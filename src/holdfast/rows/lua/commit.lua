@@ -1,5 +1,5 @@
 #!lua
--- rows/commit: what became of rows that were leased. Only those count whose lease still stands.
+-- rows/commit: store the results of loads. A result counts only while the lease of its row holds.
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
@@ -7,17 +7,17 @@
 -- KEYS[4]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[5]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  int     token
--- ARGV[2]  int     read_ms   before it the rows were not read
--- ARGV[3]  string  channel    channel of those who wait for rows
--- ARGV[4]  string  why       nothing could be loaded; '' something could
--- ARGV[5]  int     stale_ms  how long a row is given out after it was fresh
--- ARGV[6]  int     absent_ms  how long a row is fresh that is not there, if it is not scheduled
--- ARGV[7]  int     ttl_ms    how long another one is
--- ARGV[8]  string  first of the rows: id, verb, body, thousandths of the period until the next time;
---                  '=' it is as body says, '-' it is not there, '!' failed, body says why, '<' it was
---                  not tried, '~' nothing is planned for it
--- returns  array   a digit for each (0 refused, 1 stored, 2 it was so before, 3 something else), ms
---                  until a row is due (-1 none is scheduled)
+-- ARGV[2]  int     read_ms   the rows were read after this time
+-- ARGV[3]  string  channel    channel of waiting readers
+-- ARGV[4]  string  why       why the source could not be called; '' it could
+-- ARGV[5]  int     stale_ms  how long a row may be returned after it was fresh
+-- ARGV[6]  int     absent_ms  how long the absence of a row is fresh, without a schedule
+-- ARGV[7]  int     ttl_ms    how long a row is fresh, without a schedule
+-- ARGV[8]  string  first of the rows: id, verb, body, thousandths of the period until the next load.
+--                  Verbs: '=' body is the row, '-' absent, '!' failed, body is the reason, '<' not
+--                  tried, '~' not scheduled any more
+-- returns  array   a digit for each row (0 refused, 1 stored, 2 unchanged, 3 not stored for its verb),
+--                  ms until a row is due (-1 none is scheduled)
 -- include clock
 -- include numbers
 -- include failures
@@ -33,7 +33,7 @@ local FIRST = 8
 local FIRST_ROW = 5
 local LONGEST_MS = 2 ^ 40
 
--- What is planned for a row; nil: nothing, or what no script of Holdfast writes.
+-- Returns the period of a row; nil if it has none, or not a valid one.
 local function period_ms(planned)
   local every = stored_number((planned or ''):match('^(%d+):'))
   return every and every <= LONGEST_MS and every or nil

@@ -1,8 +1,8 @@
 #!lua
--- rows/define: into how many shards a cache is cut; whoever says it first decides.
+-- rows/define: the number of shards of a cache; the first call defines it.
 --
 -- KEYS[1]  STRING  definition  the number of shards
--- ARGV[1]  int     number  of shards, if nobody has said
+-- ARGV[1]  int     number  of shards, unless one is stored
 -- ARGV[2]  int     kept_s  how long it is kept without use
 -- returns  string  the number
 

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- rows/explain: all that the server knows of one row.
+-- rows/explain: everything that the server stores about one row.
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
@@ -7,8 +7,8 @@
 -- KEYS[4]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[5]  STRING  row       read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  string  id
--- returns  array   now (ms), when it is due (ms), its plan, the token of its load, its trouble,
---                  that of all, the row; '' where there is nothing
+-- returns  array   now (ms), when it is due (ms), its entry in `plan`, the token of its load, its
+--                  failure, the failure of the source, the row; '' where nothing is stored
 -- include clock
 
 local id, now_ms = ARGV[1], clock()

@@ -1,10 +1,10 @@
 #!lua flags=no-writes
--- rows/get: what the cache has of one row; short, for it is called most of all.
+-- rows/get: the cached copy of one row. Short, because it is called most often.
 --
 -- KEYS[1]  HASH    plan  scheduled rows -> every_ms:read_ms
 -- KEYS[2]  STRING  row   read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  string  id
--- returns  array   now (ms), what is stored, what is planned; nil nothing
+-- returns  array   now (ms), the row, its entry in `plan`; nil where nothing is stored
 -- include clock
 
 local now_ms = clock()

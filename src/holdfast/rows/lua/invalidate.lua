@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- rows/invalidate: rows have changed; nothing that was read of them before now is kept.
+-- rows/invalidate: drop rows that have changed; a load that began before cannot store them.
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
 -- KEYS[3]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
 -- KEYS[4]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  string  channel    channel of the refreshers
--- ARGV[2]  string  waiting   channel of those who wait for rows
+-- ARGV[2]  string  waiting   channel of waiting readers
 -- ARGV[3]  string  first of the ids
 -- returns  int     how many copies were dropped
 -- include clock
@@ -18,7 +18,7 @@ local dropped, scheduled = 0, 0
 for i = FIRST, #ARGV do
   local row = FIRST_ROW + (i - FIRST)
   dropped = dropped + redis.call('DEL', KEYS[row])
-  redis.call('ZREM', KEYS[2], ARGV[i])  -- what is being loaded may be from before
+  redis.call('ZREM', KEYS[2], ARGV[i])  -- a current load may have read the old row
   redis.call('HDEL', KEYS[3], ARGV[i])
   if redis.call('ZSCORE', due, ARGV[i]) then
     redis.call('ZADD', due, 'XX', string.format('%.0f', now_ms), ARGV[i])

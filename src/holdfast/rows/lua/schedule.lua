@@ -1,6 +1,6 @@
 #!lua
--- rows/schedule: have rows refreshed. New ones are due at once; others are due no later than a new
--- period says, and else when they were.
+-- rows/schedule: schedule rows. New rows are due at once. A new period may make a row due earlier,
+-- never later.
 --
 -- KEYS[1]  ZSET    due    scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan   scheduled rows -> every_ms:read_ms
@@ -8,7 +8,7 @@
 -- KEYS[4]  HASH    odd    ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  channel channel of the refreshers
+-- ARGV[3]  string  channel  of the refreshers
 -- ARGV[4]  string  first of pairs: id, every_ms
 -- returns  int     how many were not scheduled before
 -- include clock
@@ -18,7 +18,7 @@
 local now_ms, now_s = clock()
 local due, plan, channel = KEYS[1], KEYS[2], ARGV[3]
 local FIRST = 4
-local UNUSED_TTL_S = 400 * 86400  -- what nobody refreshes any more is forgotten
+local UNUSED_TTL_S = 400 * 86400
 local ledger = ledger_at(KEYS[3], KEYS[4], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
@@ -46,7 +46,7 @@ end
 redis.call('EXPIRE', due, UNUSED_TTL_S)
 redis.call('EXPIRE', plan, UNUSED_TTL_S)
 ledger_write(ledger, ARGV[1], ARGV[2], new)
-if notifies then  -- otherwise its refreshers are awake already, or will be in time
+if notifies then  -- otherwise the refreshers know an earlier due time
   redis.pcall('SPUBLISH', channel, '')
 end
 return new

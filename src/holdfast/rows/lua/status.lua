@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- rows/status: how one shard fares.
+-- rows/status: the status of one shard.
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
 -- KEYS[3]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
--- returns  array   rows that are scheduled, due, loaded; that failed; ms by which the one that is
---                  latest is late; the trouble of all, '' none
+-- returns  array   how many rows are scheduled, due, being loaded, failing; ms by which the most
+--                  overdue row is late; the failure of the source, '' none
 -- include clock
 -- include numbers
 

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- rows/unschedule: have rows refreshed no more, and drop their copies.
+-- rows/unschedule: end the refresh of rows, and drop their copies.
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
@@ -10,7 +10,7 @@
 -- KEYS[7]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  channel    channel of those who wait for rows
+-- ARGV[3]  string  channel    channel of waiting readers
 -- ARGV[4]  string  first of the ids
 -- returns  int     how many were scheduled
 -- include clock
@@ -30,7 +30,7 @@ for i = FIRST, #ARGV do
   local row = FIRST_ROW + (i - FIRST)
   dropped = dropped + redis.call('HDEL', KEYS[2], ARGV[i])
   redis.call('ZREM', KEYS[1], ARGV[i])
-  redis.call('ZREM', KEYS[3], ARGV[i])  -- what is being loaded is not stored any more
+  redis.call('ZREM', KEYS[3], ARGV[i])  -- a current load cannot store it
   redis.call('HDEL', KEYS[4], ARGV[i])
   redis.call('DEL', KEYS[row])
 end

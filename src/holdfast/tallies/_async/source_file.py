@@ -1,4 +1,4 @@
-"""What a tally asks of a source of files. The consumer of a feed is one, and so are local files."""
+"""What a tally needs of a source of files: a consumer of a feed, or local files."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from ..block import Block
+from ..counted import LineBlock
 
 
 class AsyncSourceFile(Protocol):
-    """One file, while it is read."""
+    """One file of a source, while it is read."""
 
     @property
     def id(self) -> str:
-        """Names these very contents, and no others."""
+        """Return the id of these contents; no other file has it."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Return the name for people."""
 
     @property
     def offset(self) -> int:
-        """Where reading can begin: what lies before is not there any more."""
+        """Return the first offset that can still be read."""
 
-    def blocks(self, *, start: int | None = None, keep: bool = False) -> AsyncIterator[Block]:
-        """Whole lines from *start* on, block after block, each beginning where the last one ended.
+    def blocks(self, *, start: int | None = None, keep: bool = False) -> AsyncIterator[LineBlock]:
+        """Yield whole lines from *start* on; each block begins where the last one ended.
 
-        With *keep* nothing is let go before it is acknowledged. Then a block that ends where it
-        begins says that there is nothing more at this moment, and perhaps not before an `ack`.
+        With *keep*, the source keeps all bytes until they are acknowledged. It then yields an
+        empty block if there are no more bytes now, and perhaps none before the next `ack`.
         """
 
     async def ack(self, upto: int | None = None) -> None:
-        """What lies before *upto* is counted, and is not needed again."""
+        """Let the source drop the bytes before *upto*: they are counted."""
 
     async def __aenter__(self) -> Self: ...
 
@@ -46,30 +46,32 @@ class AsyncSourceFile(Protocol):
 
 @runtime_checkable
 class AsyncChangingFile(Protocol):
-    """A file whose contents may become others while its id stays, as by a rotation."""
+    """A file with contents that may be replaced under the same id, for example by a rotation."""
 
     @property
     def unfinished_id(self) -> str:
-        """Return the id that it had as long as its first line had no end."""
+        """Return the id that the file had while its first line had no line end."""
 
     def mark(self, offset: int, last: bytes) -> str:
-        """Return what tells it from others of the same id, up to *offset*.
+        """Return a digest that distinguishes the file from others with the same id.
 
         Args:
-            offset: where it is read to.
-            last: some of its bytes before that; perhaps none.
+            offset: offset up to which the file was read.
+            last: bytes of the file that end there; may be empty.
         """
 
     async def matching(self, marks: Sequence[tuple[int, str]]) -> int | None:
-        """Return which of these offsets and marks is of this file; of several the furthest.
+        """Return the index of the pair of offset and mark that fits this file.
+
+        If several fit, return the one with the highest offset; if none fits, return None.
 
         Raises:
-            DamagedFile: it cannot be read up to there.
+            DamagedFile: the file cannot be read up to these offsets.
         """
 
 
 class AsyncSource(Protocol):
-    """Where files come from."""
+    """A source of files."""
 
     def files(self) -> AsyncIterator[AsyncSourceFile]:
-        """One after the other; each is a context."""
+        """Yield the files one after the other; each is a context manager."""

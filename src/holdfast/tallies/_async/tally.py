@@ -1,34 +1,37 @@
-"""How many lines there were, of each day and of each value of each dimension."""
+"""A tally: how many lines each day has, and each value of each dimension."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
-from ...core.damage import decoding
+from ...core.checks import checked_int
 from ...core.names import Unit
+from ...core.stored import decoding
 from .. import keys
-from ..choice import counter_of
-from ..counted import SAMPLES, Counted
-from ..days import MAX_DAYS, given_day
+from ..chunks import dimensions_of, rejected_of, values_of
+from ..counted import SAMPLES, Counted, LineCounter
+from ..days import MAX_DAYS, checked_day
+from ..function_counter import FunctionCounter
 from ..geo.key import GeoKey
-from ..limits import MAX_LIMIT, checked_limit
-from ..parts import counts_of, dimensions_of, rejects_of
 from ..report import Change, Count, Rejected, TallyReport
-from .aggregation import AsyncReading
+from .aggregation import AsyncAggregation
 from .source_file import AsyncSource
-from .writer import AsyncBook
+from .writer import AsyncTallyWriter
+
+MAX_LIMIT: Final = 10_000
+"""Values in one reply of the server."""
 
 
 class AsyncTally:
     """Counts of lines by day and dimension, such as country, region and city.
 
-    Each line of each file is counted exactly once, whoever is killed. All is kept for 400 days
-    after it last changed.
+    Each line of each file is counted exactly once, also if processes are killed. Counts are kept
+    for 400 days after they last changed.
 
     Made by `AsyncHoldfast.tally`.
     """
@@ -37,7 +40,7 @@ class AsyncTally:
         self._caller = caller
         self._catalog = catalog
         self._unit = unit
-        self._book = AsyncBook(caller, unit)
+        self._writer = AsyncTallyWriter(caller, unit)
 
     def __repr__(self) -> str:
         return f"AsyncTally({self._unit.name!r})"
@@ -51,69 +54,71 @@ class AsyncTally:
     ) -> TallyReport:
         """Count all lines of all files of *source*, until there are no more.
 
-        What is counted is committed every few seconds, or when it is much, and at the end of each
-        file; only then the source may forget it. After a crash the same call goes on where the last
-        commit ended, here or elsewhere.
+        Counts are committed every few seconds, when there are many, and at the end of each file.
+        Only then may the source drop the lines. After a crash, the same call goes on where the last
+        commit ended, in this process or in another one.
 
         Args:
             source: the consumer of a feed, or `AsyncLocalFiles`.
-            key: a `GeoKey`, or a function of a line without its end, which says what it counts for.
-                A line of which it says None, or raises, is rejected.
-            progress: is told after each block of lines how far this is: the report, with what was
-                read since the last commit.
+            key: a `GeoKey`, or a function that gets a line without its line end and returns what
+                to count it for. If it returns None or raises, the line is rejected.
+            progress: is called after each block of lines with the report so far, which includes
+                the lines that were read since the last commit.
 
         Raises:
-            ServerUnavailable: what was not committed is not counted; call again.
+            ServerUnavailable: lines that were not committed are not counted; call again.
         """
-        counter_of(key)
+        _new_counter(key)
         if not hasattr(source, "files") or isinstance(source, type) or hasattr(source, "consumer"):
             raise TypeError(f"expected feed.consumer(…) or AsyncLocalFiles(…), got {source!r}")
         await self._catalog.note(self._unit)
-        await self._book.settle()
-        counter = partial(counter_of, key)
-        reading = AsyncReading(self._caller, self._unit, self._book, counter, progress)
-        return await reading.run(source)
+        await self._writer.settle()
+        new_counter = partial(_new_counter, key)
+        aggregation = AsyncAggregation(
+            self._caller, self._unit, self._writer, new_counter, progress
+        )
+        return await aggregation.run(source)
 
     async def total(self, day: str | date) -> int:
-        """How many lines of *day* are counted."""
-        text = given_day(day)
-        await self._book.settle()
-        return await self._score(keys.days(self._unit), text)
+        """Return how many lines of *day* are counted."""
+        text = checked_day(day)
+        await self._writer.settle()
+        return await self._lines_with(keys.days(self._unit), text)
 
     async def days(self) -> dict[str, int]:
-        """The days that have lines, in order, and how many."""
-        await self._book.settle()
-        return dict(sorted((await self._best(keys.days(self._unit), MAX_DAYS)).items()))
+        """Return the days that have lines, in order, each with the number of its lines."""
+        await self._writer.settle()
+        return dict(sorted((await self._most_frequent(keys.days(self._unit), MAX_DAYS)).items()))
 
     async def dimensions(self, day: str | date) -> dict[str, int]:
-        """The dimensions of *day*, and how many lines have any value of each; most lines first."""
-        place = keys.sums(self._unit, dimensions_of(given_day(day)))
-        await self._book.settle()
-        return await self._best(place, MAX_LIMIT)
+        """Return the dimensions of *day*, each with its number of lines; most lines first."""
+        counts_key = keys.counts(self._unit, dimensions_of(checked_day(day)))
+        await self._writer.settle()
+        return await self._most_frequent(counts_key, MAX_LIMIT)
 
     async def top(self, dimension: str, *, day: str | date, limit: int = 10) -> list[Count]:
-        """The values of *dimension* that most lines of *day* have, the most frequent first.
+        """Return the most frequent values of *dimension* on *day*, the most frequent first.
 
         Args:
-            dimension: such as `country`.
-            day: as in `2011-10-10`.
-            limit: how many values, up to 10,000.
+            dimension: for example `country`.
+            day: for example `2011-10-10`.
+            limit: number of values, up to 10,000.
         """
-        place, most = self._sums(day, dimension), checked_limit(limit)
-        await self._book.settle()
-        best = await self._best(place, most)
-        return [Count(value, lines) for value, lines in best.items()]
+        counts_key, most = self._values_key(day, dimension), _checked_limit(limit)
+        await self._writer.settle()
+        found = await self._most_frequent(counts_key, most)
+        return [Count(value, lines) for value, lines in found.items()]
 
     async def count(self, dimension: str, value: str, *, day: str | date) -> int:
-        """How many lines of *day* have that *value* of *dimension*."""
-        place = self._sums(day, dimension)
+        """Return how many lines of *day* have this *value* of *dimension*."""
+        counts_key = self._values_key(day, dimension)
         if not isinstance(value, str):
             raise TypeError(f"value must be a str, got {type(value).__name__}")
-        await self._book.settle()
-        return await self._score(place, value)
+        await self._writer.settle()
+        return await self._lines_with(counts_key, value)
 
     async def share_of(self, dimension: str, value: str, *, day: str | date) -> float:
-        """Which part of the lines of *day* that is, 0 to 1; 0 where the day has none."""
+        """Return the share of the lines of *day* with this value, 0 to 1; 0 without any lines."""
         lines = await self.count(dimension, value, day=day)
         total = await self.total(day) if lines else 0
         return lines / total if total else 0.0
@@ -121,55 +126,82 @@ class AsyncTally:
     async def compare(
         self, before: str | date, after: str | date, *, dimension: str, limit: int = 10
     ) -> list[Change]:
-        """What is among the first of either day, and how often it came on both.
+        """Return the most frequent values of either day, each with its lines on both days.
 
         Args:
-            before: the one day.
-            after: the other; the most frequent values of it come first.
-            dimension: such as `country`.
-            limit: values of each day, up to 10,000.
+            before: one day.
+            after: the other day; its most frequent values come first.
+            dimension: for example `country`.
+            limit: number of values of each day, up to 10,000.
         """
-        places = [self._sums(day, dimension) for day in (before, after)]
-        most = checked_limit(limit)
-        await self._book.settle()
-        found = [await self._best(place, most) for place in places]
+        counts_keys = [self._values_key(day, dimension) for day in (before, after)]
+        most = _checked_limit(limit)
+        await self._writer.settle()
+        found = [await self._most_frequent(counts_key, most) for counts_key in counts_keys]
         values = list(dict.fromkeys([*found[1], *found[0]]))
-        both = [await self._scores(place, values) for place in places]
+        both = [await self._lines(counts_key, values) for counts_key in counts_keys]
         changes = [Change(*each) for each in zip(values, *both, strict=True)]
         return sorted(changes, key=lambda change: (-change.after, -change.before, change.value))
 
     async def rejected(self, day: str | date | None = None) -> Rejected:
-        """Lines of *day* that count for nothing, and why.
+        """Return how many lines of *day* were rejected, and why.
 
         Args:
-            day: as in `2011-10-10`; None: those whose day could not be read, or cannot be right.
+            day: for example `2011-10-10`; None for the lines with no day, or with one that cannot
+                be right.
         """
-        text = "" if day is None else given_day(day)
-        await self._book.settle()
-        reasons = await self._best(keys.sums(self._unit, rejects_of(text)), MAX_LIMIT)
-        place = keys.samples(self._unit, text)
-        with decoding(place):
-            samples = await self._caller.read(self._unit, "ZRANGE", place, 0, SAMPLES - 1)
+        text = "" if day is None else checked_day(day)
+        await self._writer.settle()
+        reasons = await self._most_frequent(keys.counts(self._unit, rejected_of(text)), MAX_LIMIT)
+        samples_key = keys.samples(self._unit, text)
+        with decoding(samples_key):
+            samples = await self._caller.read(self._unit, "ZRANGE", samples_key, 0, SAMPLES - 1)
         return Rejected(reasons, samples)
 
-    def _sums(self, day: str | date, dimension: str) -> str:
-        return keys.sums(self._unit, counts_of(given_day(day), dimension))
+    def _values_key(self, day: str | date, dimension: str) -> str:
+        return keys.counts(self._unit, values_of(checked_day(day), dimension))
 
-    async def _score(self, place: str, value: str) -> int:
-        [score] = await self._scores(place, [value])
-        return score
+    async def _lines_with(self, counts_key: str, value: str) -> int:
+        [lines] = await self._lines(counts_key, [value])
+        return lines
 
-    async def _scores(self, place: str, values: list[str]) -> list[int]:
+    async def _lines(self, counts_key: str, values: list[str]) -> list[int]:
+        """Return how many lines each of *values* has in the counts at *counts_key*."""
         if not values:
             return []
-        with decoding(place):
-            reply = await self._caller.read(self._unit, "ZMSCORE", place, *values)
+        with decoding(counts_key):
+            reply = await self._caller.read(self._unit, "ZMSCORE", counts_key, *values)
             return [0 if score is None else int(float(score)) for score in reply]
 
-    async def _best(self, place: str, limit: int) -> dict[str, int]:
-        """The values with the highest counts, the highest first."""
-        command: list[Any] = ["ZRANGE", place, 0, limit - 1, "REV", "WITHSCORES"]
-        with decoding(place):
+    async def _most_frequent(self, counts_key: str, limit: int) -> dict[str, int]:
+        """Return the values with the most lines in the counts at *counts_key*."""
+        command: list[Any] = ["ZRANGE", counts_key, 0, limit - 1, "REV", "WITHSCORES"]
+        with decoding(counts_key):
             flat = await self._caller.read(self._unit, *command)
             values = (value.decode(errors="replace") for value in flat[::2])
             return dict(zip(values, (int(float(score)) for score in flat[1::2]), strict=True))
+
+
+def _new_counter(key: GeoKey | Callable[[bytes], Counted | None]) -> LineCounter:
+    """Return a new counter for *key*.
+
+    Raises:
+        TypeError: *key* is neither a `GeoKey` nor a function.
+    """
+    if isinstance(key, GeoKey):
+        from ..geo.geo_counter import GeoCounter
+
+        return GeoCounter(key)
+    if not callable(key):
+        raise TypeError(f"key must be a GeoKey or a function of a line, got {key!r}")
+    return FunctionCounter(key)
+
+
+def _checked_limit(limit: Any) -> int:
+    """Return *limit*.
+
+    Raises:
+        TypeError: *limit* is not a whole number.
+        ValueError: *limit* is out of range.
+    """
+    return checked_int(limit, "limit", 1, MAX_LIMIT)

@@ -1,364 +1,225 @@
 # Generated from _async/aggregation.py by tools/unasync.py: edit that, then run `make sync`.
-"""Reads files, counts their lines here, and commits the counts once in a while."""
+"""Reads the files of a source, counts their lines, and commits the counts from time to time."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from ...core._sync.caller import Caller
-from ...core.concurrency._sync.waiting import BackgroundTask, in_thread
+from ...core.concurrency._sync.background_task import BackgroundTask
+from ...core.concurrency._sync.user_calls import in_thread
 from ...core.names import Unit
 from ...errors import DamagedFile, FileTaken
 from ...errors.records import logger_of
-from ..block import Block
-from ..counted import Counter, Sums
-from ..days import Span
+from ..counted import CountedRange, LineCounter, LineCounts
+from ..days import DayRange
 from ..report import TallyReport
-from ..spot import Spot, nth_id
-from .source_file import ChangingFile, Source, SourceFile
-from .writer import Book
+from .file_progress import FileProgress, RunningCommit
+from .resume_point import resume_point
+from .source_file import Source, SourceFile
+from .writer import TallyWriter
 
 logger: Final = logger_of("holdfast.tallies")
 
-AT_ONCE: Final = 32 << 20
-"""Bytes that are counted together: what columns cost by themselves is small beside so many."""
+COUNT_BYTES: Final = 32 << 20
+"""Bytes that are counted together; with less, the fixed cost of columns is noticeable."""
 
 COMMIT_VALUES: Final = 300_000
-"""A commit at the latest when so many counts have come together: about 50 MB here."""
+"""Number of different counts at which a commit is due: about 50 MB in this process."""
 
-DAY_VALUES: Final = 50_000
-"""When a day has ended, with so many: nearly all counts of the next lines are others."""
+DAY_COMMIT_VALUES: Final = 50_000
+"""The same at the end of a day in the log: the lines that follow have other counts."""
 
 COMMIT_S: Final = 10.0
-"""And after so long: what a crash makes somebody do again."""
+"""Seconds after which a commit is due: a crash repeats at most this work."""
 
-LAST: Final = 64 << 10
-"""Bytes before an offset by which a file is known again."""
-
-ALIKE: Final = 16
-"""Files of the same id that are looked for at first."""
-
-MORE_ALIKE: Final = 64
-"""And then, as long as there are more."""
-
-SPAN_S: Final = 600.0
-"""So long a span of days is believed; it changes at midnight."""
+DAY_RANGE_S: Final = 600.0
+"""Seconds for which the range of valid days is cached; it changes at midnight."""
 
 
-class Reading:
-    """One run over a source."""
+class _Overtaken(Exception):
+    """Another process has committed a part of the file that is counted here."""
+
+
+class Aggregation:
+    """One run over all files of a source."""
 
     def __init__(
         self,
         caller: Caller,
         unit: Unit,
-        book: Book,
-        counter: Callable[[], Counter],
+        writer: TallyWriter,
+        new_counter: Callable[[], LineCounter],
         progress: Callable[[TallyReport], object] | None,
     ) -> None:
         self._caller = caller
         self._unit = unit
-        self._book = book
-        self._new_counter = counter
+        self._writer = writer
+        self._new_counter = new_counter
         self._progress = progress
         self._report = TallyReport()
-        self._span: Span | None = None
-        self._span_at = 0.0
+        self._day_range: DayRange | None = None
+        self._day_range_at = 0.0
 
     def run(self, source: Source) -> TallyReport:
         """Count all files of *source*."""
         for file in source.files():
             try:
                 with file:
-                    self._count(file)
+                    self._count_file(file)
             except DamagedFile as error:
                 logger.warning("%s", error)
-                self._tell(damaged=1)
+                self._add_to_report(damaged=1)
             except FileTaken as error:
                 logger.warning("%s", error)
-                self._tell(taken=1)
+                self._add_to_report(taken=1)
             else:
-                self._tell(files=1)
+                self._add_to_report(files=1)
         return self._report
 
-    def _count(self, file: SourceFile) -> None:
-        """Count what is left of a file, also when others count it at the same time."""
+    def _count_file(self, file: SourceFile) -> None:
+        """Count the rest of a file; start again where another process got to, if it was faster."""
         while True:
-            name, counted = self._resumed(file)
-            piece = _Piece(file, name, counted, self._new_counter())
+            name, offset = resume_point(self._writer, file)
+            progress = FileProgress(file, name, offset, self._new_counter())
             try:
-                if self._read(piece):
+                with suppress(_Overtaken):
+                    self._count_blocks(progress)
                     return
             finally:
-                if piece.commit is not None:
-                    piece.commit.work.end()
+                if progress.running_commit is not None:
+                    progress.running_commit.task.end()
 
-    def _resumed(self, file: SourceFile) -> tuple[str, int]:
-        """Return what the tally calls a file, and up to where it is counted.
+    def _count_blocks(self, progress: FileProgress) -> None:
+        """Count a file to its end.
 
-        Several files may have had its id, one after the other: the marks tell which one it is. If
-        it is none of them, it is a new one.
+        Raises:
+            _Overtaken: another process has committed a part of it.
         """
-        if not isinstance(file, ChangingFile):
-            return file.id, self._book.position(file.id)
-        free, known = self._counted_as(file.id)
-        which = file.matching([spot for _, spot in known]) if known else None
-        if which is None and file.unfinished_id != file.id:
-            _, known = self._counted_as(file.unfinished_id)
-            which = file.matching([spot for _, spot in known]) if known else None
-        return (free, 0) if which is None else (known[which][0], known[which][1].offset)
-
-    def _counted_as(self, file_id: str) -> tuple[str, list[tuple[str, Spot]]]:
-        """Return a free name for a file with this id, and the names and spots of known files."""
-        known: list[tuple[str, Spot]] = []
-        free, first, number, found = "", 0, ALIKE, 1
-        while found:
-            names = [nth_id(file_id, n) for n in range(first, first + number)]
-            spots = dict(zip(names, self._book.spots(names), strict=True))
-            there = [(name, spot) for name, spot in spots.items() if spot is not None]
-            free = free or next((name for name in names if spots[name] is None), "")
-            known += there
-            # Old ones expire, so there may be gaps.
-            found = sum(spots[name] is not None for name in names[-number // 2 :])
-            first, number = first + number, MORE_ALIKE
-        return free, known
-
-    def _read(self, piece: _Piece) -> bool:
-        """Count the file of *piece* to its end; False: another one has counted part of it."""
         try:
-            for block in piece.file.blocks(start=piece.start, keep=True):
-                piece.take_in(block)
-                if piece.waiting_bytes >= AT_ONCE and not self._digest(piece):
-                    return False
-                # A block of nothing: the source waits, perhaps until what is counted is let go.
-                is_waiting = block.end == block.offset
-                if (is_waiting and not self._commit(piece)) or (
-                    piece.is_due and not self._hand_over(piece)
-                ):
-                    return False
+            for block in progress.file.blocks(start=progress.start, keep=True):
+                progress.add(block)
+                if progress.buffer_bytes >= COUNT_BYTES:
+                    self._count_buffer(progress)
+                if block.end == block.offset:
+                    # The source may wait for an acknowledgement before it has more bytes.
+                    self._commit(progress)
+                if _is_due(progress):
+                    self._count_buffer(progress)
+                    self._begin_commit(progress, progress.read_to)
         except DamagedFile:
-            # What came before the damage is good.
-            if not self._commit(piece):
-                return False
+            # The data before the damage is good.
+            self._commit(progress)
             raise
-        # The end of its context says that all of it is done with.
-        return self._commit(piece, ack=False)
+        # Leaving the context of the file acknowledges all of it.
+        self._commit(progress, ack=False)
 
-    def _digest(self, piece: _Piece) -> bool:
-        """Count the lines that have come together; False: another one was faster."""
-        data, piece.waiting, piece.waiting_bytes = b"".join(piece.waiting), [], 0
-        begin = piece.end - len(data)
-        if begin == piece.waiting_at and piece.counter.size >= DAY_VALUES:
-            first = piece.counter.turn(data)
-            if first:
-                self._add(piece, data[:first], begin + first)
-                if not self._begin_commit(piece, begin + first):
-                    return False
-                data = data[first:]
-        self._add(piece, data, piece.end)
-        return True
+    def _count_buffer(self, progress: FileProgress) -> None:
+        """Count the buffered lines; begin a commit where a new day begins in them."""
+        data = progress.take_buffer()
+        begin = progress.read_to - len(data)
+        if begin == progress.buffer_start and progress.counter.size >= DAY_COMMIT_VALUES:
+            day_begin = progress.counter.new_day_offset(data)
+            if day_begin:
+                self._count_lines(progress, data[:day_begin], begin + day_begin)
+                self._begin_commit(progress, begin + day_begin)
+                data = data[day_begin:]
+        self._count_lines(progress, data, progress.read_to)
 
-    def _add(self, piece: _Piece, data: bytes, end: int) -> None:
-        """Count lines that end there."""
+    def _count_lines(self, progress: FileProgress, data: bytes, end: int) -> None:
+        """Count the lines of *data*, which ends at offset *end*."""
         if data:
-            span = self._current_span()
-            piece.lines += in_thread(piece.counter.add, data, span)
-            piece.remember(data)
-            before = piece.commit.part.lines if piece.commit else 0
-            self._show(before + piece.lines, end - max(piece.counted, piece.file.offset))
+            days = self._valid_days()
+            progress.lines += in_thread(progress.counter.add, data, days)
+            progress.remember_tail(data)
+            running = progress.running_commit
+            lines = progress.lines + (running.counted.lines if running else 0)
+            self._show_progress(lines, end - progress.start)
 
-    def _commit(self, piece: _Piece, *, ack: bool = True) -> bool:
-        """Have the server count all that was counted here; False: another one was faster."""
-        if not (self._digest(piece) and self._committed(piece)):
-            return False
-        if piece.end == piece.handed:
-            return True
-        part = piece.hand_over(piece.end, self._new_counter())
-        sums, now = self._write(piece.name, part)
-        return self._concluded(piece, part, sums, now, ack=ack)
+    def _commit(self, progress: FileProgress, *, ack: bool = True) -> None:
+        """Commit everything that was read, and wait until the server has it."""
+        self._count_buffer(progress)
+        self._finish_running_commit(progress)
+        if progress.read_to != progress.submitted:
+            counted = progress.submit(progress.read_to, self._new_counter())
+            counts, counted_to = self._write(progress.name, counted)
+            self._conclude(progress, counted, counts, counted_to, ack=ack)
 
-    def _hand_over(self, piece: _Piece) -> bool:
-        """Begin a commit of all that was read; False: another one was faster than before."""
-        return self._digest(piece) and self._begin_commit(piece, piece.end)
+    def _begin_commit(self, progress: FileProgress, end: int) -> None:
+        """Begin a commit up to *end* in the background.
 
-    def _begin_commit(self, piece: _Piece, end: int) -> bool:
-        """Begin a commit up to *end*, and go on meanwhile; False: another one was faster.
-
-        One at a time: each begins where the one before ends.
+        Only one runs at a time, because each begins where the one before ends.
         """
-        if not self._committed(piece):
-            return False
-        if end > piece.handed:
-            part = piece.hand_over(end, self._new_counter())
-            piece.commit = _Commit(part, BackgroundTask(self._write, piece.name, part))
-        return True
+        self._finish_running_commit(progress)
+        if end > progress.submitted:
+            counted = progress.submit(end, self._new_counter())
+            task = BackgroundTask(self._write, progress.name, counted)
+            progress.running_commit = RunningCommit(counted, task)
 
-    def _write(self, file: str, part: _Part) -> tuple[Sums, int | None]:
-        sums = in_thread(part.counter.take)
-        sums.mark = part.mark
-        return sums, self._book.commit(file, part.start, part.end, sums)
+    def _write(self, file: str, counted: CountedRange) -> tuple[LineCounts, int | None]:
+        counts = in_thread(counted.counter.take)
+        counts.mark = counted.mark
+        return counts, self._writer.commit(file, counted.start, counted.end, counts)
 
-    def _committed(self, piece: _Piece) -> bool:
-        """Wait for the commit that was begun, if any; False: another one was faster."""
-        commit, piece.commit = piece.commit, None
-        if commit is None:
-            return True
-        sums, now = commit.work.outcome()
-        return self._concluded(piece, commit.part, sums, now)
+    def _finish_running_commit(self, progress: FileProgress) -> None:
+        """Wait for the commit in the background, if there is one."""
+        running, progress.running_commit = progress.running_commit, None
+        if running is not None:
+            counts, counted_to = running.task.outcome()
+            self._conclude(progress, running.counted, counts, counted_to)
 
-    def _concluded(
-        self, piece: _Piece, part: _Part, sums: Sums, now: int | None, *, ack: bool = True
-    ) -> bool:
-        """Tell that *part* of a file is committed; False: the file is counted up to *now*."""
-        if now is not None:
-            piece.counted = now
-            return False
-        rejected = sum(sum(reasons.values()) for reasons in sums.rejected.values())
-        lines = sum(sums.lines.values()) + rejected
-        start = max(piece.counted, piece.file.offset)
-        piece.counted = part.end
-        self._tell(lines=lines, rejected=rejected, bytes=part.end - start, commits=1)
+    def _conclude(
+        self,
+        progress: FileProgress,
+        counted: CountedRange,
+        counts: LineCounts,
+        counted_to: int | None,
+        *,
+        ack: bool = True,
+    ) -> None:
+        """Report that *counted* is committed, and acknowledge it to the source.
+
+        Raises:
+            _Overtaken: the server has rejected the commit, as *counted_to* is not None.
+        """
+        if counted_to is not None:
+            raise _Overtaken
+        rejected = sum(sum(reasons.values()) for reasons in counts.rejected.values())
+        lines = sum(counts.lines.values()) + rejected
+        start, progress.committed = progress.start, counted.end
+        self._add_to_report(lines=lines, rejected=rejected, bytes=counted.end - start, commits=1)
         if ack:
-            piece.file.ack(part.end)
-        return True
+            progress.file.ack(counted.end)
 
-    def _current_span(self) -> Span:
+    def _valid_days(self) -> DayRange:
+        """Return the days that are valid by the clock of the server."""
         now = time.monotonic()
-        if self._span is None or now - self._span_at > SPAN_S:
+        if self._day_range is None or now - self._day_range_at > DAY_RANGE_S:
             seconds, _ = self._caller.read(self._unit, "TIME")
-            self._span, self._span_at = Span.until(int(seconds)), now
-        return self._span
+            self._day_range, self._day_range_at = DayRange.until(int(seconds)), now
+        return self._day_range
 
-    def _tell(self, **more: int) -> None:
-        """Add to the report, and show it."""
-        self._report = _sum(self._report, **more)
-        self._show()
+    def _add_to_report(self, **more: int) -> None:
+        self._report = _added(self._report, **more)
+        self._show_progress()
 
-    def _show(self, lines: int = 0, bytes_: int = 0) -> None:
-        """Show the report, with what was read since the last commit."""
+    def _show_progress(self, lines: int = 0, bytes_: int = 0) -> None:
+        """Pass the report to the user's callback, with what is not committed yet."""
         if self._progress is not None:
-            self._progress(_sum(self._report, lines=lines, bytes=bytes_))
+            self._progress(_added(self._report, lines=lines, bytes=bytes_))
 
 
-def _sum(report: TallyReport, **more: int) -> TallyReport:
-    told = {name: getattr(report, name) + number for name, number in more.items()}
-    return replace(report, **told)
+def _added(report: TallyReport, **more: int) -> TallyReport:
+    return replace(report, **{name: getattr(report, name) + n for name, n in more.items()})
 
 
-class _Part(NamedTuple):
-    """What lies between two offsets of a file, and was counted.
-
-    Attributes:
-        start: where it begins.
-        end: where it ends.
-        lines: that it has.
-        counter: what has counted them, and nothing else.
-        mark: tells the file from others up to its end.
-    """
-
-    start: int
-    end: int
-    lines: int
-    counter: Counter
-    mark: str
-
-
-class _Commit(NamedTuple):
-    """A commit that was begun.
-
-    Attributes:
-        part: of the file, that it is about.
-        work: what becomes of it.
-    """
-
-    part: _Part
-    work: BackgroundTask[tuple[Sums, int | None]]
-
-
-class _Piece:
-    """A file from where it is counted on, and what has been read of it since.
-
-    Attributes:
-        name: what the tally calls the file.
-        last: bytes that were counted last, with nothing left out.
-        counted: up to where it is counted, as the server says.
-        handed: up to where it is, or a commit was begun.
-        end: up to where it was read.
-        waiting: data up to there that is not counted yet.
-        waiting_at: where that begins.
-        lines: that were counted here since the last commit was begun.
-    """
-
-    __slots__ = (
-        "commit",
-        "counted",
-        "counter",
-        "end",
-        "file",
-        "handed",
-        "last",
-        "lines",
-        "name",
-        "run_at",
-        "since",
-        "waiting",
-        "waiting_at",
-        "waiting_bytes",
+def _is_due(progress: FileProgress) -> bool:
+    """Return whether it is time for a commit."""
+    since = progress.first_read_at
+    return progress.counter.size >= COMMIT_VALUES or (
+        since is not None and time.monotonic() - since > COMMIT_S
     )
-
-    def __init__(self, file: SourceFile, name: str, counted: int, counter: Counter) -> None:
-        self.file = file
-        self.name = name
-        self.last = b""
-        self.run_at = max(counted, file.offset)  # from there on nothing was left out
-        self.counter = counter
-        self.counted = self.handed = self.end = counted
-        self.waiting: list[bytes] = []
-        self.waiting_at = counted
-        self.waiting_bytes = 0
-        self.lines = 0
-        self.since: float | None = None
-        self.commit: _Commit | None = None
-
-    @property
-    def start(self) -> int:
-        """Where reading begins."""
-        return max(self.counted, self.file.offset)
-
-    def take_in(self, block: Block) -> None:
-        """See to it that *block* is counted."""
-        if block.overlong:
-            self.counter.overlong(block.overlong)
-            self.lines += block.overlong
-        if not self.waiting:
-            self.waiting_at = block.offset
-        if not block.data:
-            self.run_at = block.end
-        else:
-            self.waiting.append(block.data)
-            self.waiting_bytes += len(block.data)
-            if self.since is None:
-                self.since = time.monotonic()
-        self.end = block.end
-
-    def hand_over(self, end: int, counter: Counter) -> _Part:
-        """What comes before *end* and is to be committed now; go on with another *counter*."""
-        last = self.last[self.run_at - end :] if end > self.run_at else b""
-        mark = self.file.mark(end, last) if isinstance(self.file, ChangingFile) else ""
-        part = _Part(self.handed, end, self.lines, self.counter, mark)
-        self.counter, self.handed, self.lines, self.since = counter, end, 0, None
-        return part
-
-    def remember(self, data: bytes) -> None:
-        """Keep the last bytes of what was counted."""
-        self.last = data[-LAST:] if len(data) >= LAST else (self.last + data)[-LAST:]
-
-    @property
-    def is_due(self) -> bool:
-        """Whether it is time for a commit."""
-        return self.counter.size >= COMMIT_VALUES or (
-            self.since is not None and time.monotonic() - self.since > COMMIT_S
-        )

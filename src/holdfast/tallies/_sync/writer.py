@@ -1,11 +1,13 @@
 # Generated from _async/writer.py by tools/unasync.py: edit that, then run `make sync`.
-"""Writes counts into a tally, each exactly once.
+"""Writes counts into a tally, each line exactly once.
 
-A commit says of a file: what lies between these offsets has been counted, and this is what came of
-it. The server keeps up to where each file is counted, and takes a commit only if it begins there;
-so it is taken once, whoever sends it, however often. Sums that are too large for one step are
-staged first, become a journal in the step of the commit, and are added part by part; a journal
-whose writer was killed is finished by whoever reads the tally, or writes into it, next.
+A commit says: the lines between these two offsets of this file are counted, and these are the
+counts. The server stores up to which offset each file is counted, and accepts a commit only if it
+begins there. So it accepts each commit once, also if it is sent again or by another process.
+
+Counts that are too large for one step of the server are staged before. The step of the commit turns
+them into a journal, and later steps add the chunks of the journal to the counts. If the writer is
+killed, the next reader or writer of the tally finishes its journal.
 """
 
 from __future__ import annotations
@@ -16,82 +18,83 @@ from typing import Final
 import msgspec
 
 from ...core._sync.caller import Argument, Caller, Step
-from ...core.damage import decoding
 from ...core.ledger import new_writer
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import HoldfastError, ServerUnavailable
 from .. import keys
-from ..counted import SAMPLES, Sums
+from ..chunks import CountChunk, chunks_of, direct_chunks, values_before
+from ..counted import SAMPLES, LineCounts
 from ..keys import KEPT_S, STAGED_S
-from ..parts import Part, at_once, before, parts_of
-from ..spot import Spot
+from ..position import FilePosition
 
 STAGE: Final = Script.load("holdfast.tallies", "stage")
 COMMIT: Final = Script.load("holdfast.tallies", "commit")
 SETTLE: Final = Script.load("holdfast.tallies", "settle")
 SAMPLE: Final = Script.load("holdfast.tallies", "sample")
 
-TOGETHER: Final = 16
-"""Parts that travel together."""
+STEPS_PER_CALL: Final = 16
+"""Chunks that are sent in one call."""
 
-TRIES: Final = 3
-"""Until staged parts that vanish are nobody's fault but the server's."""
+ATTEMPTS: Final = 3
+"""Commits that are tried when staged chunks vanish; then the server is at fault."""
 
 
-class Book:
-    """The counts of one tally, for writing."""
+class TallyWriter:
+    """Writes the counts of one tally."""
 
     def __init__(self, caller: Caller, unit: Unit) -> None:
         self._caller = caller
         self._unit = unit
 
     def position(self, file: str) -> int:
-        """Up to which offset the lines of a file are counted."""
-        place = keys.position(self._unit, file)
-        with decoding(place):
-            stored = self._caller.read(self._unit, "GET", place)
-            return 0 if stored is None else Spot.parse(stored).offset
+        """Return the offset up to which a file is counted."""
+        key = keys.position(self._unit, file)
+        with decoding(key):
+            stored = self._caller.read(self._unit, "GET", key)
+            return 0 if stored is None else FilePosition.parse(stored).offset
 
-    def spots(self, files: Sequence[str]) -> list[Spot | None]:
-        """Return up to where each of *files* is counted; None: nothing is known of it."""
-        places = [keys.position(self._unit, file) for file in files]
-        found = self._caller.read(self._unit, "MGET", *places)
-        spots: list[Spot | None] = []
-        for place, stored in zip(places, found, strict=True):
-            with decoding(place):
-                spots.append(None if stored is None else Spot.parse(stored))
-        return spots
+    def positions(self, files: Sequence[str]) -> list[FilePosition | None]:
+        """Return how far each of *files* is counted; None for a file that is not known."""
+        position_keys = [keys.position(self._unit, file) for file in files]
+        found = self._caller.read(self._unit, "MGET", *position_keys)
+        positions: list[FilePosition | None] = []
+        for key, stored in zip(position_keys, found, strict=True):
+            with decoding(key):
+                positions.append(None if stored is None else FilePosition.parse(stored))
+        return positions
 
-    def commit(self, file: str, start: int, end: int, sums: Sums) -> int | None:
-        """Count what lies between *start* and *end* of a file, unless somebody has.
+    def commit(self, file: str, start: int, end: int, counts: LineCounts) -> int | None:
+        """Add the counts of the lines between *start* and *end* of a file.
 
         Returns:
-            None when it was done; else up to where the file is counted, which is not *start*.
+            None if they were added. Otherwise another process has counted from *start* on: the
+            offset up to which the file is counted.
 
         Raises:
-            ServerUnavailable: it was not done, or perhaps it was; repeating is harmless.
+            ServerUnavailable: perhaps they were added; it is safe to call again.
         """
-        parts = parts_of(sums)
-        along = at_once(parts)
-        staged, direct = parts[: len(parts) - along], parts[len(parts) - along :]
+        chunks = chunks_of(counts)
+        split = len(chunks) - direct_chunks(chunks)
+        staged, direct = chunks[:split], chunks[split:]
         packed = [
-            msgspec.msgpack.encode([part.name, there, *part.counts])
-            for part, there in zip(staged, before(direct, staged), strict=True)
+            msgspec.msgpack.encode([chunk.name, before, *chunk.counts])
+            for chunk, before in zip(staged, values_before(direct, staged), strict=True)
         ]
-        for _ in range(TRIES):
+        for _ in range(ATTEMPTS):
             token = new_writer()
             self._stage(token, packed)
-            reply = self._commit(token, file, (start, end, sums.mark), staged, direct)
-            verdict, _, told = reply.partition(" ")
-            if verdict == "at":
-                return int(told)
-            if not verdict:
-                self._settle(token, [part.name for part in staged])
-                self._sample(sums)
+            reply = self._commit(token, file, (start, end, counts.mark), staged, direct)
+            status, _, detail = reply.partition(" ")
+            if status == "at":
+                return int(detail)
+            if not status:
+                self._settle(token, [chunk.name for chunk in staged])
+                self._sample(counts)
                 return None
         raise ServerUnavailable(
-            f"tallies/commit on {self._unit}", "the server lost what it was sent before"
+            f"tallies/commit on {self._unit}", "the server lost the counts that were staged"
         )
 
     def settle(self) -> None:
@@ -103,76 +106,83 @@ class Book:
             journal = keys.journal(unit, token)
             left = self._caller.read(unit, "LLEN", journal)
             head = self._caller.read(unit, "LRANGE", journal, 0, 0)
-            # One that is empty only leaves the list, and needs no name.
+            # The step for an empty journal only removes it from the list; it needs no name.
             with decoding(journal):
-                name = msgspec.msgpack.decode(head[0], type=_Part).name if head else ""
-            self._all(SETTLE, [self._settling(token, name, left)])
+                name = msgspec.msgpack.decode(head[0], type=_JournalHead).name if head else ""
+            self._call_all(SETTLE, [self._settle_step(token, name, left)])
 
     def _stage(self, token: str, packed: list[bytes]) -> None:
-        """Send parts, which wait for their commit."""
-        names = STAGE.keys(self._unit, keys.staged(self._unit, token))
-        there = 0
-        while there < len(packed):
-            some = enumerate(packed[there : there + TOGETHER], there)
-            steps: list[Step] = [(self._unit, names, [i, STAGED_S, each]) for i, each in some]
-            # The commit comes later: once that is durable, so are these.
-            there = max(self._all(STAGE, steps, durable=False))
+        """Send chunks that wait for their commit."""
+        script_keys = STAGE.keys(self._unit, keys.staged(self._unit, token))
+        sent = 0
+        while sent < len(packed):
+            batch = enumerate(packed[sent : sent + STEPS_PER_CALL], sent)
+            steps: list[Step] = [
+                (self._unit, script_keys, [n, STAGED_S, each]) for n, each in batch
+            ]
+            # Once the commit is durable, so are the chunks: it is written after them.
+            sent = max(self._call_all(STAGE, steps, durable=False))
 
     def _commit(
         self,
         token: str,
         file: str,
         span: tuple[int, int, str],
-        staged: list[Part],
-        direct: list[Part],
+        staged: list[CountChunk],
+        direct: list[CountChunk],
     ) -> str:
         unit = self._unit
-        names = COMMIT.keys(
+        script_keys = COMMIT.keys(
             unit,
             keys.position(unit, file),
             keys.staged(unit, token),
             keys.journal(unit, token),
-            *(keys.sums(unit, part.name) for part in direct),
+            *(keys.counts(unit, chunk.name) for chunk in direct),
         )
         start, end, mark = span
         args: list[Argument] = [str(start), str(end), token, len(staged), KEPT_S, mark]
-        args += [msgspec.msgpack.encode(part.counts) for part in direct]
+        args += [msgspec.msgpack.encode(chunk.counts) for chunk in direct]
         with decoding(unit):
-            reply: bytes = self._caller.call(COMMIT, unit, names, args, harmless=True)
+            reply: bytes = self._caller.call(COMMIT, unit, script_keys, args, harmless=True)
             return reply.decode()
 
     def _settle(self, token: str, names: list[str]) -> None:
-        """Add the parts of a journal to the sums of these *names*, one after the other."""
+        """Add the chunks of a journal to the counts with these *names*, one after the other."""
         left = len(names)
         while left:
-            numbers = range(left, max(0, left - TOGETHER), -1)
-            steps = [self._settling(token, names[-number], number) for number in numbers]
-            left = min(self._all(SETTLE, steps))
+            numbers = range(left, max(0, left - STEPS_PER_CALL), -1)
+            steps = [self._settle_step(token, names[-number], number) for number in numbers]
+            left = min(self._call_all(SETTLE, steps))
 
-    def _settling(self, token: str, name: str, number: int) -> Step:
-        """The step for the first of *number* parts of a journal, if it is called *name*."""
+    def _settle_step(self, token: str, name: str, left: int) -> Step:
+        """Return the step that adds the first chunk of a journal with *left* chunks."""
         unit = self._unit
-        places = SETTLE.keys(unit, keys.journal(unit, token), keys.sums(unit, name))
-        return unit, places, [token, number, KEPT_S, name]
+        script_keys = SETTLE.keys(unit, keys.journal(unit, token), keys.counts(unit, name))
+        return unit, script_keys, [token, left, KEPT_S, name]
 
-    def _sample(self, sums: Sums) -> None:
-        for day, lines in sums.samples.items():
+    def _sample(self, counts: LineCounts) -> None:
+        for day, lines in counts.samples.items():
             args: list[Argument] = [SAMPLES, KEPT_S, *lines]
-            place = SAMPLE.keys(self._unit, keys.samples(self._unit, day))
+            script_keys = SAMPLE.keys(self._unit, keys.samples(self._unit, day))
             with decoding(self._unit):
-                self._caller.call(SAMPLE, self._unit, place, args, harmless=True, durable=False)
+                self._caller.call(
+                    SAMPLE, self._unit, script_keys, args, harmless=True, durable=False
+                )
 
-    def _all(self, script: Script, steps: list[Step], *, durable: bool = True) -> list[int]:
-        """What each step answers. One that did not work out did nothing: the others tell."""
-        answers = self._caller.call_many(script, steps, harmless=True, durable=durable)
-        numbers = [answer for answer in answers if not isinstance(answer, HoldfastError)]
+    def _call_all(self, script: Script, steps: list[Step], *, durable: bool = True) -> list[int]:
+        """Return the replies of all steps that succeeded; raise an error if none did.
+
+        A step that failed has changed nothing. The replies of the others show how far they got.
+        """
+        replies = self._caller.call_many(script, steps, harmless=True, durable=durable)
+        numbers = [reply for reply in replies if not isinstance(reply, HoldfastError)]
         if not numbers:
             with decoding(self._unit):
-                raise answers[0]
+                raise replies[0]
         return numbers
 
 
-class _Part(msgspec.Struct, array_like=True):
-    """The beginning of a part of a journal."""
+class _JournalHead(msgspec.Struct, array_like=True):
+    """The name of the first chunk of a journal."""
 
     name: str

@@ -1,1 +1,1 @@
-"""Tables of places: which network is where. They need the extra `geo`."""
+"""Tables that map IP addresses to locations; they need the extra `geo`."""

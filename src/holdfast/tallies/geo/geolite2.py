@@ -1,4 +1,4 @@
-"""GeoLite2's CSV files: networks of geoname ids, and what these ids are called."""
+"""Loads the CSV files of GeoLite2: networks with geoname ids, and the names of these ids."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from typing import Final
 import polars as pl
 
 from ...errors import BadGeoData
-from .atlas import FIRST_PLACE, NOWHERE, Atlas, Ranges
-from .ipv4 import ipv4_number, is_ipv4
+from .address_columns import ipv4_number, is_ipv4
+from .geo_data import FIRST_LOCATION, UNKNOWN, AddressRanges, GeoData
 
 SLICE: Final = 100_000
-"""Networks of IPv6 that are read together: as numbers of Python they take much room."""
+"""IPv6 networks that are parsed together: as Python numbers they take much memory."""
 
 NAMES: Final = ("country_iso_code", "subdivision_1_name", "city_name")
 
 
-def load(files: Sequence[str], locations: str) -> Atlas:
-    """The atlas of these files; see `GeoTable.from_geolite2_csv`."""
+def load(files: Sequence[str], locations: str) -> GeoData:
+    """Load the data of these files; see `GeoTable.from_geolite2_csv`."""
     known = _collected(locations, _columns(locations, ("geoname_id", *NAMES)))
     known = known.unique("geoname_id", keep="any")
     known = known.filter(pl.any_horizontal(pl.col(NAMES).is_not_null()))
-    places = known.select(NAMES).unique(maintain_order=True)
+    unique = known.select(NAMES).unique(maintain_order=True)
     numbers = known.join(
-        places.with_row_index("place", FIRST_PLACE), on=NAMES, nulls_equal=True
-    ).select("geoname_id", "place")
+        unique.with_row_index("location", FIRST_LOCATION), on=NAMES, nulls_equal=True
+    ).select("geoname_id", "location")
     networks: dict[int, list[pl.DataFrame]] = {4: [], 6: []}
     for file in files:
-        networks[4].append(_four(file, numbers))
-        networks[6].append(_six(file, numbers))
-    four, six = (_ranges(files[0], pl.concat(of), version) for version, of in networks.items())
-    return Atlas.of(four, six, places.rows(), None)
+        networks[4].append(_ipv4_networks(file, numbers))
+        networks[6].append(_ipv6_networks(file, numbers))
+    ipv4, ipv6 = (_ranges(files[0], pl.concat(of), version) for version, of in networks.items())
+    return GeoData.build(ipv4, ipv6, unique.rows(), None)
 
 
 def _columns(path: str, names: Iterable[str]) -> pl.LazyFrame:
-    """Some columns of a CSV file, as text; empty fields are null."""
-    with open(path, "rb"):  # noqa: PTH123 - as is said of a file that is not there
+    """Read columns of a CSV file lazily as text; empty fields are null."""
+    with open(path, "rb"):  # noqa: PTH123 - raises the usual error if there is no such file
         pass
     return pl.scan_csv(path, infer_schema=False).select(names)
 
 
 def _collected(path: str, frame: pl.LazyFrame) -> pl.DataFrame:
-    """What a query over a file finds; a part of the file at a time, as texts take much memory."""
+    """Run a query over a file; it reads a part at a time, because texts take much memory."""
     try:
         return frame.collect(engine="streaming")
     except pl.exceptions.PolarsError as error:
         problem = str(error).partition("\n")[0]
-        raise BadGeoData(path, f"it has not the columns that it should have: {problem}") from None
+        raise BadGeoData(path, f"required columns are missing: {problem}") from None
 
 
-def _networks(path: str, numbers: pl.DataFrame, *, four: bool) -> pl.LazyFrame:
-    """Address, length and place of the networks of IPv4, or of all others."""
+def _networks(path: str, numbers: pl.DataFrame, *, ipv4: bool) -> pl.LazyFrame:
+    """Query address, prefix length and location of the IPv4 networks, or of all others."""
     network = pl.col("network").str.split_exact("/", 1).struct
     rows = (
         _columns(path, ("network", "geoname_id"))
@@ -60,70 +60,74 @@ def _networks(path: str, numbers: pl.DataFrame, *, four: bool) -> pl.LazyFrame:
         .select(
             address=network.field("field_0"),
             length=network.field("field_1").cast(pl.UInt8, strict=False),
-            place=pl.col("place").fill_null(NOWHERE).cast(pl.UInt32),
+            location=pl.col("location").fill_null(UNKNOWN).cast(pl.UInt32),
         )
     )
-    is_four = (is_ipv4(pl.col("address")) & (pl.col("length") <= 32)).fill_null(value=False)
-    return rows.filter(is_four if four else ~is_four)
+    of_ipv4 = (is_ipv4(pl.col("address")) & (pl.col("length") <= 32)).fill_null(value=False)
+    return rows.filter(of_ipv4 if ipv4 else ~of_ipv4)
 
 
-def _four(path: str, numbers: pl.DataFrame) -> pl.DataFrame:
-    """First address, last address and place of every network of IPv4."""
+def _ipv4_networks(path: str, numbers: pl.DataFrame) -> pl.DataFrame:
+    """Return first address, last address and location of every IPv4 network."""
     size = pl.lit(2, pl.UInt64).pow(32 - pl.col("length")).cast(pl.UInt64)
     start = ipv4_number(pl.col("address"))
     found = _collected(
         path,
-        _networks(path, numbers, four=True).select(
+        _networks(path, numbers, ipv4=True).select(
             start=start.cast(pl.UInt32),
             last=(start + size - 1).cast(pl.UInt32, strict=False),
-            place="place",
+            location="location",
         ),
     )
     span = pl.col("last") - pl.col("start")
-    astray = found.filter(((pl.col("start") & span) > 0) | pl.col("last").is_null())
-    if astray.height:
-        first = IPv4Address(astray["start"][0])
-        raise BadGeoData(path, f"a network begins at {first}, within itself")
+    wrong = found.filter(((pl.col("start") & span) > 0) | pl.col("last").is_null())
+    if wrong.height:
+        first = IPv4Address(wrong["start"][0])
+        raise BadGeoData(path, f"{first} is not the first address of its network")
     return found
 
 
-def _six(path: str, numbers: pl.DataFrame) -> pl.DataFrame:
-    """Likewise of IPv6; what is neither is refused."""
-    rows = _collected(path, _networks(path, numbers, four=False))
-    found = [_six_of(path, rows.clear())]
-    found += [_six_of(path, part) for part in rows.iter_slices(SLICE)]
+def _ipv6_networks(path: str, numbers: pl.DataFrame) -> pl.DataFrame:
+    """Return first address, last address and location of every network that is not IPv4.
+
+    Raises:
+        BadGeoData: a row is not a network.
+    """
+    rows = _collected(path, _networks(path, numbers, ipv4=False))
+    found = [_parsed_ipv6(path, rows.clear())]
+    found += [_parsed_ipv6(path, part) for part in rows.iter_slices(SLICE)]
     return pl.concat(found)
 
 
-def _six_of(path: str, rows: pl.DataFrame) -> pl.DataFrame:
+def _parsed_ipv6(path: str, rows: pl.DataFrame) -> pl.DataFrame:
     starts, lasts = [], []
     for address, length in rows.select("address", "length").iter_rows():
         try:
             network = IPv6Network((address, length))
         except (TypeError, ValueError):
-            raise BadGeoData(path, f"'{address}/{length}' is no network") from None
+            raise BadGeoData(path, f"'{address}/{length}' is not a network") from None
         starts.append(int(network.network_address))
         lasts.append(int(network.broadcast_address))
     return pl.DataFrame(
         {
             "start": pl.Series(starts, dtype=pl.UInt128),
             "last": pl.Series(lasts, dtype=pl.UInt128),
-            "place": rows["place"],
+            "location": rows["location"],
         }
     )
 
 
-def _ranges(path: str, networks: pl.DataFrame, version: int) -> Ranges:
-    """The ranges of these networks, and of the gaps between them."""
+def _ranges(path: str, networks: pl.DataFrame, version: int) -> AddressRanges:
+    """Build the ranges of these networks, and of the gaps between them."""
     networks = networks.sort("start")
     following = pl.col("start").shift(-1)
     if networks.filter(following <= pl.col("last")).height:
         raise BadGeoData(path, "networks overlap")
     highest = pl.lit(2 ** (32 if version == 4 else 128) - 1, networks["last"].dtype)
     ends = networks.filter(pl.col("last") < highest).select(
-        start=pl.col("last") + 1, place=pl.lit(NOWHERE, pl.UInt32)
+        start=pl.col("last") + 1, location=pl.lit(UNKNOWN, pl.UInt32)
     )
-    # Where a network follows at once, its start comes second, and stays.
-    both = pl.concat([ends, networks.select("start", "place")])
+    # Where a network follows without a gap, its start comes second, and replaces the end.
+    both = pl.concat([ends, networks.select("start", "location")])
     both = both.unique("start", keep="last", maintain_order=True).sort("start")
-    return Ranges.of(both["start"], both["place"], version)
+    return AddressRanges.build(both["start"], both["location"], version)

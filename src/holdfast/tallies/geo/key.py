@@ -1,4 +1,4 @@
-"""Lines by where their address is: what `Tally.aggregate` is told."""
+"""The key that counts lines by the location of their IP address."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ DIMENSIONS: Final = ("country", "region", "city")
 
 
 class GeoKey:
-    """Counts lines `ADDRESS DAY …` by the place of the address: country, region and city.
+    """Counts lines `ADDRESS DAY …` by the location of the address: country, region and city.
 
         173.194.38.137 2011-10-10 13:55:36 achievement-762
 
-    The fields are separated by one blank each; what follows the day is not looked at. Values are
-    `US`, `US/California` and `US/California/Mountain View`, with `??` for what the table does not
-    say, and `private` for an address that cannot be reached from outside.
+    The fields are separated by one blank each; the text after the day is ignored. Values are for
+    example `US`, `US/California` and `US/California/Mountain View`. They contain `??` for what the
+    table does not know. The value for an address that is not globally reachable is `private`.
 
     Args:
-        geo: the table. When it is reloaded, later lines are counted by the new one.
-        dimensions: some of `country`, `region` and `city`.
+        geo: the table. After a reload, later lines are counted with the new data.
+        dimensions: one or more of `country`, `region` and `city`.
     """
 
     def __init__(self, geo: GeoTable, *, dimensions: Iterable[str] = DIMENSIONS) -> None:

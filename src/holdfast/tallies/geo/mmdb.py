@@ -1,11 +1,12 @@
-"""MaxMind's databases: a binary tree of networks, whose leaves point at records.
+"""Loads MaxMind databases: a binary tree of networks with leaves that point to records.
 
-    node n = two records of 24, 28 or 32 bits: where an address goes on with a 0, and with a 1
-    record < count: that node · = count: nothing is known · > count: a place in the data section
+    node = two tree records of 24, 28 or 32 bits: for a next address bit of 0, and of 1
+    tree record < count: a node   = count: unknown   > count: offset in the data section
 
-The library reads the metadata. It would walk the tree a network at a time, which takes minutes for
-millions; here all nodes of one depth go together. A file may be damaged, or made to do harm: each
-node is visited once, so nothing loops, and every pointer is checked before it is used.
+The library only reads the metadata. It would walk the tree network by network, which takes minutes
+for millions of networks; this module processes all nodes of one depth together. A file may be
+damaged or malicious: each node is visited once, so there is no endless loop, and every pointer is
+checked before it is used.
 
 Format: https://maxmind.github.io/MaxMind-DB/, version 2.0.
 """
@@ -21,32 +22,32 @@ import polars as pl
 
 from ...errors import BadGeoData
 from ...errors.records import logger_of
-from .atlas import FIRST_PLACE, NOWHERE, Atlas, Ranges
-from .records import BadRecord, Records
+from .geo_data import FIRST_LOCATION, UNKNOWN, AddressRanges, GeoData
+from .mmdb_records import BadRecord, RecordDecoder
 
-Triple = tuple[str | None, str | None, str | None]
+NameTriple = tuple[str | None, str | None, str | None]
 
 logger: Final = logger_of("holdfast.tallies")
 
 _SEPARATOR: Final = 16
-"""Zero bytes between the tree and the data."""
+"""Zero bytes between the tree and the data section."""
 
 _MARKER: Final = b"\xab\xcd\xefMaxMind.com"
 
 _LATEST_EPOCH: Final = 253_402_300_799
-"""The end of the year 9999: no table was made later."""
+"""The end of the year 9999, in epoch seconds: no table was built later."""
 
 _HIGH: Final = bytes(byte >> 4 for byte in range(256))
 _LOW: Final = bytes(byte & 15 for byte in range(256))
 
 
-def load(path: str, locale: str) -> Atlas:
-    """The atlas of a database; see `GeoTable.from_mmdb`."""
+def load(path: str, locale: str) -> GeoData:
+    """Load the data of a database; see `GeoTable.from_mmdb`."""
     data = Path(path).read_bytes()
     try:
-        # From memory: a file that is mapped, and then cut short, ends the process that reads it.
+        # From memory: if a mapped file is truncated, the process that reads it crashes.
         with maxminddb.open_database(BytesIO(data), maxminddb.MODE_FD) as reader:
-            return _Database(path, data, reader.metadata(), locale).atlas()
+            return _Database(path, data, reader.metadata(), locale).load()
     except maxminddb.InvalidDatabaseError as error:
         problem = str(error).partition(". ")[0] if "<class" in str(error) else str(error)
         raise BadGeoData(path, problem) from None
@@ -59,61 +60,64 @@ def load(path: str, locale: str) -> Atlas:
 
 
 class _Database:
-    """One database while it is read."""
+    """One database while it is loaded."""
 
-    def __init__(self, path: str, data: bytes, told: Any, locale: str) -> None:
+    def __init__(self, path: str, data: bytes, metadata: Any, locale: str) -> None:
         self._path = path
         self._data = data
         self._locale = locale
-        self._count: int = told.node_count
-        self._bits = 128 if told.ip_version == 6 else 32
-        self._record_bits: int = told.record_size
-        self._built_at: int = told.build_epoch
+        self._count: int = metadata.node_count
+        self._bits = 128 if metadata.ip_version == 6 else 32
+        self._record_bits: int = metadata.record_size
+        self._built_at: int = metadata.build_epoch
         self._tree_bytes = self._count * self._record_bits // 4
-        self._end = data.rfind(_MARKER)  # the data ends where the metadata begins
-        self._four: int | None = None
+        self._end = data.rfind(_MARKER)  # the data section ends where the metadata begins
+        self._ipv4_root: int | None = None
         self._check()
 
     def _check(self) -> None:
         if self._record_bits not in (24, 28, 32):
             self._refuse(f"its records have {self._record_bits} bits")
         if not self._count > 0 or self._tree_bytes + _SEPARATOR > len(self._data):
-            self._refuse(f"it has not the {self._count:,} nodes that it says")
+            self._refuse(f"it has fewer than the {self._count:,} nodes in its metadata")
         if not 0 <= self._built_at <= _LATEST_EPOCH:
-            self._refuse(f"it was made {self._built_at:,} s after 1970, it says")
+            self._refuse(f"its build time is {self._built_at:,} s after 1970")
 
-    def atlas(self) -> Atlas:
-        """All that it knows."""
+    def load(self) -> GeoData:
+        """Return the data of the database."""
         leaves = self._leaves()
-        numbers, places = self._places(leaves)
+        numbers, locations = self._locations(leaves)
         leaves = leaves.join(numbers, on="node", how="left").with_columns(
-            pl.col("place").fill_null(NOWHERE)
+            pl.col("location").fill_null(UNKNOWN)
         )
-        four = leaves
-        if self._bits == 128:  # those of IPv4 are the first ones of IPv6
-            four = leaves.filter(pl.col("start") < pl.lit(2**32, pl.UInt128))
-            six = leaves.filter(pl.col("start") >= pl.lit(2**32, pl.UInt128))
+        ipv4 = leaves
+        if self._bits == 128:  # the IPv4 addresses are the first 2**32 addresses of IPv6
+            ipv4 = leaves.filter(pl.col("start") < pl.lit(2**32, pl.UInt128))
+            ipv6 = leaves.filter(pl.col("start") >= pl.lit(2**32, pl.UInt128))
         else:
-            six = leaves.clear()
-        return Atlas.of(
-            Ranges.of(four["start"], four["place"], 4),
-            Ranges.of(six["start"], six["place"], 6),
-            places,
+            ipv6 = leaves.clear()
+        return GeoData.build(
+            AddressRanges.build(ipv4["start"], ipv4["location"], 4),
+            AddressRanges.build(ipv6["start"], ipv6["location"], 6),
+            locations,
             self._built_at,
         )
 
     def _leaves(self) -> pl.DataFrame:
-        """First address and record of every leaf, ascending; record `count`: nothing is known."""
-        records = self._records()
+        """Return first address and tree record of every leaf, ascending.
+
+        The tree record is `count` if the location is unknown.
+        """
+        records = self._tree_records()
         beyond = (records >= self._count + self._end - self._tree_bytes) | (
             (records > self._count) & (records < self._count + _SEPARATOR)
         )
         if beyond.any():
-            self._refuse("its tree leads out of the data")
-        if (records == 0).any():  # also in nodes that nobody reaches: what was never written is 0
-            self._refuse("its tree leads back to the root")
+            self._refuse("its tree points out of the data")
+        if (records == 0).any():  # also in unreachable nodes: bytes that were never written are 0
+            self._refuse("its tree points back to the root")
         zeros, ones = records.gather_every(2), records.gather_every(2, 1)
-        self._four = self._four_root(zeros)
+        self._ipv4_root = self._find_ipv4_root(zeros)
         level = pl.DataFrame(
             {"node": pl.Series([0], dtype=pl.UInt32), "start": pl.Series([0], dtype=pl.UInt128)}
         )
@@ -121,7 +125,7 @@ class _Database:
         for depth in range(self._bits):
             visited += level.height
             if visited > self._count:
-                self._refuse("its tree leads in circles")
+                self._refuse("its tree has a cycle")
             step = pl.lit(2 ** (self._bits - 1 - depth), pl.UInt128)
             level = pl.concat(
                 [
@@ -138,15 +142,15 @@ class _Database:
         return pl.concat(found).sort("start")
 
     def _without_aliases(self, level: pl.DataFrame) -> pl.DataFrame:
-        """The tree of IPv4 hangs in that of IPv6 under several names: only its own one counts."""
-        if self._four is None:
+        """Remove the other networks of IPv6 under which the tree of IPv4 can also be reached."""
+        if self._ipv4_root is None:
             return level
-        alias = (pl.col("node") == self._four) & (pl.col("start") != 0)
-        nothing = pl.lit(self._count, pl.UInt32)
-        return level.with_columns(node=pl.when(alias).then(nothing).otherwise("node"))
+        alias = (pl.col("node") == self._ipv4_root) & (pl.col("start") != 0)
+        unknown = pl.lit(self._count, pl.UInt32)
+        return level.with_columns(node=pl.when(alias).then(unknown).otherwise("node"))
 
-    def _four_root(self, zeros: pl.Series) -> int | None:
-        """The node below which the addresses of IPv4 are, in a tree of IPv6."""
+    def _find_ipv4_root(self, zeros: pl.Series) -> int | None:
+        """Return the node above all IPv4 addresses in a tree of IPv6; None without one."""
         node = 0
         for _ in range(96 if self._bits == 128 else 0):
             if node >= self._count:
@@ -154,60 +158,62 @@ class _Database:
             node = zeros[node]
         return node if self._bits == 128 and node < self._count else None
 
-    def _records(self) -> pl.Series:
-        """All records of the tree, two for each node."""
+    def _tree_records(self) -> pl.Series:
+        """Return the tree records, two for each node."""
         tree = self._data[: self._tree_bytes]
         wide = bytearray(tree)
-        if self._record_bits != 32:  # spread the bytes out to 32 bits, the first one highest
+        if self._record_bits != 32:  # widen the records to 32 bits, big-endian
             wide = bytearray(8 * self._count)
             step, second = (6, 3) if self._record_bits == 24 else (7, 4)
             for i in range(3):
                 wide[1 + i :: 8] = tree[i::step]
                 wide[5 + i :: 8] = tree[second + i :: step]
-            if self._record_bits == 28:  # the byte between them has the highest bits of both
+            if self._record_bits == 28:  # the byte between two records has the high bits of both
                 wide[0::8] = tree[3::7].translate(_HIGH)
                 wide[4::8] = tree[3::7].translate(_LOW)
         shape = pl.Array(pl.UInt32, 2 * self._count)
         return pl.Series([bytes(wide)]).bin.reinterpret(dtype=shape, endianness="big").explode()
 
-    def _places(self, leaves: pl.DataFrame) -> tuple[pl.DataFrame, list[Triple]]:
-        """The number of the place that each record stands for, and the places."""
-        told = leaves.filter(pl.col("node") > self._count).unique("node", keep="any")
+    def _locations(self, leaves: pl.DataFrame) -> tuple[pl.DataFrame, list[NameTriple]]:
+        """Return the location number of each tree record, and the names of the locations."""
+        known = leaves.filter(pl.col("node") > self._count).unique("node", keep="any")
         wanted = {"country", "iso_code", "subdivisions", "city", "names", "en", self._locale}
-        records = Records(self._data[self._tree_bytes + _SEPARATOR : self._end], frozenset(wanted))
-        numbers: dict[Triple, int] = {}
+        records = RecordDecoder(
+            self._data[self._tree_bytes + _SEPARATOR : self._end], frozenset(wanted)
+        )
+        numbers: dict[NameTriple, int] = {}
         found = []
-        for node in told["node"]:
-            place = self._place(records.read(node - self._count - _SEPARATOR))
+        for node in known["node"]:
+            names = self._names(records.read(node - self._count - _SEPARATOR))
             found.append(
-                NOWHERE
-                if place == (None, None, None)
-                else numbers.setdefault(place, len(numbers) + FIRST_PLACE)
+                UNKNOWN
+                if names == (None, None, None)
+                else numbers.setdefault(names, len(numbers) + FIRST_LOCATION)
             )
-        if told.height and not numbers:
+        if known.height and not numbers:
             logger.warning("no record of %s has a country, a region or a city", self._path)
-        return told.select("node", place=pl.Series(found, dtype=pl.UInt32)), list(numbers)
+        return known.select("node", location=pl.Series(found, dtype=pl.UInt32)), list(numbers)
 
-    def _place(self, record: Any) -> Triple:
-        """The country, region and city of a record, whatever it is."""
+    def _names(self, record: Any) -> NameTriple:
+        """Return country, region and city of a record, which may be any value."""
         divisions = record.get("subdivisions") if isinstance(record, dict) else None
         region = divisions[0] if isinstance(divisions, list) and divisions else None
         return (
-            _text(_part(_part(record, "country"), "iso_code")),
+            _text(_member(_member(record, "country"), "iso_code")),
             self._name(region),
-            self._name(_part(record, "city")),
+            self._name(_member(record, "city")),
         )
 
-    def _name(self, part: Any) -> str | None:
-        names = _part(part, "names")
-        return _text(_part(names, self._locale)) or _text(_part(names, "en"))
+    def _name(self, value: Any) -> str | None:
+        names = _member(value, "names")
+        return _text(_member(names, self._locale)) or _text(_member(names, "en"))
 
     def _refuse(self, problem: str) -> NoReturn:
         raise BadGeoData(self._path, problem)
 
 
-def _part(of: Any, name: str) -> Any:
-    return of.get(name) if isinstance(of, dict) else None
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _text(value: Any) -> str | None:

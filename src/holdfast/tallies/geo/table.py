@@ -1,4 +1,4 @@
-"""Which address is where: MaxMind's databases and the CSV files of GeoLite2."""
+"""A table that maps IP addresses to locations: a MaxMind database, or the CSV files of GeoLite2."""
 
 from __future__ import annotations
 
@@ -6,51 +6,64 @@ import os
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..addresses import parsed
-from ..place import Place
+from ..addresses import parse_address
 
 if TYPE_CHECKING:
-    from .atlas import Atlas
+    from .geo_data import GeoData
 
 PathLike = str | os.PathLike[str]
 
 
-class GeoTable:
-    """A table of places in memory: about 8 bytes for each range of IPv4 addresses, 20 of IPv6.
+class GeoLocation(NamedTuple):
+    """The location of an address, as far as a table knows it.
 
-    It may be read from all threads, and reloaded meanwhile. Needs the extra `geo`.
+    Attributes:
+        country: country code of two letters (ISO 3166-1).
+        region: name of the first subdivision of the country.
+        city: name of the city.
     """
 
-    def __init__(self, load: Callable[[], Atlas], source: str) -> None:
+    country: str | None
+    region: str | None
+    city: str | None
+
+
+class GeoTable:
+    """A table of locations in memory: about 8 bytes for each range of IPv4 addresses, 20 of IPv6.
+
+    Threads may use it while it is reloaded. It needs the extra `geo`.
+    """
+
+    def __init__(self, load: Callable[[], GeoData], source: str) -> None:
         self._load = load
         self._source = source
-        self._atlas = load()
+        self._data = load()
 
     def __repr__(self) -> str:
         return f"GeoTable({self._source!r}, {len(self):,} ranges)"
 
     def __len__(self) -> int:
-        atlas = self._atlas
-        return len(atlas.four.starts) + len(atlas.six.starts)
+        data = self._data
+        return len(data.ipv4.starts) + len(data.ipv6.starts)
 
     @classmethod
     def from_mmdb(cls, path: PathLike, *, locale: str = "en") -> GeoTable:
-        """The table of a MaxMind database, such as `GeoLite2-City.mmdb`.
+        """Load a MaxMind database, such as `GeoLite2-City.mmdb`.
 
         Args:
-            path: of the file. It is read once, and may be replaced afterwards.
-            locale: of the names of regions and cities; English where it has none.
+            path: path of the file. It is read once, and may be replaced afterwards.
+            locale: language of the names of regions and cities; English if a name has none in it.
 
         Raises:
-            BadGeoData: it is no such database, or a damaged one.
-            OSError: it cannot be read.
+            BadGeoData: the file is not a MaxMind database, or is damaged.
+            OSError: the file cannot be read.
         """
         try:
             from . import mmdb
         except ModuleNotFoundError as error:
-            raise _extra(error) from None
+            raise _missing_extra(error) from None
         file = os.fspath(path)
         return cls(lambda: mmdb.load(file, locale), file)
 
@@ -58,20 +71,20 @@ class GeoTable:
     def from_geolite2_csv(
         cls, blocks: PathLike | Iterable[PathLike], locations: PathLike
     ) -> GeoTable:
-        """The table of GeoLite2's CSV files.
+        """Load the CSV files of GeoLite2.
 
         Args:
             blocks: one file or several: `GeoLite2-City-Blocks-IPv4.csv`, `…-IPv6.csv`.
-            locations: `GeoLite2-City-Locations-en.csv`, or in another language.
+            locations: `GeoLite2-City-Locations-en.csv`, or the file for another language.
 
         Raises:
-            BadGeoData: a file is not what it should be.
-            OSError: one cannot be read.
+            BadGeoData: a file has the wrong contents.
+            OSError: a file cannot be read.
         """
         try:
             from . import geolite2
         except ModuleNotFoundError as error:
-            raise _extra(error) from None
+            raise _missing_extra(error) from None
         given = [blocks] if isinstance(blocks, str | os.PathLike) else blocks
         files = [os.fspath(path) for path in given]
         if not files:
@@ -79,39 +92,40 @@ class GeoTable:
         names = os.fspath(locations)
         return cls(lambda: geolite2.load(files, names), files[0])
 
-    def lookup(self, address: str | IPv4Address | IPv6Address) -> Place | None:
-        """Where *address* is; None: the table does not say.
+    def lookup(self, address: str | IPv4Address | IPv6Address) -> GeoLocation | None:
+        """Return the location of *address*; None if the table does not know it.
 
         Args:
-            address: `173.194.38.137`, `2001:db8::1`; `::ffff:173.194.38.137` is the first of these.
+            address: `173.194.38.137` or `2001:db8::1`; `::ffff:173.194.38.137` is the IPv4 address.
 
         Raises:
-            ValueError: it is no address. No short forms, leading zeros, ports or zones.
+            ValueError: *address* is not an address. Short forms, leading zeros, ports and zones
+                are not accepted.
         """
-        return self._atlas.place(parsed(str(address)))
+        return self._data.location(parse_address(str(address)))
 
     def reload(self) -> None:
-        """Read the files anew. Whoever counts with the table goes on, from now on with the new one.
+        """Read the files again. Counting that uses the table goes on with the new data.
 
         Raises:
-            BadGeoData: they are damaged; the table stays as it is.
-            OSError: likewise.
+            BadGeoData: a file is damaged; the table keeps its data.
+            OSError: a file cannot be read; the table keeps its data.
         """
-        self._atlas = self._load()
+        self._data = self._load()
 
     @property
     def built_at(self) -> datetime | None:
-        """When the maker of the table made it, as far as the file says."""
-        built_at = self._atlas.built_at
+        """Return when the provider built the table; None if the file does not contain it."""
+        built_at = self._data.built_at
         return None if built_at is None else datetime.fromtimestamp(built_at, UTC)
 
     @property
-    def atlas(self) -> Atlas:
-        """What it knows at this moment: frozen, so a reload does not change it."""
-        return self._atlas
+    def data(self) -> GeoData:
+        """Return the current data. It is immutable: a reload replaces it."""
+        return self._data
 
 
-def _extra(error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """What to say when a library is missing that nobody else needs."""
-    told = "tables of places need an extra: run `pip install 'holdfast[geo]'`"
-    return ModuleNotFoundError(told, name=error.name)
+def _missing_extra(error: ModuleNotFoundError) -> ModuleNotFoundError:
+    """Return the error for a library that only the extra installs."""
+    text = "geo tables need an extra: run `pip install 'holdfast[geo]'`"
+    return ModuleNotFoundError(text, name=error.name)

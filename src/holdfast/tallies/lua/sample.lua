@@ -1,21 +1,21 @@
 #!lua
--- tallies/sample: keep a few of the lines that were rejected.
+-- tallies/sample: keep some of the rejected lines as samples.
 --
--- KEYS[1]  ZSET    samples  lines, scored by when they came (ms)
--- ARGV[1]  int     most     how many are kept
--- ARGV[2]  int     kept_s   how long (s)
+-- KEYS[1]  ZSET    samples  lines, scored by the time they were added (ms)
+-- ARGV[1]  int     most     maximal number of samples
+-- ARGV[2]  int     kept_s   lifetime of the samples (s)
 -- ARGV[3]  string  first of the lines
--- returns  int     how many there are
+-- returns  int     number of samples
 -- include clock
 
 local now_ms = clock()
 local FIRST = 3
 local samples, most = KEYS[1], tonumber(ARGV[1])
-local there = redis.call('ZCARD', samples)
+local length = redis.call('ZCARD', samples)
 for i = FIRST, #ARGV do
-  if there < most then
-    there = there + redis.call('ZADD', samples, 'NX', now_ms, ARGV[i])
+  if length < most then
+    length = length + redis.call('ZADD', samples, 'NX', now_ms, ARGV[i])
   end
 end
 redis.call('EXPIRE', samples, ARGV[2])
-return there
+return length

@@ -1,16 +1,16 @@
 #!lua
--- tallies/stage: take in counts that are to be committed.
+-- tallies/stage: store one chunk of counts for a later commit.
 --
--- KEYS[1]  LIST    staged  parts of the commit so far
--- ARGV[1]  int     number  how many these are
--- ARGV[2]  int     staged_s  how long they wait for their commit (s)
--- ARGV[3]  string  part    MessagePack: name of its sums, how many values of these come before, then count and
---                          value, again and again
--- returns  int     how many there are now; no more than before: another number was to come
+-- KEYS[1]  LIST    staged    chunks of the commit so far
+-- ARGV[1]  int     number    position of this chunk in the list
+-- ARGV[2]  int     staged_s  lifetime of the chunks without a commit (s)
+-- ARGV[3]  string  chunk     MessagePack: name of the counts, number of values of these counts that are added
+--                            before, then count and value, alternating
+-- returns  int     length of the list; not above `number` if another chunk was expected
 local staged, number = KEYS[1], tonumber(ARGV[1])
-local there = redis.call('LLEN', staged)
-if there == number then
-  there = redis.call('RPUSH', staged, ARGV[3])
+local length = redis.call('LLEN', staged)
+if length == number then
+  length = redis.call('RPUSH', staged, ARGV[3])
   redis.call('EXPIRE', staged, ARGV[2])
 end
-return there
+return length

@@ -1,4 +1,4 @@
-"""A client whose tasks run as soon as they are enqueued."""
+"""`AsyncInlineHoldfast`: a client that runs each task when it enqueues the task."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
 from ... import AsyncHoldfast, AsyncTaskHandle, Call, TaskRegistry
-from ..background_worker import AsyncCrew
+from ..background_worker import AsyncBackgroundWorker
 
 R = TypeVar("R")
 
-PATIENCE_S: Final = 30.0
-"""For one task to end."""
+TIMEOUT_S: Final = 30.0
+"""Seconds until all tasks of one call have ended."""
 
 
 class AsyncInlineHoldfast(AsyncHoldfast):
-    """`enqueue` returns when the task has run: it goes through the server and a worker, as ever.
+    """A client that returns from `enqueue` when a worker has run the task once.
 
-    A delayed task is stored and waits, as ever. What a task raises is in its handle; one that is to
-    be tried again has been tried once. Make one by `inline`.
+    The task goes through the server, as usual. A delayed task is stored and waits. An exception of
+    the task is in its handle; a task that will be retried has run once. Call `inline` first.
     """
 
     _tasks: TaskRegistry
 
     def inline(self, tasks: TaskRegistry) -> AsyncInlineHoldfast:
-        """Say what may run; returns itself."""
+        """Set the tasks that can run. Return this client."""
         self._tasks = tasks
         return self
 
     async def enqueue(self, call: Call[R], *, op_id: str | None = None) -> AsyncTaskHandle[R]:
-        """Put one task in line, and have it run."""
+        """Enqueue one task, and run it."""
         handle = await super().enqueue(call, op_id=op_id)
         await self._run([handle])
         return handle
@@ -38,23 +38,23 @@ class AsyncInlineHoldfast(AsyncHoldfast):
     async def enqueue_many(
         self, calls: Iterable[Call[R]], *, op_id: str | None = None
     ) -> list[AsyncTaskHandle[R]]:
-        """Put tasks in line, and have them run; together, as many would."""
+        """Enqueue tasks, and run them concurrently."""
         handles = await super().enqueue_many(calls, op_id=op_id)
         await self._run(handles)
         return handles
 
     async def _run(self, handles: list[AsyncTaskHandle[Any]]) -> None:
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + TIMEOUT_S
         queues = dict.fromkeys([handle.queue for handle in handles], 1)
         if not queues:
             return
-        worker = self.worker(self._tasks, queues=queues, grace=PATIENCE_S)
-        async with AsyncCrew(worker) as crew:
+        worker = self.worker(self._tasks, queues=queues, grace=TIMEOUT_S)
+        async with AsyncBackgroundWorker(worker) as background:
             for handle in handles:
                 while (await handle.status()).state in ("queued", "running"):
                     if time.monotonic() > until:
                         raise AssertionError(
                             f"task {handle.task_id} of queue {handle.queue!r} has not ended within "
-                            f"{PATIENCE_S:g} s: is the queue paused?"
+                            f"{TIMEOUT_S:g} s: is the queue paused?"
                         )
-                    await crew.breathe()
+                    await background.yield_briefly()

@@ -1,5 +1,5 @@
 # Generated from _async/task_bench.py by tools/unasync.py: edit that, then run `make sync`.
-"""The tasks of a test, as the test sees them."""
+"""`TaskBench`: the enqueued tasks of a test."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ... import Call, Holdfast, Task, TaskRegistry, TaskStatus
-from ..background_worker import Crew
-from ..drain_result import Drained, counted
-from ..task_matcher import Wanted, listing
+from ..background_worker import BackgroundWorker
+from ..drain_result import DrainResult, sum_of
+from ..task_matcher import TaskMatcher, listing
 
-LOOKED_AT: Final = 1000
-"""Tasks of each state in a queue."""
+LISTED: Final = 1000
+"""Tasks of each state that are read from a queue."""
 
 KEPT_MINUTES: Final = 120
-"""For which queues count what ends."""
+"""Minutes for which queues keep their throughput."""
 
 
 class TaskBench:
-    """What is in line in the namespace of a test. Tasks stay there until `drain`.
+    """The enqueued tasks in the namespace of a test. Tasks stay queued until `drain`.
 
     Args:
         hf: the client of the test.
@@ -30,14 +30,14 @@ class TaskBench:
         self._hf = hf
 
     def enqueued(self, *queues: str) -> dict[str, list[TaskStatus]]:
-        """By queue, the tasks that are in line or run: at most 1,000 of each state."""
+        """Return the queued and running tasks of each queue: at most 1,000 of each state."""
         found: dict[str, list[TaskStatus]] = {}
         for name in queues or sorted(self._hf.queues()):
             queue = self._hf.queue(name)
             found[name] = [
-                *queue.tasks("running", LOOKED_AT),
-                *queue.tasks("queued", LOOKED_AT),
-                *queue.tasks("delayed", LOOKED_AT),
+                *queue.tasks("running", LISTED),
+                *queue.tasks("queued", LISTED),
+                *queue.tasks("delayed", LISTED),
             ]
         return found
 
@@ -51,30 +51,30 @@ class TaskBench:
         priority: str | None = None,
         **kwargs: Any,
     ) -> TaskStatus:
-        """Have a failed test unless such a task is in line.
+        """Assert that such a task is enqueued.
 
         Args:
             task: the task, its name, or a call with all its arguments.
-            args: its arguments, and
-            kwargs: those by name; none at all: any will do. Of a task, in whichever way they were
-                given; of a name or a call, only in this one.
-            queue: where it waits; by default that of the task, or with a name any.
-            delay: seconds between enqueuing it and its time; 0: it does not wait.
-            within: by so many seconds the delay may differ.
+            args: its positional arguments. Without any arguments here, all arguments match.
+            kwargs: its keyword arguments. With a task, positional and keyword arguments that mean
+                the same match; with a name or a call, they do not.
+            queue: its queue; by default the queue of the task, or with a name any queue.
+            delay: seconds between the enqueue and the due time; 0: no delay.
+            within: seconds by which the delay may differ.
             priority: `high`, `medium` or `low`.
 
         Returns:
-            The first one in line.
+            the first such task.
 
         Raises:
-            AssertionError: there is none; the message lists what there is.
+            AssertionError: there is no such task; the message lists the enqueued tasks.
         """
         options = {"queue": queue, "delay": delay, "within": within, "priority": priority}
-        wanted = Wanted.of(task, args, kwargs, **options)
-        found = self.enqueued(*_queues(wanted))
-        fitting = _fitting(wanted, found.values())
+        matcher = TaskMatcher.of(task, args, kwargs, **options)
+        found = self.enqueued(*_queues(matcher))
+        fitting = _fitting(matcher, found.values())
         if not fitting:
-            raise AssertionError(f"not enqueued: {wanted}; {listing(found)}")
+            raise AssertionError(f"not enqueued: {matcher}; {listing(found)}")
         return fitting[0]
 
     def refute_enqueued(
@@ -87,16 +87,16 @@ class TaskBench:
         priority: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Have a failed test if such a task is in line; with the arguments of `assert_enqueued`.
+        """Assert that no such task is enqueued; arguments as in `assert_enqueued`.
 
         Raises:
-            AssertionError: there is one.
+            AssertionError: there is such a task.
         """
         options = {"queue": queue, "delay": delay, "within": within, "priority": priority}
-        wanted = Wanted.of(task, args, kwargs, **options)
-        found = self.enqueued(*_queues(wanted))
-        if fitting := _fitting(wanted, found.values()):
-            raise AssertionError(f"enqueued, {len(fitting)} times: {wanted}; {listing(found)}")
+        matcher = TaskMatcher.of(task, args, kwargs, **options)
+        found = self.enqueued(*_queues(matcher))
+        if fitting := _fitting(matcher, found.values()):
+            raise AssertionError(f"enqueued, {len(fitting)} times: {matcher}; {listing(found)}")
 
     def drain(
         self,
@@ -104,16 +104,15 @@ class TaskBench:
         *,
         queues: Iterable[str] | None = None,
         timeout: float = 30.0,
-    ) -> Drained:
-        """Run all that may run now, and what that enqueues, with a real worker in this process.
+    ) -> DrainResult:
+        """Run all due tasks, and the tasks that they enqueue, with a real worker in this process.
 
-        What is delayed, also because it failed and is to be tried again, is left: its time has not
-        come.
+        Delayed tasks are left, and so are failed tasks that wait for a retry.
 
         Args:
-            tasks: what may run.
-            queues: which ones; by default those that the tasks name.
-            timeout: seconds that all of it may take.
+            tasks: the tasks that can run.
+            queues: the queues; by default those that the tasks name.
+            timeout: seconds that this may take.
 
         Raises:
             AssertionError: it takes longer.
@@ -122,36 +121,36 @@ class TaskBench:
         before = self._counted(names)
         until = time.monotonic() + timeout
         worker = self._hf.worker(tasks, queues=dict.fromkeys(names, 1), grace=timeout)
-        with Crew(worker) as crew:
+        with BackgroundWorker(worker) as background:
             while True:
                 ended = self._counted(names)
                 busy = self._busy(names)
-                # Else one queue may have filled another that was looked at before.
+                # Otherwise one queue may have filled another that was checked before.
                 if not busy and self._counted(names) == ended:
                     return ended.since(before)
                 if time.monotonic() > until:
                     held = listing(self.enqueued(*names))
                     raise AssertionError(f"{busy} not drained in {timeout:g} s; {held}")
-                crew.breathe()
+                background.yield_briefly()
 
     def _busy(self, names: Sequence[str]) -> list[str]:
-        """The queues in which something may run now, or runs."""
+        """Return the queues with due or running tasks."""
         stats = {name: self._hf.queue(name).stats() for name in names}
         return [name for name, one in stats.items() if one.ready or one.running]
 
-    def _counted(self, names: Sequence[str]) -> Drained:
+    def _counted(self, names: Sequence[str]) -> DrainResult:
         throughputs = [
             throughput
             for name in names
             for throughput in self._hf.queue(name).throughput(KEPT_MINUTES)
         ]
         delayed = sum([(self._hf.queue(name).stats()).delayed for name in names])
-        return counted(throughputs, delayed)
+        return sum_of(throughputs, delayed)
 
 
-def _queues(wanted: Wanted) -> tuple[str, ...]:
-    return () if wanted.queue is None else (wanted.queue,)
+def _queues(matcher: TaskMatcher) -> tuple[str, ...]:
+    return () if matcher.queue is None else (matcher.queue,)
 
 
-def _fitting(wanted: Wanted, found: Iterable[Sequence[TaskStatus]]) -> list[TaskStatus]:
-    return [status for statuses in found for status in statuses if wanted.fits(status)]
+def _fitting(matcher: TaskMatcher, found: Iterable[Sequence[TaskStatus]]) -> list[TaskStatus]:
+    return [status for statuses in found for status in statuses if matcher.matches(status)]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ... import Severity
 from ...inspect.formats import counted, duration
-from ...inspect.severity import Severity, worst
 from ...inspect.survey import Survey
 from .displayed_names import in_text
 
@@ -68,15 +68,15 @@ def health_of(survey: Survey, died: int) -> HealthSummary:
         text = f"{counted(died, 'task')} dead-lettered in the last hour"
         findings.append(HealthFinding(Severity.WARNING, text, "failures"))
     findings.sort(key=lambda each: -each.level.rank)
-    level = worst(each.level for each in findings)
+    level = Severity.worst(each.level for each in findings)
     return HealthSummary(level, _SUMMARIES[level], tuple(findings))
 
 
 def _of_servers(survey: Survey) -> Iterator[HealthFinding]:
     for server in survey.servers:
-        for found in server.troubles:
+        for found in server.findings:
             text = f"{server.address}: {found.title}; {found.command}"
-            yield HealthFinding(Severity(found.level), text, "server")
+            yield HealthFinding(found.level, text, "server")
 
 
 def _of_workers(survey: Survey) -> Iterator[HealthFinding]:

@@ -12,13 +12,13 @@ PLENTY = 10_000
 
 
 def server_of(scene: Scene) -> Server:
-    """The one there is."""
+    """Return the only server."""
     assert scene.server is not None
     return scene.server
 
 
 def _without(rule: str, target: Target, seconds: float) -> None:
-    """The user is under *rule* for *seconds*, and then has all rights again."""
+    """Restrict the user by *rule* for *seconds*; then give back all rights."""
     server = server_of(target.scene)
     server.execute("ACL", "SETUSER", USER, rule)
     time.sleep(seconds)
@@ -26,22 +26,22 @@ def _without(rule: str, target: Target, seconds: float) -> None:
 
 
 def forbid_commands(target: Target, seconds: float) -> None:
-    """No command is allowed."""
+    """Forbid all commands."""
     _without("-@all", target, seconds)
 
 
 def forbid_keys(target: Target, seconds: float) -> None:
-    """No key is."""
+    """Forbid all keys."""
     _without("resetkeys", target, seconds)
 
 
 def forbid_channels(target: Target, seconds: float) -> None:
-    """No channel is; whoever listens is thrown out."""
+    """Forbid all channels; the server disconnects all subscribers."""
     _without("resetchannels", target, seconds)
 
 
 def change_password(target: Target, seconds: float) -> None:
-    """A new one; everybody is thrown out, and learns it only after *seconds*."""
+    """Change the password and disconnect all clients; they get the new one after *seconds*."""
     server, password = server_of(target.scene), secrets.token_hex(8)
     server.execute("ACL", "SETUSER", USER, "resetpass", f">{password}")
     server.execute("CLIENT", "KILL", "USER", USER)
@@ -50,7 +50,7 @@ def change_password(target: Target, seconds: float) -> None:
 
 
 def take_all_places(target: Target, seconds: float) -> None:
-    """Everybody is thrown out, and nobody let in, for *seconds* (`maxclients`)."""
+    """Disconnect all clients, and accept none for *seconds* (`maxclients`)."""
     with server_of(target.scene).client() as admin:
         admin.config_set("maxclients", 1)
         admin.execute_command("CLIENT", "KILL", "USER", USER)

@@ -94,7 +94,7 @@ class Bystander:
             began_s = time.monotonic()
             try:
                 self._hf.enqueue(self._call).result(timeout=PATIENCE_S)
-            except BaseException as error:  # noqa: BLE001 -- told at the end of the block
+            except BaseException as error:  # noqa: BLE001 -- raised at the end of the block
                 self.problem = error
                 return
             self.longest_s = max(self.longest_s, time.monotonic() - began_s)

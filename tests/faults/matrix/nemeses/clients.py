@@ -14,7 +14,7 @@ STORM_S = 0.01
 
 
 def clients(scene: Scene) -> Sequence[Any]:
-    """All of them."""
+    """Return all clients."""
     return scene.actors
 
 

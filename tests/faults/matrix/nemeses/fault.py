@@ -52,5 +52,5 @@ class Target:
 
 
 def whole(scene: Scene) -> list[Target]:
-    """The scene itself."""
+    """Return the scene itself."""
     return [Target("the scene", scene)]

@@ -22,33 +22,33 @@ class Network:
 
 
 def network(scene: Scene) -> Sequence[Network]:
-    """The one there is."""
+    """Return the only network."""
     assert scene.proxy is not None
     return [Network(scene.proxy)]
 
 
 def lose_reply(victim: Network, _: float) -> None:
-    """The next script is applied, and nobody hears of it."""
+    """Apply the next script, and lose its reply."""
     victim.proxy.drop_reply(match=b"EVALSHA").wait()
 
 
 def lose_replies(victim: Network, _: float) -> None:
-    """So, three times in a row: the repetition is struck too."""
+    """Lose three replies in a row, so the repetition loses its reply, too."""
     victim.proxy.drop_replies(3, match=b"EVALSHA").wait()
 
 
 def lose_request(victim: Network, _: float) -> None:
-    """The next script does not arrive."""
+    """Lose the request of the next script."""
     victim.proxy.drop_request(match=b"EVALSHA").wait()
 
 
 def cut(victim: Network, _: float) -> None:
-    """Every line is reset."""
+    """Reset every connection."""
     victim.proxy.cut()
 
 
 def cut_short(victim: Network, _: float) -> None:
-    """A reply ends in its middle."""
+    """End a reply in its middle."""
     victim.proxy.cut_reply_at(3, match=b"EVALSHA").wait()
 
 
@@ -60,21 +60,21 @@ def swallow(victim: Network, seconds: float) -> None:
 
 
 def swallow_replies(victim: Network, seconds: float) -> None:
-    """Likewise, in one direction: everything is applied."""
+    """Drop everything in one direction: the server applies all requests."""
     victim.proxy.black_hole("replies")
     time.sleep(seconds)
     victim.proxy.heal()
 
 
 def slice_up(victim: Network, seconds: float) -> None:
-    """Everything comes byte by byte."""
+    """Deliver everything byte by byte."""
     victim.proxy.slice(SLICE)
     time.sleep(seconds)
     victim.proxy.heal()
 
 
 def slow_down(victim: Network, seconds: float) -> None:
-    """Everything takes its time."""
+    """Delay everything."""
     victim.proxy.delay(SLOW_S)
     time.sleep(seconds)
     victim.proxy.heal()
@@ -82,7 +82,7 @@ def slow_down(victim: Network, seconds: float) -> None:
 
 FAULTS = {
     "F7": Fault(
-        "replies are lost: applied, and nobody knows",
+        "replies are lost: the calls are applied",
         proxied,
         network,
         [lose_reply, lose_reply, lose_replies],

@@ -9,7 +9,7 @@ from faults.matrix.workloads.rows import AWAY
 
 
 def poison(target: Target, seconds: float) -> None:
-    """One client begins to send what kills those who take it; whoever dies is started again.
+    """Send tasks that kill their workers; every worker that dies is started again.
 
     Likewise some rows cannot be loaded.
     """
@@ -23,12 +23,12 @@ def poison(target: Target, seconds: float) -> None:
 
 
 def take_off_the_table(scene: Scene) -> None:
-    """No more of it."""
+    """Stop sending them."""
     (scene.folder / POISON).unlink()
 
 
 def take_away(target: Target, seconds: float) -> None:
-    """The database is gone for *seconds*."""
+    """Take the database away for *seconds*."""
     away = target.scene.folder / AWAY
     away.touch()
     time.sleep(seconds)

@@ -18,7 +18,7 @@ MUCH = 2_000
 
 
 def server(scene: Scene) -> Sequence[Server]:
-    """The one there is."""
+    """Return the only server."""
     assert scene.server is not None
     return [scene.server]
 
@@ -39,7 +39,7 @@ def cut_power(victim: Server, seconds: float, much: int = 0) -> None:
 
 
 def cut_power_amid_writes(victim: Server, seconds: float) -> None:
-    """As `cut_power`, and surely something is lost."""
+    """Cut the power as `cut_power` does, and make sure that a write is lost."""
     cut_power(victim, seconds, MUCH)
 
 
@@ -49,14 +49,14 @@ def roll_back(victim: Server, seconds: float) -> None:
 
 
 def fill(victim: Server, seconds: float) -> None:
-    """No memory for anything new (`noeviction`) for *seconds*."""
+    """Leave no memory for new data (`noeviction`) for *seconds*."""
     victim.execute("CONFIG", "SET", "maxmemory", 1)
     time.sleep(seconds)
     victim.execute("CONFIG", "SET", "maxmemory", 0)
 
 
 def fill_disk(victim: Server, seconds: float) -> None:
-    """No room on its disk for *seconds*: its log of writes may not grow (`MISCONF`)."""
+    """Leave no room on the disk for *seconds*: the append-only file cannot grow (`MISCONF`)."""
     _, most = resource.prlimit(victim.pid, resource.RLIMIT_FSIZE)
     full = victim.append_only_bytes, most
     resource.prlimit(victim.pid, resource.RLIMIT_FSIZE, full)
@@ -65,23 +65,23 @@ def fill_disk(victim: Server, seconds: float) -> None:
 
 
 def forget_scripts(victim: Server, _: float) -> None:
-    """`SCRIPT FLUSH`."""
+    """Run `SCRIPT FLUSH`."""
     victim.execute("SCRIPT", "FLUSH")
 
 
 def hang_up(victim: Server, _: float) -> None:
-    """`CLIENT KILL` of everybody, subscribers included."""
+    """Run `CLIENT KILL` for all clients, including subscribers."""
     victim.execute("CLIENT", "KILL", "TYPE", "normal")
     victim.execute("CLIENT", "KILL", "TYPE", "pubsub")
 
 
 def forget_everything(victim: Server, _: float) -> None:
-    """`FLUSHALL`."""
+    """Run `FLUSHALL`."""
     victim.execute("FLUSHALL")
 
 
 def forwards(target: Target, seconds: float) -> None:
-    """The clock on the wall is ahead for *seconds*."""
+    """Set the wall clock ahead for *seconds*."""
     assert target.scene.clock is not None
     target.scene.clock.set(STEP_S)
     time.sleep(seconds)
@@ -89,7 +89,7 @@ def forwards(target: Target, seconds: float) -> None:
 
 
 def backwards(target: Target, seconds: float) -> None:
-    """It is behind for *seconds*."""
+    """Set the wall clock back for *seconds*."""
     assert target.scene.clock is not None
     target.scene.clock.set(-STEP_S)
     time.sleep(seconds)
@@ -97,7 +97,7 @@ def backwards(target: Target, seconds: float) -> None:
 
 
 def set_ahead(scene: Scene) -> None:
-    """So that whatever was leased until some time ahead is over."""
+    """Set the clock ahead, so that all leases have expired."""
     assert scene.clock is not None
     scene.clock.set(2 * STEP_S)
 

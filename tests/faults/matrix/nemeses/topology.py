@@ -16,13 +16,13 @@ MAJORITY = 3
 
 
 def in_use(nodes: Cluster, slot: int) -> int:
-    """The slot; a fault elsewhere would prove nothing."""
+    """Return a slot in use; a fault elsewhere would prove nothing."""
     assert nodes.owner(slot).execute("CLUSTER COUNTKEYSINSLOT", slot), f"nothing is in slot {slot}"
     return slot
 
 
 def fail_over(target: Target, seconds: float) -> None:
-    """The primary dies; the Sentinels promote a replica."""
+    """Kill the primary; the Sentinels promote a replica."""
     watched = target.scene.watched
     assert watched is not None
     watched.lose_primary()
@@ -30,7 +30,7 @@ def fail_over(target: Target, seconds: float) -> None:
 
 
 def fail_over_one(target: Target, seconds: float) -> None:
-    """Of a cluster the primary of the first slot in use dies; a queue elsewhere goes on.
+    """Kill the primary of the first slot in use in a cluster; a queue elsewhere goes on.
 
     Also while nobody has taken its place: that one waits until this was seen.
     """
@@ -43,7 +43,7 @@ def fail_over_one(target: Target, seconds: float) -> None:
 
 
 def isolate(target: Target, seconds: float) -> None:
-    """The primary and its clients are alone for *seconds*; then the others go on without it.
+    """Isolate the primary and its clients for *seconds*; then the others go on without it.
 
     What it acknowledged meanwhile is gone when it is a replica in the end.
     """
@@ -54,7 +54,7 @@ def isolate(target: Target, seconds: float) -> None:
 
 
 def stall_replica(target: Target, seconds: float) -> None:
-    """The replica falls behind."""
+    """Let the replica fall behind."""
     assert target.scene.watched is not None
     replica = target.scene.watched.replica
     replica.pause()
@@ -63,14 +63,14 @@ def stall_replica(target: Target, seconds: float) -> None:
 
 
 def nobody_asked_the_replica(scene: Scene) -> None:
-    """It repeats what scripts wrote, and is asked nothing: whoever decides asks the primary."""
+    """Check that clients send nothing to the replica: decisions need the primary."""
     assert scene.watched is not None
     asked = questions_to(scene.watched.replica)
     assert not asked, f"the replica was asked: {', '.join(asked)}"
 
 
 def questions_to(server: Server) -> list[str]:
-    """What a server was asked that its primary never asks: scripts, and to read data."""
+    """Return requests that only clients send: scripts, and reads of data."""
     run = server.execute("INFO", "commandstats")
     names = [name.removeprefix("cmdstat_") for name in run]
     abouts = zip(names, server.execute("COMMAND INFO", *names), strict=True)
@@ -78,7 +78,7 @@ def questions_to(server: Server) -> list[str]:
 
 
 def move_slots(target: Target, seconds: float) -> None:
-    """A unit's slot goes to another node, half of its keys first: ASK, TRYAGAIN, MOVED."""
+    """Move a slot to another node, half of its keys first: ASK, TRYAGAIN, MOVED."""
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
     for slot in scene.slots:
@@ -88,7 +88,7 @@ def move_slots(target: Target, seconds: float) -> None:
 
 
 def migrate_slots(target: Target, seconds: float) -> None:
-    """A unit's slot goes to another node, with all its keys at once."""
+    """Move a slot to another node, with all its keys at once."""
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
     for slot in scene.slots:
@@ -147,7 +147,7 @@ FAULTS = {
         lasting=(0.0, 0.3),
     ),
     "F11b": Fault(
-        "likewise, but the cluster moves them, with all keys at once (Valkey 9)",
+        "the cluster moves slots, with all keys at once (Valkey 9)",
         cluster,
         whole,
         [migrate_slots],
@@ -155,7 +155,7 @@ FAULTS = {
         needs="cluster|migrateslots",
     ),
     "F18": Fault(
-        "the replica falls behind: whoever read there would see the past",
+        "the replica falls behind: a read there would see the past",
         sentinel(down_after_ms=PATIENT_MS),
         whole,
         [stall_replica],

@@ -69,39 +69,39 @@ class Workload(ABC):
             actor.wait()
 
     def history(self) -> list[Operation]:
-        """What was done so far."""
+        """Return what was done so far."""
         return read(self.folder.glob("*.jsonl"))
 
     def repeated(self, history: Sequence[Operation]) -> int:
-        """How much was done more than once, and may be."""
+        """Return how much was done more than once, where that is allowed."""
         return 0
 
     def longest_s(self, history: Sequence[Operation]) -> float:
-        """How long what a killed client had begun lay there at most, where that is told."""
+        """Return the longest time that a killed client's work waited, if it is known."""
         return 0.0
 
     def open(self) -> Holdfast:
-        """A client to look on with."""
+        """Return a client for checks."""
         return Holdfast.from_url(self.url, namespace=self.namespace)
 
     @abstractmethod
     def slots(self) -> list[int]:
-        """The slots of the units that are used."""
+        """Return the slots of the units in use."""
 
     @abstractmethod
     def actors(self) -> list[Actor]:
-        """The clients."""
+        """Return the clients."""
 
     @abstractmethod
     def judge(self, history: Sequence[Operation]) -> list[Violation]:
-        """What is wrong, now that all is over."""
+        """Return all violations at the end."""
 
     def only_half(self) -> str:
         """Return the half that the fault strikes; empty for both."""
         return "async" if "storm_s" in self.how else "sync" if "alarm_s" in self.how else ""
 
     def actor(self, play: str, name: str, half: str, **more: Any) -> Actor:
-        """One client. In a storm all are of the asyncio half, which is the one that cancels.
+        """Return one client. In a storm it is of the asyncio half, which cancels calls.
         Signals interrupt the blocking half."""
         about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}
         half = self.only_half() or half

@@ -32,7 +32,7 @@ class Chats(Workload):
         super().begin()
 
     def keep(self) -> int | str:
-        """How much is kept: all, in one way or the other."""
+        """Return how many messages are kept: all of them, in one of two forms."""
         return "until_read" if self.seed % 2 else PLENTY
 
     def slots(self) -> list[int]:
@@ -74,7 +74,7 @@ class Mailboxes(Chats):
 def judge(
     history: Sequence[Operation], readers: Sequence[str], keep: int | None = None
 ) -> list[Violation]:
-    """One order for all; nothing lost without a word; no cursor that goes back.
+    """Check: one order for all; no silent loss; no cursor that goes back.
 
     Args:
         history: of senders and readers.
@@ -93,7 +93,7 @@ def judge(
 
 
 def judge_losses(history: Sequence[Operation], readers: Sequence[str]) -> list[Violation]:
-    """What was acknowledged and never shown to a reader, where the server may lose it.
+    """Return acknowledged messages that no reader was shown, if the server may lose them.
 
     Numbers are given out again then; a reader who was shown more than there is, is told of a reset.
     """

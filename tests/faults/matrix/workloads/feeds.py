@@ -31,25 +31,25 @@ END_S = 60.0
 
 
 def contents(name: str) -> bytes:
-    """Of the file that is called so, whoever asks."""
+    """Return the contents of the file with this name, the same in every process."""
     dice = random.Random(name)
     count = dice.randint(1, LINES)
     return b"".join(b"%s %s\n" % (DAY.encode(), dice.choice(WORDS).encode()) for _ in range(count))
 
 
 def by_word(line: bytes) -> Counted:
-    """What a line counts for."""
+    """Return what a line counts for."""
     day, word = line.decode().split()
     return Counted(day, {"word": word})
 
 
 def feed_of(hf: Any) -> Any:
-    """The feed that all of them mean."""
+    """Return the feed that all clients use."""
     return hf.file_feed(LOGS, consumers=["keeper", "counter"], budget=BUDGET, lease=LEASE_S)
 
 
 def publish(**about: Any) -> None:
-    """Send files; one whose sending was cut short is sent again."""
+    """Send files; send a file again if it was cut short."""
     with Client(**about) as client:
         feed = feed_of(client.hf)
         last = next((op for op in reversed(client.past) if op.kind == "publish"), None)
@@ -121,7 +121,7 @@ class Feeds(Workload):
         ]
 
     def end(self) -> None:
-        """The publishers end, the feed is sealed, the consumers come to its end."""
+        """Let publishers end, seal the feed, and let consumers read to its end."""
         (self.folder / "stop").touch()
         *publishers, keeper, counter = self.scene.actors
         for publisher in publishers:
@@ -133,7 +133,7 @@ class Feeds(Workload):
             consumer.wait(END_S)
 
     def _publish_what_is_left(self) -> None:
-        """Of publishers that were killed and told to stop before they began anew."""
+        """Publish the files of publishers that were killed and stopped before a restart."""
         published = {op.key for op in self.history() if op.kind == "publish" and op.outcome == "ok"}
         left = {op.key for op in self.history() if op.kind == "publish"} - published
         about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}
@@ -155,7 +155,7 @@ class Feeds(Workload):
 
 
 def judge(history: Sequence[Operation], sums: Mapping[str, int]) -> list[Violation]:
-    """Each file was kept, byte for byte, and each of its lines is counted once.
+    """Check that each file was kept byte for byte, and each of its lines counted once.
 
     Args:
         history: of publishers and of the keeper.

@@ -34,7 +34,7 @@ FILES = {"sync": LocalFiles, "async": AsyncLocalFiles}
 
 
 def lines_of(name: str) -> list[bytes]:
-    """Of the file that is called so, whoever asks. The first line is its own."""
+    """Return the lines of the file with this name; the first line is unique."""
     dice = random.Random(name)
     lines = [f"{DAYS[0]} {name}".encode()]
     for _ in range(dice.randint(1, LINES)):
@@ -44,7 +44,7 @@ def lines_of(name: str) -> list[bytes]:
 
 
 def by_word(line: bytes) -> Counted | None:
-    """What a line counts for; nonsense counts for nothing."""
+    """Return what a line counts for; nonsense counts for nothing."""
     if line == NONSENSE:
         return None
     day, word = line.decode().split()
@@ -78,9 +78,9 @@ def _write(path: Path) -> None:
 
 
 def count(client: Client, logs: Path, names: Iterable[str]) -> None:
-    """Count them, whoever counted them already."""
+    """Count the files, even if another client has counted them."""
     names = sorted(names)
-    # A file is known by how it is called: the same whoever names it, and beside whatever others.
+    # A file is known by its name, which must not depend on the process or on other files.
     paths = [logs / name for name in names] + [logs / "none"]
     tally, source = client.hf.tally(DAILY), FILES[client.half.name](paths)
     with client.operation("count", DAILY, names=names) as op:
@@ -103,7 +103,7 @@ class Sums(NamedTuple):
 
 
 def sums_of(names: Iterable[str]) -> Sums:
-    """What a tally is to say of these files."""
+    """Return the counts that a tally must have for these files."""
     lines = [line for name in names for line in lines_of(name)]
     counted = [tuple(line.decode().split()) for line in lines if line != NONSENSE]
     words = Counter((day, word) for day, word in counted)
@@ -130,7 +130,7 @@ class Tallies(Workload):
         return [self.actor("play", name, half, **storm) for name, half in CLIENTS.items()]
 
     def end(self) -> None:
-        """Somebody counts everything once more, when all is calm."""
+        """Count everything once more at the end."""
         super().end()
         about = {"url": self.url, "namespace": self.namespace, "folder": str(self.folder)}
         with Client(**about, name="closer", half="sync") as client:
@@ -155,7 +155,7 @@ class Tallies(Workload):
 
 
 def judge(history: Sequence[Operation], sums: Sums) -> list[Violation]:
-    """Each line of each file is counted once; at every moment those that surely are, and no more.
+    """Check that each line is counted once, and that counts read meanwhile were in bounds.
 
     Args:
         history: of counters.
@@ -181,7 +181,7 @@ def _flat(sums: Sums) -> list[Counter[Any]]:
 
 
 def _bounded(read: Operation, counts: list[Operation], lines: dict[str, int]) -> list[Violation]:
-    """What a sum that was read is at least, and at most."""
+    """Compare a count that was read with its lower and upper bound."""
     assert read.return_ns is not None
     sure = {name for op in counts if _end(op) < read.invoke_ns for name in _names(op)}
     perhaps = {name for op in counts if op.invoke_ns < read.return_ns for name in _names(op)}

@@ -67,7 +67,7 @@ class Names(Workload):
         return [self.actor("play", name, half) for name, half in CLIENTS.items()]
 
     def end(self) -> None:
-        """Somebody else looks for everything, once all is calm."""
+        """Search for everything at the end with another client."""
         super().end()
         with Client(**self._looker()) as client:
             names = client.hf.completions(LIST)
@@ -85,7 +85,7 @@ class Names(Workload):
 
 
 def judge(history: Sequence[Operation]) -> list[Violation]:
-    """Each search finds what was there all the while, and nothing that was not there at all."""
+    """Check that a search finds what was there all the time, and nothing that never was."""
     written: dict[str, list[Operation]] = defaultdict(list)
     by_start: dict[str, set[str]] = defaultdict(set)
     for op in history:
@@ -123,7 +123,7 @@ def _contradiction(search: Operation, name: str, written: list[Operation]) -> li
 
 
 def _start(op: Operation) -> str:
-    """How the name of an operation begins."""
+    """Return the beginning of the name of an operation."""
     return op.key.rpartition(" ")[0]
 
 

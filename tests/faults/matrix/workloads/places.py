@@ -48,7 +48,7 @@ class Locks(Workload):
         ]
 
     def end(self) -> None:
-        """All are gone: no place stays taken.
+        """Let all clients end; no permit stays taken.
 
         On a server that forgot how they went they stand in line until somebody comes.
         """

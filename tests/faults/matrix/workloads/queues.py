@@ -87,7 +87,7 @@ class Queues(Workload):
         return [*self._producers, *self._workers]
 
     def end(self) -> None:
-        """The producers end, then the queue drains, then the workers end."""
+        """Let the producers end, drain the queue, and let the workers end."""
         (self.folder / "stop").touch()
         for producer in self._producers:
             producer.wait(60)
@@ -131,7 +131,7 @@ class Queues(Workload):
 def judge(
     history: Sequence[Operation], dead: set[str], counted: dict[str, int | None]
 ) -> list[Violation]:
-    """Nothing lost, from nowhere, stored twice or run twice by one claim; and no late word counts.
+    """Check: nothing lost, invented, stored twice, or run twice by one claim.
 
     Args:
         history: of producers and workers.
@@ -143,14 +143,14 @@ def judge(
     lost, unasked = missing(history, dead=buried)
     acknowledged_ns = {op.key: op.return_ns for op in history if op.kind == "enqueue"}
     found = [Violation("lost", f"{key} never ran", acknowledged_ns[key]) for key in sorted(lost)]
-    found += [Violation("doubled", f"{key} ran, and nobody enqueued it") for key in unasked]
+    found += [Violation("doubled", f"{key} ran, and was never enqueued") for key in unasked]
     found += caught("doubled", each_call_is_one_task, list(history))
     found += caught("doubled", each_claim_ran_once, list(history))
     return found + _late_words(history, counted)
 
 
 def longest_until_again_s(history: Sequence[Operation]) -> float:
-    """From when a task began that was cut short until it began again, at most."""
+    """Return the longest time until an interrupted task began again."""
     began: dict[str, Operation] = {}
     longest_ns = 0
     for op in history:
@@ -163,7 +163,7 @@ def longest_until_again_s(history: Sequence[Operation]) -> float:
 
 
 def _late_words(history: Sequence[Operation], counted: dict[str, int | None]) -> list[Violation]:
-    """Of each task the end of its latest claim counts, and of no older one."""
+    """Check that the end of the latest claim of each task counts, and no older one."""
     claims: dict[str, list[Operation]] = defaultdict(list)
     for op in history:
         if op.kind == "complete":

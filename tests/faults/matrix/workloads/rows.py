@@ -52,7 +52,7 @@ class Table:
             database.executemany("INSERT INTO stock VALUES (?, 0)", [(n,) for n in range(ROWS)])
 
     def load(self, ids: Sequence[int]) -> dict[int, dict[str, int]]:
-        """What a row cache asks."""
+        """Return the rows that a cache asks for."""
         if SPOILT.intersection(ids) and self._poison.exists():
             raise ValueError(INDIGESTIBLE)
         with self._open() as database:
@@ -74,7 +74,7 @@ class Table:
 
 
 def cache_of(hf: Any, source: Table) -> Any:
-    """The cache that all of them mean."""
+    """Return the cache that all clients use."""
     return hf.row_cache(CACHE, source=source, lease=LEASE_S)
 
 
@@ -164,7 +164,7 @@ class Rows(Workload):
 
 
 def judge(history: Sequence[Operation]) -> list[Violation]:
-    """What is shown was read after the last `invalidate` that had returned before it was asked."""
+    """Check that a row shown was read after the last `invalidate` before the request."""
     found = []
     writes = [op for op in history if op.kind == "write" and op.outcome == "ok"]
     begun = [op for op in history if op.kind == "write"]
@@ -182,7 +182,7 @@ def judge(history: Sequence[Operation]) -> list[Violation]:
         if get.value < max(before, default=0):
             found.append(Violation("stale", f"version {max(before)} was invalidated before {get}"))
         if get.value > sum(op.key == get.key and op.invoke_ns < get.return_ns for op in begun):
-            found.append(Violation("disordered", f"a version that nobody wrote: {get}"))
+            found.append(Violation("disordered", f"a version that was never written: {get}"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Going together, on asyncio. Hand-written twin of `_sync.py`."""
+"""Batches of concurrent calls, on asyncio. Hand-written twin of `_sync/batcher.py`."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-Way = TypeVar("Way")
+Key = TypeVar("Key")
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
-class Batcher(Generic[Way, Item, Outcome]):
-    """Has items that go the same way at the same moment travel together. Of one loop.
+class Batcher(Generic[Key, Item, Outcome]):
+    """Coalesces concurrent submissions with the same key into one batch. For one loop.
 
-    Who finds nobody under way goes at once, and alone. Who comes later travels with those of the
-    same turn of the loop, in a task of its own: a cancelled traveller stops nobody but itself.
+    An item is sent at once, and alone, if no other item of its key is in progress. Later items
+    share a batch with those of the same turn of the loop. A batch runs in a task of its own, so a
+    cancelled caller stops no other.
 
     Args:
-        work: takes items their way; says of each what becomes of it or, of several, its error.
-        most: items that travel together.
-        most_size: of all of them; a larger one travels alone.
+        work: sends the items of one key. It returns the outcome of each item, or its error if
+            there are several items.
+        most: items in a batch.
+        most_size: of all items in a batch; a larger item is sent alone.
     """
 
     def __init__(
         self,
-        work: Callable[[Way, Sequence[Item]], Coroutine[Any, Any, Sequence[Any]]],
+        work: Callable[[Key, Sequence[Item]], Coroutine[Any, Any, Sequence[Any]]],
         most: int,
         most_size: int,
     ) -> None:
@@ -34,51 +36,51 @@ class Batcher(Generic[Way, Item, Outcome]):
         self._most = most
         self._most_size = most_size
         self._loop = asyncio.get_running_loop()
-        self._under_way: dict[Way, int] = {}
-        self._boarding: dict[Way, _Batch[Item, Outcome]] = {}
+        self._in_progress: dict[Key, int] = {}
+        self._open: dict[Key, _Batch[Item, Outcome]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def go(self, way: Way, item: Item, size: int) -> Awaitable[Outcome]:
-        """Take *item* its *way*, and wait what becomes of it."""
-        if way in self._under_way:
-            return self._board(way, item, size)
-        return self._go_alone(way, item)
+    def submit(self, key: Key, item: Item, size: int) -> Awaitable[Outcome]:
+        """Send *item* under *key*, and return the awaitable of its outcome."""
+        if key in self._in_progress:
+            return self._add(key, item, size)
+        return self._send_alone(key, item)
 
-    async def _go_alone(self, way: Way, item: Item) -> Outcome:
-        self._under_way[way] = self._under_way.get(way, 0) + 1
+    async def _send_alone(self, key: Key, item: Item) -> Outcome:
+        self._in_progress[key] = self._in_progress.get(key, 0) + 1
         outcome: Outcome
         try:
-            [outcome] = await self._work(way, [item])
+            [outcome] = await self._work(key, [item])
         finally:
-            self._arrived(way)
+            self._finished(key)
         return outcome
 
-    def _board(self, way: Way, item: Item, size: int) -> asyncio.Future[Outcome]:
-        coach = self._boarding.get(way)
-        if coach is None or coach.is_full(self._most, self._most_size - size):
-            coach = self._boarding[way] = _Batch()
-            self._under_way[way] += 1
-            # Not by `create_task`: what a loop makes may begin at once, before anybody is seated.
-            travel = self._travel(way, coach)
-            task = asyncio.Task(travel, loop=self._loop, name="holdfast company")
+    def _add(self, key: Key, item: Item, size: int) -> asyncio.Future[Outcome]:
+        batch = self._open.get(key)
+        if batch is None or batch.is_full(self._most, self._most_size - size):
+            batch = self._open[key] = _Batch()
+            self._in_progress[key] += 1
+            # Not by `create_task`: a task factory may start the task before the batch has items.
+            work = self._send(key, batch)
+            task = asyncio.Task(work, loop=self._loop, name="holdfast batch")
             self._tasks.add(task)
-            task.add_done_callback(partial(self._ended, way, coach))
+            task.add_done_callback(partial(self._ended, key, batch))
         future: asyncio.Future[Outcome] = self._loop.create_future()
-        coach.seats.append((item, future))
-        coach.size += size
+        batch.items.append((item, future))
+        batch.size += size
         return future
 
-    async def _travel(self, way: Way, coach: _Batch[Item, Outcome]) -> None:
-        self._depart(way, coach)
-        seats = [seat for seat in coach.seats if not seat[1].done()]  # the others were cancelled
-        if not seats:
+    async def _send(self, key: Key, batch: _Batch[Item, Outcome]) -> None:
+        self._close_batch(key, batch)
+        items = [each for each in batch.items if not each[1].done()]  # the others were cancelled
+        if not items:
             return
         outcomes: Sequence[Any]
         try:
-            outcomes = await self._work(way, [item for item, _ in seats])
-        except Exception as error:  # noqa: BLE001 - it is told to each of them
-            outcomes = [error] * len(seats)
-        for (_, future), outcome in zip(seats, outcomes, strict=True):
+            outcomes = await self._work(key, [item for item, _ in items])
+        except Exception as error:  # noqa: BLE001 (each caller gets it)
+            outcomes = [error] * len(items)
+        for (_, future), outcome in zip(items, outcomes, strict=True):
             if future.done():
                 continue
             if isinstance(outcome, Exception):
@@ -86,34 +88,34 @@ class Batcher(Generic[Way, Item, Outcome]):
             else:
                 future.set_result(outcome)
 
-    def _depart(self, way: Way, coach: _Batch[Item, Outcome]) -> None:
-        """Nobody boards *coach* any more."""
-        if self._boarding.get(way) is coach:
-            del self._boarding[way]
+    def _close_batch(self, key: Key, batch: _Batch[Item, Outcome]) -> None:
+        """Add no further items to *batch*."""
+        if self._open.get(key) is batch:
+            del self._open[key]
 
-    def _ended(self, way: Way, coach: _Batch[Item, Outcome], task: asyncio.Task[None]) -> None:
-        """A coach arrived; or it was cancelled with its loop, perhaps before it set off."""
+    def _ended(self, key: Key, batch: _Batch[Item, Outcome], task: asyncio.Task[None]) -> None:
+        """Clean up after *task*, which may have been cancelled with its loop before it began."""
         self._tasks.discard(task)
-        self._depart(way, coach)
-        self._arrived(way)
-        for _, future in coach.seats:
+        self._close_batch(key, batch)
+        self._finished(key)
+        for _, future in batch.items:
             future.cancel()  # unless it is done
 
-    def _arrived(self, way: Way) -> None:
-        left = self._under_way[way] = self._under_way[way] - 1
+    def _finished(self, key: Key) -> None:
+        left = self._in_progress[key] = self._in_progress[key] - 1
         if not left:
-            del self._under_way[way]
+            del self._in_progress[key]
 
 
 class _Batch(Generic[Item, Outcome]):
-    """Items that travel together, and who waits for them."""
+    """Items that are sent together, with the futures of their outcomes."""
 
-    __slots__ = ("seats", "size")
+    __slots__ = ("items", "size")
 
     def __init__(self) -> None:
-        self.seats: list[tuple[Item, asyncio.Future[Outcome]]] = []
+        self.items: list[tuple[Item, asyncio.Future[Outcome]]] = []
         self.size = 0
 
     def is_full(self, most: int, most_size: int) -> bool:
-        """Whether one more would be too many, or too large beside the others."""
-        return len(self.seats) >= most or self.size > most_size
+        """Return whether one more item would be too many, or too large beside the others."""
+        return len(self.items) >= most or self.size > most_size

@@ -1,4 +1,4 @@
-"""Work that is repeated beside the caller, on asyncio. Hand-written twin of `_sync.py`."""
+"""Work that is repeated in a task. Hand-written twin of `_sync/periodic_task.py`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from .waiting import Event, spawn
+from .background_task import spawn
+from .primitives import Event
 
 
 class PeriodicTask:
-    """Does some work again and again beside the caller, from `start` to `stop`.
+    """Repeats some work beside the caller, from `start` to `stop`.
 
-    The loop that ends first takes it along, and so does the garbage collector that takes the
-    object of *work*, unless this is told to `keep` that.
+    It also ends with its loop, or when the object of *work* is garbage, unless `keep_alive` keeps
+    that object.
 
     Args:
         work: a method that raises nothing.
-        every_s: seconds between two times.
+        every_s: seconds between two runs.
         name: of the task.
     """
 
@@ -30,45 +31,45 @@ class PeriodicTask:
         self._name = name
         self._kept: object = None
         self._task: asyncio.Task[None] | None = None
-        self._hurried: Event | None = None
+        self._wake: Event | None = None
         self._stopped = False
 
     def start(self) -> None:
-        """Begin, unless it has begun."""
+        """Start, unless it has started."""
         if self._task is None:
-            self._hurried = Event()
+            self._wake = Event()
             self._task = spawn(self._run(), self._name)
 
-    def keep(self, thing: object) -> None:
+    def keep_alive(self, thing: object) -> None:
         """Keep *thing* from the garbage collector, instead of what was kept before."""
         self._kept = thing
 
-    def hurry(self) -> None:
+    def run_now(self) -> None:
         """Do the work now."""
-        if self._hurried is not None:
-            self._hurried.set()
+        if self._wake is not None:
+            self._wake.set()
 
     async def stop(self) -> None:
-        """Finish what is being done, and end."""
+        """Finish the current run, and end."""
         self._stopped = True
-        self.hurry()
+        self.run_now()
         if self._task is not None:
             await self._task
 
-    def anew(self, work: Callable[[], Coroutine[Any, Any, None]]) -> PeriodicTask:
-        """The same with *work*, not begun: for a forked child."""
+    def copy_with(self, work: Callable[[], Coroutine[Any, Any, None]]) -> PeriodicTask:
+        """Return the same with another *work*, not started: for a forked child."""
         return PeriodicTask(work, self._every_s, self._name)
 
     def _collected(self, work: object) -> None:
         del work
         self._stopped = True
-        self.hurry()
+        self.run_now()
 
     async def _run(self) -> None:
-        hurried = self._hurried
-        while hurried is not None and not self._stopped:
-            await hurried.wait(self._every_s)
-            hurried.clear()
+        wake = self._wake
+        while wake is not None and not self._stopped:
+            await wake.wait(self._every_s)
+            wake.clear()
             work = self._work()
             if work is not None and not self._stopped:
                 await work()

@@ -1,35 +1,35 @@
-"""Going alone, on threads. Hand-written twin of `_async.py`."""
+"""The blocking twin of `_async/batcher.py`: each thread sends its own item."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-Way = TypeVar("Way")
+Key = TypeVar("Key")
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
-class Batcher(Generic[Way, Item, Outcome]):
-    """Has each item travel alone, in the thread that brings it: nobody waits for company.
+class Batcher(Generic[Key, Item, Outcome]):
+    """Sends each item alone, in the thread that submits it.
 
     Args:
-        work: takes items their way; says what becomes of each.
-        most: as on asyncio.
-        most_size: likewise.
+        work: sends the items of one key, and returns their outcomes.
+        most: as on asyncio; not used here.
+        most_size: as on asyncio; not used here.
     """
 
     def __init__(
         self,
-        work: Callable[[Way, Sequence[Item]], Sequence[Outcome]],
+        work: Callable[[Key, Sequence[Item]], Sequence[Outcome]],
         most: int,
         most_size: int,
     ) -> None:
         del most, most_size
         self._work = work
 
-    def go(self, way: Way, item: Item, size: int) -> Outcome:
-        """Take *item* its *way*, and wait what becomes of it."""
+    def submit(self, key: Key, item: Item, size: int) -> Outcome:
+        """Send *item* under *key*, and return its outcome."""
         del size
-        [outcome] = self._work(way, [item])
+        [outcome] = self._work(key, [item])
         return outcome

@@ -1,4 +1,4 @@
-"""Work that is repeated beside the caller, in a thread. Hand-written twin of `_async.py`."""
+"""Work that is repeated in a thread. Hand-written twin of `_async/periodic_task.py`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import weakref
 from collections.abc import Callable
 
 from ..detached_thread import start
-from .waiting import AutoResetEvent
+from .primitives import AutoResetEvent
 
 
 class PeriodicTask:
-    """Does some work again and again in a thread of its own, from `start` to `stop`.
+    """Repeats some work in a thread of its own, from `start` to `stop`.
 
-    Where nobody stops it, it does it a last time when the interpreter ends. It ends when the
-    garbage collector takes the object of *work*, unless this is told to `keep` that.
+    Without `stop` it does the work a last time when the interpreter ends. It also ends when the
+    object of *work* is garbage, unless `keep_alive` keeps that object.
 
     Args:
         work: a method that raises nothing.
-        every_s: seconds between two times.
+        every_s: seconds between two runs.
         name: of the thread.
     """
 
@@ -31,41 +31,41 @@ class PeriodicTask:
         self._thread: threading.Thread | None = None
         self._unclaimed = [name]  # for the first thread, if there are several
         self._registered = False
-        self._hurried = AutoResetEvent()  # which takes no lock: the garbage collector may raise it
+        self._wake = AutoResetEvent()  # takes no lock: the garbage collector may set it
         self._stopped = False
 
     def start(self) -> None:
-        """Begin, unless it has begun."""
-        if self._thread is None:  # also after a start that an exception has interrupted
+        """Start, unless it has started."""
+        if self._thread is None:  # also after a start that was interrupted
             if not self._registered:
                 atexit.register(self._end)
                 self._registered = True
             start(threading.Thread(target=self._run, name=self._name, daemon=True))
 
-    def keep(self, thing: object) -> None:
+    def keep_alive(self, thing: object) -> None:
         """Keep *thing* from the garbage collector, instead of what was kept before."""
         self._kept = thing
 
-    def hurry(self) -> None:
+    def run_now(self) -> None:
         """Do the work now."""
-        self._hurried.set()
+        self._wake.set()
 
     def stop(self) -> None:
-        """Finish what is being done, and end."""
+        """Finish the current run, and end."""
         self._stopped = True
-        self.hurry()
+        self.run_now()
         if self._thread is not None:
             atexit.unregister(self._end)
             self._thread.join()
 
-    def anew(self, work: Callable[[], None]) -> PeriodicTask:
-        """The same with *work*, not begun: for a forked child."""
+    def copy_with(self, work: Callable[[], None]) -> PeriodicTask:
+        """Return the same with another *work*, not started: for a forked child."""
         return PeriodicTask(work, self._every_s, self._name)
 
     def _collected(self, work: object) -> None:
         del work
         self._stopped = True
-        self.hurry()
+        self.run_now()
 
     def _run(self) -> None:
         try:
@@ -74,7 +74,7 @@ class PeriodicTask:
             return
         self._thread = threading.current_thread()
         while not self._stopped:
-            self._hurried.wait(self._every_s)
+            self._wake.wait(self._every_s)
             if not self._stopped:
                 self._do()
         atexit.unregister(self._end)

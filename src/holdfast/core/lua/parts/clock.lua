@@ -1,6 +1,6 @@
--- The clock: every decision about time is the server's.
+-- The clock of the server, which decides about time everywhere.
 
--- The time in ms, in s and in us since 1970.
+-- Returns the time since 1970 in ms, in s and in us.
 local function clock()
   local time = redis.call('TIME')
   local now_s = tonumber(time[1])

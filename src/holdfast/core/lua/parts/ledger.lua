@@ -1,7 +1,7 @@
--- The ledger: an operation that is repeated answers what it answered (see core/ledger.py).
+-- The ledger: a repeated operation returns its first answer again (see core/ledger.py).
 
--- Of two hashes, the one of this hour of the server; the other one holds the hour before, or, after
--- the clock was set back, the one to come. A writer has an entry in one of them at most.
+-- Returns the hash of the server's current hour, and the other one. The other one holds the hour
+-- before, or the next one after the clock was set back. A writer has at most one entry in the two.
 local function ledger_at(even, odd, seconds)
   local hour = math.floor(seconds / 3600)
   local this, other = even, odd
@@ -11,13 +11,13 @@ local function ledger_at(even, odd, seconds)
   return {this = this, other = other, until_s = (hour + 2) * 3600, moves = false}
 end
 
--- Ends the script before any write: another program changed the entry of *writer*.
+-- Ends the script before its first write: another program changed the entry of *writer*.
 local function ledger_damaged(ledger, writer)
   local key = ledger.moves and ledger.other or ledger.this
   error({err = 'DAMAGED entry ' .. writer .. ' of ' .. key .. ' is not what Holdfast writes'})
 end
 
--- The answer that this operation gave before, nil when it is new. It matches *pattern*, if given.
+-- Returns the earlier answer of this operation, nil if it is new. A *pattern* checks the answer.
 local function ledger_answer(ledger, writer, number, pattern)
   local entry = redis.call('HGET', ledger.this, writer)
   if not entry then
@@ -41,6 +41,7 @@ local function ledger_answer(ledger, writer, number, pattern)
   return nil
 end
 
+-- Stores *answer* as that of operation *number* of *writer*.
 local function ledger_write(ledger, writer, number, answer)
   if redis.call('HSET', ledger.this, writer, number .. ' ' .. answer) == 1 then
     redis.call('EXPIREAT', ledger.this, ledger.until_s)

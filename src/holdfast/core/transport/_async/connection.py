@@ -1,4 +1,4 @@
-"""The way of one kind of call to one server, on asyncio. Hand-written twin of `_sync.py`."""
+"""A connection for one kind of call to one server. Hand-written twin of `_sync/connection.py`."""
 
 from __future__ import annotations
 
@@ -7,68 +7,54 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from ..barrier import DurabilityBarrier
-from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, outcome_of_all, unsafe
+from ..outcome import Lost, Outcome, Replied, Unsent, missing_durability, outcome_of, outcome_of_all
 from ..request import Request
 from ..settings import Address, Settings
+from .pending_call import PendingCall, answer_late
 from .stream import AsyncPlainStream, AsyncStream, open_stream
 
-MAX_UNDER_WAY: Final = 256
-"""Calls that are sent and not answered. The others wait here, where nothing has happened to them
-yet: should the server not answer in time, they are `Unsent` and these are `Lost`."""
+MAX_IN_FLIGHT: Final = 256
+"""Calls that are sent and not answered. Further calls are queued here, where nothing has happened
+to them: if the server does not answer in time, they are `Unsent` and those in flight are `Lost`."""
 
-MAX_BYTES_UNDER_WAY: Final = 4 * 2**20
+MAX_BYTES_IN_FLIGHT: Final = 4 * 2**20
 
-ENOUGH: Final = 16
-"""Calls that are sent before the turn is over: the server works on them while others are made."""
+EARLY_BATCH: Final = 16
+"""Calls that are sent before the turn of the loop ends: the server works on them meanwhile."""
 
 _FRESH_S: Final = 0.001
 """A connection unused for longer may have been closed without the loop having noticed."""
 
 _GRACE_S: Final = 0.02
-"""An overdue call has so long still: a loop that was busy hears first what has come meanwhile."""
+"""Seconds that an overdue call still has: a busy loop first processes what has arrived."""
 
 _STALLED_S: Final = 0.1
-"""A call that waits for longer while it could be sent finds that a signal handler interrupted the
+"""A call that is queued for longer although it could be sent: a signal handler has interrupted the
 step that was to send it."""
 
 _INTERRUPTED: Final = "a signal handler interrupted the client during this call"
+_TOO_LATE: Final = "calls before it took too long"
 
-_DRAINED_S: Final = 0.005
-"""Between two looks whether the replies that nobody waits for have come."""
-
-
-class _Call(msgspec.Struct, eq=False):
-    """A request, and who waits for its outcome.
-
-    Attributes:
-        request: what is sent.
-        future: of its outcome.
-        since: when it was submitted, then when it was sent.
-    """
-
-    request: Request
-    future: asyncio.Future[Outcome]
-    since: float
+_DRAIN_POLL_S: Final = 0.005
+"""Seconds between two checks whether the replies of cancelled calls have arrived."""
 
 
 class AsyncConnection:
-    """One connection, opened when it is first needed, on which many calls are under way.
+    """One connection, opened when it is first needed, with many calls in flight.
 
-    What is submitted in one turn of the loop travels in one write, or a few. The replies come in
-    the same order; that of a call whose caller was cancelled is read and dropped. What breaks the
-    connection ends all calls under way, and the next one opens it anew. Where it takes longer to
-    open than a call may take, calls give up while it goes on.
+    The calls of one turn of the loop are sent in one write, or a few. The replies arrive in the
+    same order; the reply to a cancelled call is read and dropped. If the connection breaks, all
+    calls in flight end, and the next call opens it again. If opening takes longer than a call may
+    take, calls give up while the opening goes on.
 
-    With a seal it sends one batch at a time, and the seal after it, without which no answer counts:
-    the calls that come meanwhile share the next one.
+    With a barrier it sends one batch at a time, and the barrier after it. No answer counts until
+    the barrier is answered. Calls that arrive meanwhile share the next batch.
 
-    A signal handler may raise at any line here, and the loop goes on. So each step notes that it
-    has begun, and that it has ended; a step that follows an unfinished one breaks the connection.
-    A call leaves its queue only after it has its outcome or is in the next queue. Handles of the
-    loop may be lost: two timers, one after the other, watch the calls from `submit` on.
+    A signal handler may raise at any line here, and the loop goes on. So each step marks its
+    beginning and its end, and a step that follows an unfinished one breaks the connection. A call
+    leaves its queue only after it has an outcome or is in the next queue. The loop may lose
+    handles: two timers, one after the other, watch the calls from `submit` on.
     """
 
     def __init__(
@@ -77,88 +63,88 @@ class AsyncConnection:
         address: Address,
         *,
         sentinel: bool = False,
-        seal: DurabilityBarrier | None = None,
+        barrier: DurabilityBarrier | None = None,
     ) -> None:
         self._settings = settings
         self._address = address
         self._sentinel = sentinel
-        self._seal = seal
-        self._unsealed: list[tuple[_Call, Outcome]] = []
+        self._barrier = barrier
+        self._unconfirmed: list[tuple[PendingCall, Outcome]] = []  # by the barrier
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[_Call] = deque()
-        self._under_way: deque[_Call] = deque()
-        self._bytes_under_way = 0
-        self._replies: list[Any] = []  # to the oldest call under way, as far as they have come
+        self._queued: deque[PendingCall] = deque()
+        self._in_flight: deque[PendingCall] = deque()
+        self._bytes_in_flight = 0
+        self._replies: list[Any] = []  # to the oldest call in flight, as far as they have arrived
         self._stream: AsyncStream | AsyncPlainStream | None = None
         self._opening: asyncio.Task[AsyncStream | AsyncPlainStream] | None = None
-        self._giving_up: asyncio.TimerHandle | None = None
+        self._give_up_timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Handle | None = None
         self._watching: tuple[asyncio.TimerHandle, ...] = ()
         self._watched_until = 0.0
-        self._between = True  # two steps, so the calls under way are those whose replies will come
-        self._overdue: _Call | None = None
+        self._consistent = True  # no step is unfinished: the calls in flight will get replies
+        self._overdue: PendingCall | None = None
         self._overdue_at = 0.0  # when it was seen first
         self._used_at = 0.0
         self._closed = False
 
     @property
     def opening(self) -> bool:
-        """Whether its connection is on the way, also if nobody waits for it any more."""
+        """Return whether the connection is being opened, also if no call waits for it any more."""
         return self._opening is not None
 
     def submit(self, request: Request) -> asyncio.Future[Outcome]:
-        """Send one request; its outcome is to be awaited."""
+        """Send one request, and return the future of its outcome."""
         now, future = self._loop.time(), self._loop.create_future()
         if now >= self._watched_until:
             self._watch_until(now + self._settings.timeout_s)
-        self._waiting.append(_Call(request, future, now))
+        self._queued.append(PendingCall(request, future, now))
         if self._sending is None:
             self._begin(now)
         elif (
-            len(self._waiting) == ENOUGH and self._under_way and self._seal is None
-        ) or now - self._waiting[0].since > _STALLED_S:
+            len(self._queued) == EARLY_BATCH and self._in_flight and self._barrier is None
+        ) or now - self._queued[0].since > _STALLED_S:
             self._sending.cancel()
             self._send()
         return future
 
     def submit_all(self, requests: Iterable[Request]) -> list[asyncio.Future[Outcome]]:
-        """Send requests together; each outcome is to be awaited."""
+        """Send requests in one batch, and return the futures of their outcomes."""
         now = self._loop.time()
         if now >= self._watched_until:
             self._watch_until(now + self._settings.timeout_s)
-        calls = [_Call(request, self._loop.create_future(), now) for request in requests]
-        self._waiting += calls
+        calls = [PendingCall(request, self._loop.create_future(), now) for request in requests]
+        self._queued += calls
         if calls and self._sending is None:
             self._begin(now)
-        elif calls and now - self._waiting[0].since > _STALLED_S:
+        elif calls and now - self._queued[0].since > _STALLED_S:
             self._send()
         return [call.future for call in calls]
 
     async def close(self) -> None:
-        """Finish what is under way, then close the connection."""
-        while self._under_way or self._waiting:
+        """Close the connection after the calls in progress."""
+        while self._in_flight or self._queued:
             pending: list[asyncio.Future[Any]] = [
-                call.future for call in (*self._under_way, *self._waiting) if not call.future.done()
+                call.future for call in (*self._in_flight, *self._queued) if not call.future.done()
             ]
-            self._notice_opened()
+            self._check_opened()
             if self._opening is not None:
                 pending.append(self._opening)
             if pending:
                 await asyncio.wait(pending)
             else:
-                await asyncio.sleep(_DRAINED_S)
+                await asyncio.sleep(_DRAIN_POLL_S)
         self._closed = True
         stream, self._stream = self._stream, None
         opening, self._opening = self._opening, None
-        if opening is not None:  # for nobody
+        if opening is not None:  # no call waits for it
             opening.cancel()
             await asyncio.wait([opening])
-        self._watch_no_more()
+        self._stop_timers()
         if stream is not None:
             await stream.close()
 
     def abort(self) -> None:
-        """Hang up at once; what waits here is not sent any more."""
+        """Close the connection at once. Queued calls are not sent any more."""
         self._closed = True
         reason = "the connection was closed"
         self._refuse(Unsent(self._explained(reason)))
@@ -166,17 +152,17 @@ class AsyncConnection:
         if opening is not None:
             opening.cancel()
         self._break(reason)
-        self._watch_no_more()
+        self._stop_timers()
 
     def _begin(self, now: float) -> None:
-        """Send what waits as soon as it can be, or will have company."""
-        if self._under_way or self._stream is None:
+        """Send the queued calls as soon as that is possible, or worth it."""
+        if self._in_flight or self._stream is None:
             self._send_soon()
         elif now - self._used_at > _FRESH_S:
             self._send_after(self._stream.turns_to_notice)
-        elif self._seal is not None:  # others of this turn can share it
+        elif self._barrier is not None:  # other calls of this turn can share it
             self._send_soon()
-        else:  # the first one need not wait for others of this turn
+        else:  # the first call need not wait for others of this turn
             self._send()
 
     def _send_soon(self) -> None:
@@ -185,15 +171,15 @@ class AsyncConnection:
             self._sending = self._loop.call_soon(self._send)
 
     def _send_after(self, turns: int) -> None:
-        """Send when the loop has looked what has come, such as the end of the connection."""
-        # What a turn sees is heard at its end, so sending comes one later.
+        """Send after the loop has processed what has arrived, such as the end of the connection."""
+        # A turn processes at its end what it has polled, so sending comes one turn later.
         turn = self._loop.call_soon
         self._sending = turn(self._send_after, turns - 1) if turns else turn(self._send)
 
     def _send(self) -> None:
-        """Send what waits, as far as it may be under way."""
+        """Send the queued calls, as far as they may be in flight."""
         self._sending = None
-        if not self._between:
+        if not self._consistent:
             self._break(_INTERRUPTED)
         stream, now = self._stream, self._loop.time()
         if stream is None:
@@ -202,48 +188,48 @@ class AsyncConnection:
         if stream.ending:
             self._break("the connection broke")
             return
-        if self._seal is not None and self._under_way:
+        if self._barrier is not None and self._in_flight:
             return
-        self._between = False
+        self._consistent = False
         payloads: list[bytes] = []
-        waiting, under_way, late = self._waiting, self._under_way, now - self._settings.timeout_s
-        room = MAX_BYTES_UNDER_WAY - self._bytes_under_way
-        while waiting and room > 0 and len(under_way) < MAX_UNDER_WAY:
-            call = waiting[0]
+        queued, in_flight, late = self._queued, self._in_flight, now - self._settings.timeout_s
+        room = MAX_BYTES_IN_FLIGHT - self._bytes_in_flight
+        while queued and room > 0 and len(in_flight) < MAX_IN_FLIGHT:
+            call = queued[0]
             if call.future.done() or call.since < late:
-                self._dismiss(call)
+                call.answer(Unsent(self._explained(_TOO_LATE)))
             else:
                 call.since, payload = now, call.request.payload
-                under_way.append(call)
+                in_flight.append(call)
                 payloads.append(payload)
                 room -= len(payload)
-            waiting.popleft()
+            queued.popleft()
         if payloads:
-            if self._seal is not None:
-                seal = _Call(self._seal.request, self._loop.create_future(), now)
-                under_way.append(seal)
-                payloads.append(seal.request.payload)
+            if self._barrier is not None:
+                last = PendingCall(self._barrier.request, self._loop.create_future(), now)
+                in_flight.append(last)
+                payloads.append(last.request.payload)
             whole = b"".join(payloads)
-            self._bytes_under_way += len(whole)
+            self._bytes_in_flight += len(whole)
             stream.write(whole)
-        self._between = True
+        self._consistent = True
 
-    def _hear(self, replies: Sequence[Any]) -> None:
-        """Replies to the oldest calls under way."""
-        if not self._between:
+    def _receive(self, replies: Sequence[Any]) -> None:
+        """Process *replies* to the oldest calls in flight."""
+        if not self._consistent:
             self._break(_INTERRUPTED)
             return
-        self._between = False
+        self._consistent = False
         self._answer(replies)
-        self._between = True
+        self._consistent = True
 
     def _answer(self, replies: Sequence[Any]) -> None:
-        under_way = self._under_way
+        in_flight = self._in_flight
         for reply in replies:
-            if not under_way:
-                self._break("the server said what nobody asked")
+            if not in_flight:
+                self._break("the server sent a reply to no request")
                 return
-            request = under_way[0].request
+            request = in_flight[0].request
             if request.replies == 1:
                 outcome = outcome_of(reply, self._address)
             else:
@@ -252,59 +238,57 @@ class AsyncConnection:
                     continue
                 outcome = outcome_of_all(self._replies, self._address, request.marks)
                 self._replies = []
-            call = under_way[0]
-            self._bytes_under_way -= len(request.payload)
-            if self._seal is not None and len(under_way) == 1:  # this is the seal itself
-                problem = unsafe(outcome, self._seal)
-                self._conclude(Lost(self._explained(problem)) if problem else None)
-            elif self._seal is not None and isinstance(outcome, Replied):
-                self._unsealed.append((call, outcome))
+            call = in_flight[0]
+            self._bytes_in_flight -= len(request.payload)
+            if self._barrier is not None and len(in_flight) == 1:  # this is the barrier
+                problem = missing_durability(outcome, self._barrier)
+                self._confirm(Lost(self._explained(problem)) if problem else None)
+            elif self._barrier is not None and isinstance(outcome, Replied):
+                self._unconfirmed.append((call, outcome))
             elif not call.future.done():
                 call.future.set_result(outcome)
-            under_way.popleft()
-        if self._waiting:
+            in_flight.popleft()
+        if self._queued:
             self._send_soon()
-        elif not under_way:
+        elif not in_flight:
             self._used_at = self._loop.time()
 
-    def _conclude(self, lost: Lost | None) -> None:
-        """Answer the calls that wait for their seal: they are safe, or may be *lost*."""
-        for call, outcome in self._unsealed:
-            if not call.future.done():
-                call.future.set_result(lost or outcome)
-        self._unsealed = []
+    def _confirm(self, lost: Lost | None) -> None:
+        """Answer the calls before the barrier: with their outcomes, or with *lost*."""
+        for call, outcome in self._unconfirmed:
+            call.answer(lost or outcome)
+        self._unconfirmed = []
 
     def _break(self, reason: str) -> None:
-        """Hang up, and begin anew."""
+        """Close the stream; the next call opens another one."""
         if self._stream is not None:
             self._stream.abort()
             self._ended(reason)
 
     def _ended(self, reason: str) -> None:
-        """The connection is gone, and what was under way on it is lost."""
-        self._between = False
+        """Answer the calls in flight with `Lost`: the stream has ended."""
+        self._consistent = False
         lost = Lost(self._explained(reason))
-        self._conclude(lost)
-        for call in self._under_way:
-            if not call.future.done():
-                call.future.set_result(lost)
-        self._under_way = deque()
-        self._bytes_under_way = 0
+        self._confirm(lost)
+        for call in self._in_flight:
+            call.answer(lost)
+        self._in_flight = deque()
+        self._bytes_in_flight = 0
         self._replies = []
         self._stream = None
-        if self._waiting:
+        if self._queued:
             self._send_soon()
-        self._between = True
+        self._consistent = True
 
     def _watch(self) -> None:
-        """See that the oldest call is answered in time: two timers for all of them."""
-        if not self._between:
+        """Break the connection if the oldest call is overdue. Two timers watch all calls."""
+        if not self._consistent:
             self._break(_INTERRUPTED)
-        self._notice_opened()
+        self._check_opened()
         now = self._loop.time()
-        if self._waiting and self._opening is None and not self._under_way:
-            self._send()  # the step that was to do it was interrupted, or is about to come
-        oldest = next(iter(self._under_way or self._waiting), None)
+        if self._queued and self._opening is None and not self._in_flight:
+            self._send()  # the step that was to do it was interrupted, or is about to run
+        oldest = next(iter(self._in_flight or self._queued), None)
         if oldest is None:
             return
         due = oldest.since + self._settings.timeout_s
@@ -316,31 +300,31 @@ class AsyncConnection:
         elif now - self._overdue_at > 0.9 * _GRACE_S:  # timers are not exact
             self._overdue = None
             self._break("")
-            self._dismiss_late(now, "")
+            self._answer_late(now, "")
         self._watch_until(now + _GRACE_S)
 
     def _watch_until(self, due: float) -> None:
-        """Look at *due*, and again soon after: a signal handler may interrupt the first look."""
+        """Watch at *due*, and again soon after: a signal handler may interrupt the first timer."""
         until = due + _GRACE_S
         if until > self._watched_until:
             call_at = self._loop.call_at
             self._watching = (call_at(due, self._watch), call_at(until, self._watch))
             self._watched_until = until
 
-    def _watch_no_more(self) -> None:
-        for timer in (*self._watching, self._giving_up):
+    def _stop_timers(self) -> None:
+        for timer in (*self._watching, self._give_up_timer):
             if timer is not None:
                 timer.cancel()
-        self._watching, self._watched_until, self._giving_up = (), 0.0, None
+        self._watching, self._watched_until, self._give_up_timer = (), 0.0, None
 
-    def _notice_opened(self) -> None:
-        """Take what was opened, if a signal handler has interrupted the step that was to do it."""
+    def _check_opened(self) -> None:
+        """Take the new stream, if a signal handler has interrupted the step that was to do it."""
         if self._opening is not None and self._opening.done():
             self._opened(self._opening)
 
     def _open(self, now: float) -> None:
-        """Connect for those who still wait, then send."""
-        self._notice_opened()
+        """Open a stream for the queued calls, then send them."""
+        self._check_opened()
         if self._stream is not None:
             return
         if self._opening is not None:
@@ -349,32 +333,32 @@ class AsyncConnection:
         if self._closed:
             self._refuse(Unsent(self._explained("the client was closed")))
             return
-        self._dismiss_late(now, "calls before it took too long")
-        if self._waiting:
+        self._answer_late(now, _TOO_LATE)
+        if self._queued:
             opening = open_stream(
-                self._settings, self._address, self._hear, self._ended, sentinel=self._sentinel
+                self._settings, self._address, self._receive, self._ended, sentinel=self._sentinel
             )
             self._opening = self._loop.create_task(opening, name="holdfast calls")
             self._opening.add_done_callback(self._opened)
             self._give_up_in_time()
 
     def _give_up_in_time(self) -> None:
-        """See that calls do not wait for the connection longer than they may take."""
-        settings = self._settings
-        if self._waiting and self._giving_up is None and settings.patience_s > settings.timeout_s:
-            due = self._waiting[0].since + settings.timeout_s
-            self._giving_up = self._loop.call_at(due, self._give_up)
+        """Start the timer that answers queued calls if opening takes longer than they may take."""
+        settings, queued = self._settings, self._queued
+        if queued and self._give_up_timer is None and settings.patience_s > settings.timeout_s:
+            due = queued[0].since + settings.timeout_s
+            self._give_up_timer = self._loop.call_at(due, self._give_up)
 
     def _give_up(self) -> None:
-        self._giving_up = None
+        self._give_up_timer = None
         if self._opening is not None:
-            self._dismiss_late(self._loop.time(), "")
+            self._answer_late(self._loop.time(), "")
             self._give_up_in_time()
 
     def _opened(self, opening: asyncio.Task[AsyncStream | AsyncPlainStream]) -> None:
         problem = None if opening.cancelled() else opening.exception()
         opened = problem is None and not opening.cancelled()
-        if opening is not self._opening:  # nobody wants it any more
+        if opening is not self._opening:  # the connection was closed meanwhile
             if opened and opening.result() is not self._stream:
                 opening.result().abort()
             return
@@ -386,39 +370,23 @@ class AsyncConnection:
             self._send()
         elif isinstance(problem, ConnectionError):
             self._refuse(Unsent(str(problem)))
-        elif isinstance(
-            problem, Exception
-        ):  # what the user gave failed, such as a provider of credentials
-            self._refuse(problem)
-        elif self._waiting:  # a loop that ends cancels all tasks, but those who clean up may call
+        elif isinstance(problem, Exception):  # of the user's code, such as a credential provider
+            for call in self._queued:
+                call.fail(problem)
+            self._queued = deque()
+        elif self._queued:  # a loop that ends cancels all tasks, and their clean-up may call
             self._send_soon()
 
-    def _dismiss_late(self, now: float, reason: str) -> None:
-        """Keep only those that still may wait; the others hear a *reason*."""
-        late, left = now - self._settings.timeout_s, deque[_Call]()
-        for call in self._waiting:
-            if call.future.done() or call.since <= late:
-                self._dismiss(call, reason)
-            else:
-                left.append(call)
-        self._waiting = left
+    def _answer_late(self, now: float, reason: str) -> None:
+        """Answer the queued calls that are overdue with `Unsent` and a *reason*."""
+        late = now - self._settings.timeout_s
+        self._queued = answer_late(self._queued, late, Unsent(self._explained(reason)))
 
-    def _dismiss(self, call: _Call, reason: str = "calls before it took too long") -> None:
-        """Not send a call that waited for too long, or whose caller is gone."""
-        if not call.future.done():
-            call.future.set_result(Unsent(self._explained(reason)))
-
-    def _refuse(self, problem: Unsent | BaseException) -> None:
-        """Answer all that waits with *problem*."""
-        for call in self._waiting:
-            if call.future.done():
-                continue
-            if isinstance(problem, Unsent):
-                call.future.set_result(problem)
-            else:
-                call.future.set_exception(problem)
-                call.future.exception()  # it is no news to those who heard it of another call
-        self._waiting = deque()
+    def _refuse(self, unsent: Unsent) -> None:
+        """Answer all queued calls with *unsent*."""
+        for call in self._queued:
+            call.answer(unsent)
+        self._queued = deque()
 
     def _explained(self, reason: str) -> str:
         return self._settings.explained(self._address, reason)

@@ -1,4 +1,7 @@
-"""The way of one kind of call to one server, for threads. Hand-written twin of `_async.py`."""
+"""Connections for one kind of call to one server, one for each thread that calls.
+
+Hand-written twin of `_async/connection.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,26 @@ from weakref import ref
 
 from ...concurrency.interruption import raise_interruption
 from ..barrier import DurabilityBarrier
-from ..outcome import Lost, Outcome, Replied, Unsent, outcome_of, outcome_of_all, unsafe
+from ..outcome import Lost, Outcome, Replied, Unsent, missing_durability, outcome_of, outcome_of_all
 from ..redispy import BROKEN
 from ..request import Request
 from ..settings import Address, Settings
 from .stream import PlainStream, Stream, open_stream
 
-_TOGETHER: Final = 64
-"""Requests that travel in one write."""
+_BATCH: Final = 64
+"""Requests that are sent in one write."""
 
 _FRESH_S: Final = 0.0005
-"""A connection used so shortly before is believed to be open: looking costs a tenth of a call."""
+"""A connection used later than this many seconds ago counts as open.
+
+A check costs a tenth of a call.
+"""
 
 
 class Connection:
     """A connection for each thread that calls, opened when it is first needed.
 
-    With a seal no answer counts without it; requests that are sent together share one.
+    With a barrier, no answer counts until the barrier is answered. A batch of requests shares one.
     """
 
     def __init__(
@@ -36,40 +42,40 @@ class Connection:
         address: Address,
         *,
         sentinel: bool = False,
-        seal: DurabilityBarrier | None = None,
+        barrier: DurabilityBarrier | None = None,
     ) -> None:
         self._settings = settings
         self._address = address
         self._sentinel = sentinel
-        self._seal = seal
+        self._barrier = barrier
         self._own = _Own()
-        self._wires: dict[int, ref[_Wire]] = {}  # each step on it is atomic, so there is no lock
+        self._connections: dict[int, ref[_ThreadConnection]] = {}  # each operation on it is atomic
         self._closed = False
 
     @property
     def opening(self) -> bool:
-        """Whether its connection is on the way: never, who needs it waits for it."""
+        """Return False: a call that needs the connection waits until it is open."""
         return False
 
     def submit(self, request: Request) -> Outcome:
-        """Send one request; its outcome."""
+        """Send one request, and return its outcome."""
         return self._exchange([request])[0]
 
     def submit_all(self, requests: Iterable[Request]) -> list[Outcome]:
-        """Send requests together, so many at a time; their outcomes."""
+        """Send requests in batches, and return their outcomes."""
         left, outcomes = list(requests), list[Outcome]()
         while left:
-            together, left = left[:_TOGETHER], left[_TOGETHER:]
-            outcomes += self._exchange(together)
+            batch, left = left[:_BATCH], left[_BATCH:]
+            outcomes += self._exchange(batch)
         return outcomes
 
     def close(self) -> None:
-        """Close the connections of all threads; nothing is sent any more."""
+        """Close the connections of all threads. Nothing is sent after that."""
         self._closed = True
-        for each in list(self._wires.values()):
-            wire = each()
-            if wire is not None:
-                wire.close()
+        for each in list(self._connections.values()):
+            connection = each()
+            if connection is not None:
+                connection.close()
 
     abort = close
 
@@ -78,93 +84,95 @@ class Connection:
             reason = self._settings.explained(self._address, "the client was closed")
             return [Unsent(reason)] * len(requests)
         free = self._own.free
-        wire = free.pop() if free else self._wire()
+        connection = free.pop() if free else self._new_connection()
         try:
-            return wire.exchange(requests)
+            return connection.exchange(requests)
         finally:
-            free.append(wire)
-            if self._closed:  # perhaps before it was opened
-                wire.close()
+            free.append(connection)
+            if self._closed:  # perhaps before this one was opened
+                connection.close()
 
-    def _wire(self) -> _Wire:
-        wire = _Wire(self._settings, self._address, self._sentinel, self._seal)
-        self._wires[id(wire)] = ref(wire, partial(self._wires.pop, id(wire)))
-        return wire
+    def _new_connection(self) -> _ThreadConnection:
+        connection = _ThreadConnection(self._settings, self._address, self._sentinel, self._barrier)
+        self._connections[id(connection)] = ref(
+            connection, partial(self._connections.pop, id(connection))
+        )
+        return connection
 
 
 class _Own(threading.local):
     """The connections of one thread that are not in use.
 
-    One, as a rule. But a signal handler or a finalizer may call while the same thread is in the
-    middle of a call: it must not read the other's reply, so it takes another connection.
+    Usually there is one. A signal handler or a finalizer may call in the middle of another call of
+    the thread. It must not read the reply to that call, so it uses another connection.
     """
 
     def __init__(self) -> None:
-        self.free: list[_Wire] = []
+        self.free: list[_ThreadConnection] = []
 
 
-class _Wire:
-    """The connection of one thread. What breaks it closes it, and the next use opens it anew."""
+class _ThreadConnection:
+    """The connection of one thread. An error closes it, and the next use opens it again."""
 
     def __init__(
         self,
         settings: Settings,
         address: Address,
         sentinel: bool,
-        seal: DurabilityBarrier | None,
+        barrier: DurabilityBarrier | None,
     ) -> None:
         self._settings = settings
         self._address = address
         self._sentinel = sentinel
-        self._seal = seal
+        self._barrier = barrier
         self._stream: Stream | PlainStream | None = None
-        self._between = True  # two exchanges, so no reply is outstanding
+        self._consistent = True  # no exchange is unfinished, so no reply is outstanding
         self._used_at = 0.0
 
     def exchange(self, requests: list[Request]) -> list[Outcome]:
-        """Send *requests* in one write and answer each with its outcome, in order."""
+        """Send *requests* in one write, and return their outcomes in order."""
         try:
             stream = self._open()
         except ConnectionError as error:
             raise_interruption(error)
             return [Unsent(str(error))] * len(requests)
         outcomes: list[Outcome] = []
-        seal = self._seal
-        self._between = False
+        barrier = self._barrier
+        self._consistent = False
         try:
             payloads = [request.payload for request in requests]
-            if seal is not None:
-                payloads.append(seal.request.payload)
+            if barrier is not None:
+                payloads.append(barrier.request.payload)
             stream.write(payloads[0] if len(payloads) == 1 else b"".join(payloads))
             until = monotonic() + self._settings.timeout_s
-            for request in requests:  # one by one: what came before a loss counts
+            for request in requests:  # one by one: the replies before a loss count
                 if request.replies == 1:
                     outcome = outcome_of(stream.read(until), self._address)
                 else:
                     replies = [stream.read(until) for _ in range(request.replies)]
                     outcome = outcome_of_all(replies, self._address, request.marks)
                 outcomes.append(outcome)
-            if seal is not None:
-                problem = unsafe(outcome_of(stream.read(until), self._address), seal)
+            if barrier is not None:
+                problem = missing_durability(outcome_of(stream.read(until), self._address), barrier)
                 if problem:
-                    outcomes = _doubted(outcomes, self._lost(problem))
-        except Exception as error:  # noqa: BLE001 (a class of the user's may raise anything)
+                    outcomes = _unconfirmed(outcomes, self._lost(problem))
+        except Exception as error:  # noqa: BLE001 (the user's class may raise anything)
             self.close()
             _raise_interruption(error, stream)
             reason = "" if isinstance(error, TimeoutError) else str(error) or repr(error)
             lost = self._lost(reason)
-            if seal is not None:
-                outcomes = _doubted(outcomes, lost)
+            if barrier is not None:
+                outcomes = _unconfirmed(outcomes, lost)
             outcomes += [lost] * (len(requests) - len(outcomes))
-        except BaseException:  # interrupted: nobody will read these replies
+        except BaseException:  # interrupted: these replies will not be read
             self.close()
             raise
         self._used_at = monotonic()
-        self._between = True  # last, so that an exchange which was interrupted anywhere is noticed
+        self._consistent = True  # last, so that every interrupted exchange is noticed
         return outcomes
 
     def close(self) -> None:
-        """Hang up. Also from another thread."""
+        """Close the connection. From any thread."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
@@ -173,14 +181,14 @@ class _Wire:
         return Lost(self._settings.explained(self._address, reason))
 
     def _open(self) -> Stream | PlainStream:
-        """The connection, open as far as can be seen.
+        """Return the stream, open as far as can be seen.
 
         Raises:
-            ConnectionError: it cannot be opened.
+            ConnectionError: a new one cannot be opened.
         """
         stream = self._stream
         if stream is not None:
-            if self._between:
+            if self._consistent:
                 if monotonic() - self._used_at < _FRESH_S:
                     return stream
                 try:
@@ -194,12 +202,12 @@ class _Wire:
 
 
 def _raise_interruption(error: Exception, stream: Stream | PlainStream) -> None:
-    """Raise what a signal handler or a timeout has raised here, if that is what *error* is."""
+    """Raise *error* again if a signal handler or a timeout has raised it."""
     raise_interruption(error)
     if isinstance(stream, Stream) and not isinstance(error, BROKEN):
         raise error
 
 
-def _doubted(outcomes: list[Outcome], lost: Lost) -> list[Outcome]:
-    """What *outcomes* are without their seal."""
+def _unconfirmed(outcomes: list[Outcome], lost: Lost) -> list[Outcome]:
+    """Return *outcomes* with *lost* in place of each reply: the barrier was not answered."""
     return [lost if isinstance(outcome, Replied) else outcome for outcome in outcomes]

@@ -1,4 +1,4 @@
--- The answer to the consumer that holds a file now.
+-- The reply that assigns a file to a consumer.
 -- Expects: packed, feed, lifecycle, file.
 
 -- If the file has one chunk of at most *small* bytes, the answer contains it.

@@ -1,10 +1,10 @@
--- How much of the budget a file may fill.
+-- The part of the budget that a file may fill.
 -- Expects: sound, packed, feed, file, budget.
 
-local WAIT_MS = 5000  -- a publisher that waits says so again sooner
+local WAIT_MS = 5000  -- a waiting publisher calls again sooner
 
--- Of those that are published, the oldest may have all of it; the others leave half to it, and a chunk.
--- Otherwise they would take all room while its readers wait for more.
+-- The oldest file that is being published may fill the whole budget. Others leave half of it, and a chunk,
+-- to the oldest one. Otherwise they could take all room while its readers wait for more.
 local function budget_limit(feed, number)
   if redis.call('HLEN', feed.publishing) <= (number and 1 or 0) then
     return feed.options.budget
@@ -19,7 +19,7 @@ local function budget_limit(feed, number)
   return feed.options.budget - math.max(0, feed.options.budget / 2 + charge(BLOCK) - file_at(feed, oldest).kept)
 end
 
--- A publisher is notified when there is room again.
+-- The publisher is notified when there is room again.
 local function add_waiter(feed, channel)
   if channel ~= '' then
     redis.call('ZADD', feed.waiting, text(feed.now_ms + WAIT_MS), channel)

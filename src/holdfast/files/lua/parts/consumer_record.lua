@@ -1,4 +1,4 @@
--- What a consumer has done.
+-- The stored record of a consumer.
 -- Expects: packed.
 
 local RECORD_NUMBERS = {'until_ms', 'files', 'bytes', 'damaged', 'missed', 'unreported', 'failing', 'after_ms'}

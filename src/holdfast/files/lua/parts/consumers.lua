@@ -1,17 +1,18 @@
--- How many consumers a feed may have, and which of their sessions have ended.
+-- The limit of consumers, and the removal of expired ones.
 -- Expects: feed, consumer_record.
 
 local MAX_CONSUMERS = 1000
-local SESSIONS_AT_ONCE = 10  -- sessions that ended without a word, swept in one go
+local SESSIONS_AT_ONCE = 10  -- expired sessions that one call removes
 
 local function remove_expired_sessions(feed)
-  for _, expired in ipairs(redis.call('ZRANGE', feed.sessions, '-inf', feed.now_ms, 'BYSCORE', 'LIMIT', 0, SESSIONS_AT_ONCE)) do
-    redis.call('ZREM', feed.sessions, expired)
-    redis.call('HDEL', feed.positions, '*' .. expired)
+  local expired = redis.call('ZRANGE', feed.sessions, '-inf', feed.now_ms, 'BYSCORE', 'LIMIT', 0, SESSIONS_AT_ONCE)
+  for _, session in ipairs(expired) do
+    redis.call('ZREM', feed.sessions, session)
+    redis.call('HDEL', feed.positions, '*' .. session)
   end
 end
 
--- Where whoever comes may read, names come and go: the dead make room for the living.
+-- Without named consumers, the records of expired ones are removed.
 local function remove_expired_consumers(feed)
   local records = #feed.options.consumers == 0 and redis.call('HGETALL', feed.consumers) or {}
   for i = 1, #records, 2 do
@@ -21,7 +22,7 @@ local function remove_expired_consumers(feed)
   end
 end
 
--- Whether there is no place for one of this name.
+-- Returns whether the feed has too many consumers for this one.
 local function is_full(feed, consumer)
   if redis.call('HEXISTS', feed.consumers, consumer) == 1 or redis.call('HLEN', feed.consumers) < MAX_CONSUMERS then
     return false

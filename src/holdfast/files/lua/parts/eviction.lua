@@ -1,9 +1,9 @@
--- Room for more, at the cost of those who are behind.
+-- Makes room by dropping what is needed least.
 -- Expects: feed, consumer_record, file, positions, budget, budget_limit, retention.
 
-local FILES_AT_ONCE = 256  -- files looked at in one go
+local FILES_AT_ONCE = 256  -- files that one call checks
 
--- Drops a file that only groups have left that are given up, or for which it failed too often: they miss it.
+-- Drops a file if no group waits for it. The groups that have not finished it miss it.
 local function drop_unread(feed, number, file, expired)
   for g = 1, #file.done do
     if is_waited_for(file, g, expired) then
@@ -21,16 +21,17 @@ local function drop_unread(feed, number, file, expired)
   end
 end
 
--- Drop what is not needed, the oldest first, until so many bytes fit. A file that is too large to be
--- kept whole while it is published also loses what was read and not acknowledged: else its publisher
--- and its readers would wait for each other. That may be *own*, the file that the room is for, however
--- many others lie before it.
+-- Drops what is not needed, the oldest first, until so many bytes fit. A file that is too large to be
+-- kept whole while it is published also loses what was read and not acknowledged. Otherwise its
+-- publisher and its readers would wait for each other. That includes *own*, the file that needs room,
+-- at any number.
 local function make_room(feed, bytes, own)
   local limit = budget_limit(feed, own)
   if feed.used + bytes <= limit then
     return
   end
-  local expired, share = expired_groups(feed), feed.options.budget / 2 / math.max(1, redis.call('HLEN', feed.publishing))
+  local expired = expired_groups(feed)
+  local share = feed.options.budget / 2 / math.max(1, redis.call('HLEN', feed.publishing))
   local function lacks_room()
     return feed.used + bytes > limit and allowance(feed) > 0
   end

@@ -1,14 +1,14 @@
--- The feed: what is known of it.
+-- The stored state of a feed.
 -- Expects: sound, packed.
 --
--- *feed* has the keys, called as in keys.py, of which a script needs some; `now_ms` and `now_us`.
+-- *feed* has the keys that a script needs, by their names in keys.py; `now_ms` and `now_us`.
 
 local BLOCK = 130944        -- unpacked bytes of a chunk, as in chunk.py
-local MAX_NAMED_CONSUMERS = 100  -- as in definition.py
-local MAX_FILES = 100000         -- files of a feed: their names are remembered
+local MAX_NAMED_CONSUMERS = 100  -- as in options.py
+local MAX_FILES = 100000         -- their names are stored
 
--- Adds what is stored, if the feed has begun: its definition as it is stored, `said`, and unpacked,
--- `terms`; `epoch`, `state`, `used`, `top`, `low` and `left`.
+-- Adds to *feed* what is stored, if it has begun: its `definition` and the same unpacked, `options`; `epoch`,
+-- `state`, `used`, `top`, `low` and `left`.
 local function read_feed(feed)
   local meta = feed.meta
   local known = redis.call('HMGET', meta, 'definition', 'epoch', 'state', 'used', 'top', 'low', 'left')
@@ -27,7 +27,7 @@ local function read_feed(feed)
   feed.left = whole(known[7], 0, EXACT, 'left', meta)
 end
 
--- What stands in the way of a call.
+-- Returns the reason why a call is refused; nil if it is not.
 local function refusal(feed, definition, epoch)
   if not feed.definition then
     return {epoch == '' and 'undefined' or 'feed_lost'}

@@ -1,4 +1,4 @@
--- One file of a feed: see keys.py.
+-- The stored state of a file: see keys.py.
 -- Expects: sound, packed, feed.
 
 local FILE_NUMBERS = {'count', 'floor', 'bytes', 'kept', 'cost', 'born'}
@@ -30,7 +30,7 @@ local function is_settled(file, g)
   return file.done:sub(g, g) == '1'
 end
 
--- Whether reading it has failed so often that it is not handed out until `retry`.
+-- Returns whether reading it failed so often that it is not assigned until `retry`.
 local function has_failed(file, g)
   return file.done:sub(g, g) == '2'
 end
@@ -39,7 +39,7 @@ local function set_group_state(file, g, digit)
   file.done = file.done:sub(1, g - 1) .. digit .. file.done:sub(g + 1)
 end
 
--- Whether a group has still to read it.
+-- Returns whether a group has not finished it.
 local function is_wanted(file)
   return file.done:find('[^1]') ~= nil
 end

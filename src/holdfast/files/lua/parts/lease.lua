@@ -1,4 +1,4 @@
--- The holder of a file, and the end of its lease.
+-- The session that holds a file, and the end of its lease.
 -- Expects: sound, packed, feed.
 
 local function save_position(feed, group, number, position)
@@ -14,7 +14,7 @@ local function extend_lease(feed, group, number, position, lease_ms)
   save_position(feed, group, number, position)
 end
 
--- Of the clock: a server that has forgotten its last steps gives no token a second time.
+-- Returns a new token. It is from the clock, so a server that lost its last writes assigns no token twice.
 local function next_token(feed)
   local latest = redis.call('HGET', feed.meta, 'token') or '0'
   local token = math.max(whole(latest, 0, EXACT, 'token', feed.meta) + 1, feed.now_us)

@@ -1,11 +1,11 @@
--- The life of a feed: how it begins, goes on and ends.
+-- How a feed begins, continues and ends.
 -- Expects: packed, feed, consumer_record.
 
-local UNUSED_TTL_MS = 24 * 3600 * 1000  -- what nobody publishes to or reads
-local ENDED_TTL_MS = 3600 * 1000       -- what is left of a feed that is over
-local BASE = 2048                 -- bytes of the budget that it takes by itself
+local UNUSED_TTL_MS = 24 * 3600 * 1000  -- without a publisher or reader
+local ENDED_TTL_MS = 3600 * 1000       -- for the state of a feed that has ended
+local BASE = 2048                 -- bytes of the budget for the feed itself
 
--- All keys but `meta`.
+-- Returns all keys but `meta`.
 local function other_keys(feed)
   return feed.names, feed.files, feed.chunks, feed.positions, feed.sessions, feed.consumers, feed.publishing,
     feed.waiting
@@ -26,23 +26,23 @@ local function renew_consumer(feed, consumer)
   return record
 end
 
--- A feed begins with the first publisher or consumer that says what it is to be.
+-- The first publisher or consumer that gives a definition begins the feed.
 local function begin_feed(feed, definition, epoch)
   if feed.definition or definition == '' or epoch ~= '' then
     return
   end
-  -- What is left of another one, if the server dropped only some of its keys, is none of this one's.
+  -- Keys of an earlier feed may exist if the server evicted only some of them.
   redis.call('UNLINK', other_keys(feed))
   redis.call('HSET', feed.meta, 'definition', definition, 'epoch', text(feed.now_us), 'state', 'open')
   redis.call('HSET', feed.meta, 'used', BASE, 'top', 0, 'low', 1, 'left', 0, 'bytes', 0, 'token', 0)
   read_feed(feed)
   for _, consumer in ipairs(feed.options.consumers) do
-    renew_consumer(feed, consumer)  -- it may come later than the others
+    renew_consumer(feed, consumer)  -- it has a lease to make its first call
   end
   save_feed(feed)
 end
 
--- Drop everything but the word that it is over.
+-- Deletes all keys but `meta`.
 local function end_feed(feed, state)
   feed.state, feed.used, feed.left = state, 0, 0
   redis.call('HSET', feed.meta, 'state', state, 'used', 0, 'left', 0)

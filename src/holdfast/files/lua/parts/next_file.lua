@@ -1,9 +1,9 @@
--- The next file for a group: the first one that no live session holds, and that does not pause.
+-- The next file for a group: the first one that no live session holds, and that has no pause.
 -- Expects: packed, feed, file, positions, attempts.
 
-local FILES_AT_ONCE = 1000  -- files looked at in one go
+local FILES_AT_ONCE = 1000  -- files that one call checks
 
--- *from* is where the last look ended, if it found none.
+-- *from* is the next number to check after a call that found no file.
 local function next_file(feed, group, from)
   local floor = math.max(floor_of(feed, group), feed.low)
   local first = math.max(floor, from)

@@ -1,11 +1,12 @@
--- What a feed stores. Expects: sound.
+-- Values that are stored as MessagePack.
+-- Expects: sound.
 
 local function text(number)
   return string.format('%.0f', number)
 end
 
--- The table that is stored as MessagePack; its fields *numbers* are whole numbers, 0 if there is none. A
--- number that bounds a loop must be finite, or the script keeps the server from all clients.
+-- Returns the table. Its fields *numbers* are whole numbers, 0 if missing. A number that bounds a loop must be
+-- finite: otherwise the script would block the server.
 local function unpacked(packed, numbers, what, key)
   local readable, value = pcall(cmsgpack.unpack, packed)
   if not readable or type(value) ~= 'table' then

@@ -1,4 +1,4 @@
--- Where the groups stand in the files: see keys.py.
+-- The positions of groups in files: see keys.py.
 -- Expects: sound, packed, feed, file.
 
 local POSITION_NUMBERS = {'acked', 'read', 'counted', 'token', 'until_ms', 'tries', 'returns', 'after_ms'}
@@ -16,22 +16,22 @@ end
 
 local function position_of(feed, group, number)
   local packed = redis.call('HGET', feed.positions, group .. ':' .. text(number))
-  local position = packed and unpacked(packed, POSITION_NUMBERS, 'a place', feed.positions)
+  local position = packed and unpacked(packed, POSITION_NUMBERS, 'a position', feed.positions)
     or {acked = 0, read = 0, counted = 0, session = '', token = 0, until_ms = 0, tries = 0, returns = 0, after_ms = 0}
   position.by = position.by or ''
   if type(position.session) ~= 'string' or type(position.by) ~= 'string' then
-    damaged('a place', feed.positions)
+    damaged('a position', feed.positions)
   end
   return position
 end
 
--- No file below this number is left for a group.
+-- Returns the number below which no file is left for a group.
 local function floor_of(feed, group)
   local floor = redis.call('HGET', feed.positions, group) or '1'
-  return whole(floor, 0, EXACT, 'a place', feed.positions)
+  return whole(floor, 0, EXACT, 'a position', feed.positions)
 end
 
--- Nothing below this number is left for anybody.
+-- Returns the number below which no file is left for any group.
 local function lowest_unread(feed)
   local least = feed.top + 1
   for g = 1, groups(feed) do
@@ -40,7 +40,7 @@ local function lowest_unread(feed)
   return math.max(least, feed.low)
 end
 
--- A file is held as long as its session lives, and says that it has the file open.
+-- Returns when the lease of a file ends: with that of its session, or earlier.
 local function lease_end_ms(feed, position)
   local lives = position.session ~= '' and redis.call('ZSCORE', feed.sessions, position.session)
   return lives and math.min(tonumber(lives), position.until_ms) or 0

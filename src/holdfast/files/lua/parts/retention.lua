@@ -1,9 +1,9 @@
--- How files are kept, and let go.
+-- Which chunks and files are kept, and for how long.
 -- Expects: packed, feed, file, positions, budget.
 
-local DROPPED_AT_ONCE = 512  -- chunks, in one step: `dropped` of *feed* counts them
+local DROPPED_AT_ONCE = 512  -- chunks that one call drops; `feed.dropped` counts them
 
--- Its bytes are so many now; who is done with it is done with these as well.
+-- Sets the size of a file. Groups that have finished it have finished the new bytes, too.
 local function grow(feed, file, bytes)
   redis.call('HINCRBY', feed.meta, 'bytes', text(bytes - file.bytes))
   for g = 1, #file.done do
@@ -14,7 +14,7 @@ local function grow(feed, file, bytes)
   file.bytes = bytes
 end
 
--- From now on the file is nothing to this group any more.
+-- Marks the file as finished by the group. Returns the bytes that were not counted before.
 local function settle_group(feed, number, file, group)
   local position = position_of(feed, group, number)
   if has_failed(file, group) then
@@ -29,7 +29,7 @@ local function settle_group(feed, number, file, group)
   return file.bytes - position.counted
 end
 
--- How many chunks this step may still drop.
+-- Returns how many chunks this call may still drop.
 local function allowance(feed)
   return DROPPED_AT_ONCE - (feed.dropped or 0)
 end

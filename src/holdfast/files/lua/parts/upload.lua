@@ -1,7 +1,7 @@
--- How a file begins, grows and ends.
+-- Begins, extends and ends a file that is published.
 -- Expects: packed, feed, file, budget.
 
-local MAX_PUBLISHING = 1000  -- of these, files that are being published
+local MAX_PUBLISHING = 1000  -- files that are being published
 
 local function file_cost(feed, name)
   return 1024 + 2 * #name + 192 * groups(feed)
@@ -12,7 +12,7 @@ local function entry_of(feed, name)
   return packed and unpacked(packed, {'number', 'bytes'}, 'a name', feed.names) or {}
 end
 
--- A new file; or none, and why.
+-- Returns a new file; or nil and the reason.
 local function begin_file(feed, name, limit)
   local cost = file_cost(feed, name)
   if feed.state ~= 'open' then
@@ -35,7 +35,7 @@ local function append_chunk(feed, number, file, chunk, digest)
   if is_wanted(file) then
     feed.used, file.kept = feed.used + charge(#chunk), file.kept + charge(#chunk)
     redis.call('HSET', feed.chunks, text(number) .. ':' .. text(file.count), chunk)
-  else  -- everybody is done with it already
+  else  -- all groups have finished it
     file.floor = file.count + 1
   end
   file.count, file.digest = file.count + 1, digest

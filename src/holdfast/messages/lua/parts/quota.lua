@@ -1,15 +1,15 @@
--- Sharing the room in a reply between logs. Expects: entries.
+-- Sharing the room in a reply between logs. Expects: entries, reader_state.
 --
 -- *room* is the `limit` of messages and `bytes` that still fit, and the `page` size of a read.
 
--- Moves entries into a row as far as there is room. Returns false if some did not fit.
-local function give(room, row, parts, size)
-  if #row[6] == 0 and #parts <= 3 * room.limit and size <= room.bytes then  -- the usual case
+-- Moves entries into the reply for a log as far as there is room. Returns false if some did not fit.
+local function give(room, reply, parts, size)
+  if #reply[ENTRIES] == 0 and #parts <= 3 * room.limit and size <= room.bytes then  -- the usual case
     room.limit, room.bytes = room.limit - #parts / 3, room.bytes - size
-    row[6] = parts
+    reply[ENTRIES] = parts
     return true
   end
-  local given = row[6]
+  local given = reply[ENTRIES]
   for i = 1, #parts, 3 do
     room.bytes = room.bytes - #parts[i + 1] - #parts[i + 2]
     if room.bytes < 0 or room.limit <= 0 then
@@ -24,14 +24,14 @@ local function give(room, row, parts, size)
   return true
 end
 
--- Fills the `row` of a log: with `parts`, its first entries of `size` bytes, then with `more` entries.
+-- Fills the `reply` for a log: with `parts`, its first entries of `size` bytes, then with `more` entries.
 local function fill(room, unread)
-  local row, open = unread.row, give(room, unread.row, unread.parts, unread.size)
+  local reply, open = unread.reply, give(room, unread.reply, unread.parts, unread.size)
   for _ = 1, math.ceil(math.min(room.limit, unread.more) / room.page) do
     if open then
-      local after = '(' .. id_of(row[6][#row[6] - 2])
+      local after = '(' .. id_of(reply[ENTRIES][#reply[ENTRIES] - 2])
       local page = redis.call('XRANGE', unread.log, after, '+', 'COUNT', room.page)
-      open = give(room, row, flat(page))
+      open = give(room, reply, flat(page))
     end
   end
 end

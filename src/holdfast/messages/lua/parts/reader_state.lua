@@ -1,6 +1,7 @@
 -- How far a reader has come in a log.
 -- Expects: position.
 
+local EPOCH, SENT_MS, ENTRIES, TOP_MS, HOLDS = 1, 5, 6, 7, 8  -- in the reply for a log, see `fetch`
 local LARGEST = 9007199254740991  -- the largest whole number that Lua represents exactly
 
 -- Returns the number after which a device reads on. If the log does not hold its position (*same* is
@@ -11,26 +12,26 @@ local function start(meta, reader, position, same)
   return fields[1] == 'open' and number or math.max(number, (tonumber(fields[2] or nil) or 1) - 1)
 end
 
--- Returns a row of the reply without entries, the first number to read, `top` and `last`. Returns only
--- the row if the user is not a reader, or if the metadata is damaged, which the client reports.
+-- Returns the reply for a log without entries, the first number to read, `top` and `last`. Returns only
+-- the reply if the user is not a reader, or if the metadata is damaged, which the client reports.
 local function reader_state(meta, log, cursors, reader, position)
   local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'last')
   local cursor = redis.call('ZSCORE', cursors, reader)
   local epoch = known[1] == '' and '?' or known[1] or ''
-  local row = {epoch, known[2] or '0', known[3] or '1', cursor or '', '', {}, '', 1}
-  local top, floor, from = tonumber(row[2]), tonumber(row[3]), tonumber(cursor or nil)
+  local reply = {epoch, known[2] or '0', known[3] or '1', cursor or '', '', {}, '', 1}
+  local top, floor, from = tonumber(reply[2]), tonumber(reply[3]), tonumber(cursor or nil)
   local sound = known[1] and top and floor and top < LARGEST and floor <= top + 1
-    and not row[2]:find('%D')
+    and not reply[2]:find('%D')
   if position then
-    row[8] = (not sound and position.epoch == '0'
+    reply[HOLDS] = (not sound and position.epoch == '0'
       or sound and holds(log, known[1], top, known[4], position)) and 1 or 0
   end
   if not (sound and from and from >= 0 and from <= top and from % 1 == 0) then
-    return row
+    return reply
   end
   if position and position.own then
-    from = start(meta, reader, position, row[8] == 1)
-    row[4] = string.format('%.0f', from)
+    from = start(meta, reader, position, reply[HOLDS] == 1)
+    reply[4] = string.format('%.0f', from)
   end
-  return row, math.max(floor, from + 1), top, known[4]
+  return reply, math.max(floor, from + 1), top, known[4]
 end

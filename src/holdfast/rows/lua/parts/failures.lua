@@ -1,12 +1,12 @@
--- What could not be loaded, and why.
+-- Rows that could not be loaded, with the reason.
 -- Expects: numbers.
 
 local MAX_FAILED_ROWS = 1000
-local REASON_BYTES = 500    -- of a reason
-local MAX_FAILURE_COUNT = 1000000  -- that are counted
-local FAILURES_TTL_MS = 3600000  -- kept so long after the latest
+local REASON_BYTES = 500
+local MAX_FAILURE_COUNT = 1000000
+local FAILURES_TTL_MS = 3600000  -- after the latest failure
 
--- How often it has failed now in a row.
+-- Notes a failure. Returns how many there were in a row.
 local function count_failure(failures, now_ms, id, why)
   local before = redis.call('HGET', failures, id)
   local count = before and stored_number(before:match('^%d+:(%d+)')) or 0

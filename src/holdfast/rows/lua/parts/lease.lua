@@ -1,10 +1,10 @@
 -- Leases of rows that are being loaded: the score of a row is the token of its load.
 -- Expects: numbers.
 
-local ENDED_AT_ONCE = 100        -- leases that ended, forgotten in one call at most
-local TOKEN_TTL_MS = 600000   -- the latest token is kept so much longer than its lease
+local ENDED_AT_ONCE = 100    -- ended leases that one call removes
+local TOKEN_TTL_MS = 600000  -- the latest token is kept so much longer than its lease
 
--- A token says when its lease ends (us); the latest one is kept, so that no two are the same.
+-- Returns a new token: when its lease ends (us). The latest one is stored, so no two are equal.
 local function next_token(loads, now_us, lease_ms)
   local latest = stored_number(redis.call('ZSCORE', loads, '')) or 0
   local token = text(math.max(latest + 1, now_us + lease_ms * 1000))
@@ -17,7 +17,7 @@ local function next_token(loads, now_us, lease_ms)
   return token
 end
 
--- When the lease of a row ends (ms); nil: it is not being loaded.
+-- Returns when the lease of a row ends (ms); nil if the row is not being loaded.
 local function leased_until_ms(score, now_us)
   local ends_us = stored_number(score)
   if ends_us and ends_us > now_us then

@@ -1,18 +1,18 @@
--- How rows are stored, if they are not so already.
+-- Stores a loaded row unless it is unchanged.
 -- Expects: numbers.
 --
--- *written* has what is written for all rows together, as they are many: ids of rows that are `stored`,
--- and for ZADD and HSET when they are due `later`, and when they were `seen` to be so.
+-- *written* collects what is written for all rows in one command: ids that are `stored`, arguments of
+-- ZADD for rows that are due `later`, and arguments of HSET for the time when they were `seen`.
 
-local RETRY_MS = 500  -- doubled with each failure: after the first one, twice so long
+local RETRY_MS = 500  -- doubled with each failure, the first one included
 
--- The digit of `rows/commit`. *times* has `now_ms` and the arguments of that script that end in `_ms`. A
--- row that is as before is not written: that would cost replicas, and all who track the key. When it
--- was seen to be so stands in the plan.
+-- Returns the digit of `rows/commit`. *times* has `now_ms` and the arguments of that script that end in
+-- `_ms`. An unchanged row is not written: that would cost replicas and clients that track the key. Only
+-- the plan gets the time of the read.
 local function store(written, times, id, key, body, every)
   local fresh_ms = every or body == '-' and times.absent_ms or times.ttl_ms
   local rest = text(fresh_ms) .. ':' .. text(times.stale_ms) .. ':' .. body
-  local kept_ms = math.ceil(fresh_ms * 1.1) + times.stale_ms + 2000  -- as long as it may be given out
+  local kept_ms = math.ceil(fresh_ms * 1.1) + times.stale_ms + 2000  -- as long as it may be returned
   local read_ms, seen = text(times.read_ms), written.seen
   written.stored[#written.stored + 1] = id
   if not every then
@@ -33,7 +33,7 @@ local function store(written, times, id, key, body, every)
   return 2
 end
 
--- *troubles* is false if nothing was in trouble before.
+-- *failures* is false if there were none before.
 local function write_stored(written, due, plan, failures)
   if #written.seen > 0 then
     redis.call('HSET', plan, unpack(written.seen))

@@ -1,17 +1,17 @@
--- Adds a part to its sums: a count and its value, again and again.
+-- Adds a chunk to its counts. A chunk has count and value, alternating.
 
-local TOGETHER = 1000  -- values in one command, where they need not go one by one
+local VALUES_PER_COMMAND = 1000
 
--- *before*: so many values of the same sums are of earlier parts of this commit, and have been added.
-local function add(sums, part, first, before, kept_s)
-  if redis.call('ZCARD', sums) == before then  -- there are no others: so all of these are new
-    for i = first, #part, 2 * TOGETHER do
-      redis.call('ZADD', sums, unpack(part, i, math.min(i + 2 * TOGETHER - 1, #part)))
+-- *before*: number of values of the same counts that this commit has added in earlier chunks.
+local function add(counts, chunk, first, before, kept_s)
+  if redis.call('ZCARD', counts) == before then  -- only this commit has added values, so all of these are new
+    for i = first, #chunk, 2 * VALUES_PER_COMMAND do
+      redis.call('ZADD', counts, unpack(chunk, i, math.min(i + 2 * VALUES_PER_COMMAND - 1, #chunk)))
     end
   else
-    for i = first, #part, 2 do
-      redis.call('ZINCRBY', sums, part[i], part[i + 1])
+    for i = first, #chunk, 2 do
+      redis.call('ZINCRBY', counts, chunk[i], chunk[i + 1])
     end
   end
-  redis.call('EXPIRE', sums, kept_s)
+  redis.call('EXPIRE', counts, kept_s)
 end

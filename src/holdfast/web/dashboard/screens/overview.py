@@ -28,8 +28,8 @@ async def show(view: PageRequest) -> dict[str, Any]:
     """Return the totals, the queues that wait longest, the workers and the servers."""
     found = await survey(view.hf, SURVEY)
     queues = found.queues
-    throughput = merged(found.throughputs.values())[-MINUTES:]
-    died = sum(minute.dead for minute in throughput)
+    pace = merged(found.throughputs.values())[-MINUTES:]
+    died = sum(minute.dead for minute in pace)
     waits = {name: found.waited(name) for name in queues}
     slowest = sorted(queues, key=lambda name: (-waits[name], -queues[name].ready))[:MAX_QUEUES]
     return {
@@ -38,10 +38,10 @@ async def show(view: PageRequest) -> dict[str, Any]:
         "surveyed": SURVEYED,
         **found.tasks,
         "oldest": max(waits.values(), default=0.0),
-        "rate": done_per_second(throughput),
-        "failing": failing_share(throughput),
+        "rate": done_per_second(pace),
+        "failing": failing_share(pace),
         "died": died,
-        "pace": throughput,
+        "pace": pace,
         "workers": len(found.alive),
         "slots": sum(worker.concurrency for worker in found.alive),
         "servers": found.servers,

@@ -31,7 +31,7 @@ async def show_queues(view: PageRequest) -> dict[str, Any]:
     names, stats = await _ordered(view, found, order)
     shown, where = page_of(view, names)
     stats |= await _stats(view.hf, [name for name in shown if name not in stats])
-    throughputs = await for_each(shown, lambda name: view.hf.queue(name).throughput(MINUTES))
+    paces = await for_each(shown, lambda name: view.hf.queue(name).throughput(MINUTES))
     workers = await view.hf.workers()
     return {
         **where,
@@ -44,7 +44,7 @@ async def show_queues(view: PageRequest) -> dict[str, Any]:
                 "name": name,
                 "stats": stats[name],
                 "waits": stats[name].waited(view.at),
-                "pace": throughputs[name],
+                "pace": paces[name],
                 "workers": len(_serving(workers, name)),
             }
             for name in shown
@@ -74,13 +74,13 @@ async def show_queue(view: PageRequest) -> dict[str, Any]:
     """Return one queue."""
     name = view.required("name")
     queue = view.hf.queue(name)
-    stats, throughput = await queue.stats(), await queue.throughput(MINUTES)
+    stats, pace = await queue.stats(), await queue.throughput(MINUTES)
     return {
         "name": name,
         "known": await is_known(view.hf, name, stats),
         "stats": stats,
         "waits": stats.waited(view.at),
-        "pace": throughput,
+        "pace": pace,
         "workers": _serving(await view.hf.workers(), name),
     }
 

@@ -1,0 +1,144 @@
+"""The parts that a client opens, its blocks share, and `close` ends."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ...core._async.caller import AsyncCaller
+from ...core._async.catalog import AsyncCatalog
+from ...core._async.session import AsyncCallSessions, abort_all
+from ...core.codec import Codec
+from ...core.concurrency._async.cancellation import run_to_completion
+from ...core.concurrency._async.user_calls import in_thread
+from ...core.durability import Durability
+from ...core.lifetime import Lifetime
+from ...core.maxmemory import MaxmemoryCheck
+from ...core.names import Namespace
+from ...core.notifier import Notifier
+from ...core.renewer import Renewer
+from ...core.telemetry import Telemetry
+from ...core.transport.settings import Settings
+from ...errors import HoldfastError
+from ...errors.records import logger_of
+from ..shared import shared
+
+if TYPE_CHECKING:
+    from ...counters._async.buffer import AsyncCounterBuffer
+    from ...locks._async.listing import AsyncLockListing
+    from ...locks.waiters import WaiterRegistry
+    from ...messages._async.messaging import AsyncMessaging
+    from ...queues._async.producer import AsyncProducer
+
+logger: Final = logger_of("holdfast")
+
+
+class AsyncResources:
+    """The connections of one client, and the objects that its blocks share.
+
+    Args:
+        settings: how to connect.
+        namespace: the namespace of the client.
+        codec: how row caches store rows by default.
+        durability: what a write waits for.
+        telemetry: what receives traces and metrics.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        namespace: str,
+        codec: Codec,
+        durability: Durability | None,
+        telemetry: Telemetry | None,
+    ) -> None:
+        if not isinstance(durability, Durability | None):
+            kind = type(durability).__name__
+            raise TypeError(f"durability must be Replicated(…), Fsynced(…) or None, got {kind}")
+        self.settings = settings = replace(settings, durability=durability, telemetry=telemetry)
+        self.namespace = Namespace.of(namespace)
+        self.codec = codec
+        self.lifetime = Lifetime()
+        self.caller = AsyncCaller(settings, self.lifetime)
+        self.catalog = AsyncCatalog(self.caller, self.namespace)
+        self.notifier = Notifier(settings, lifetime=self.lifetime)
+        self.maxmemory_check = MaxmemoryCheck()
+        self.renewer = Renewer(settings, self.namespace, self.maxmemory_check)
+        self.buffers: set[AsyncCounterBuffer] = set()
+        self.closed_last = ExitStack()
+        # Every object that the client makes has the caller: without it, nothing is in use.
+        parts = (settings, self.caller.sessions, self.renewer, self.notifier)
+        self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
+        self._abandoned.atexit = False  # the end of the process closes everything
+
+    @shared
+    def waiters(self) -> WaiterRegistry:
+        """Return the waiters of locks and semaphores."""
+        from holdfast.locks.waiters import WaiterRegistry
+
+        return WaiterRegistry(self.notifier)
+
+    @shared
+    def lock_listing(self) -> AsyncLockListing:
+        """Return what lists locks and semaphores."""
+        from holdfast.locks._async.listing import AsyncLockListing
+
+        return AsyncLockListing(self.caller, self.catalog, self.namespace)
+
+    @shared
+    def producer(self) -> AsyncProducer:
+        """Return what enqueues tasks."""
+        from holdfast.queues._async.producer import AsyncProducer
+
+        return AsyncProducer(self.caller, self.notifier, self.catalog, self.namespace)
+
+    @shared
+    def messaging(self) -> AsyncMessaging:
+        """Return what mailboxes, chats and inboxes share."""
+        from holdfast.messages._async.messaging import AsyncMessaging
+
+        return AsyncMessaging(self.caller, self.notifier, self.catalog, self.namespace)
+
+    async def close(self) -> None:
+        """Close all of it. Idempotent; see `AsyncHoldfast.close`."""
+        await run_to_completion(self._close)  # the loss of a lease may cancel the caller
+
+    async def _close(self) -> None:
+        await self._close_buffers()
+        self.lifetime.end()
+        await self._close_buffers()  # another thread may have made one meanwhile
+        await in_thread(self.renewer.close)
+        if "waiters" in vars(self):  # this client has used locks
+            self.waiters.close()
+        await in_thread(self.notifier.close)
+        await self.caller.close()
+        await in_thread(self.closed_last.close)
+        self._abandoned.detach()
+
+    async def _close_buffers(self) -> None:
+        """Add the buffered counts, as far as the server can be reached."""
+        for buffer in list(self.buffers):  # a buffer removes itself when it is closed
+            try:
+                await buffer.close()
+            except HoldfastError as error:
+                logger.warning("counts are lost with their buffer: %s", error)
+
+
+def _abandon(
+    settings: Settings, sessions: AsyncCallSessions, renewer: Renewer, notifier: Notifier
+) -> None:
+    """Close what a client opened that was never closed. The garbage collector calls this.
+
+    It may interrupt any line of any thread, so nothing here takes a lock or waits.
+    """
+    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
+    if any(parts):
+        where = ", ".join(map(settings.where, settings.addresses))
+        warnings.warn(
+            f"a client of {where} was never closed: call close(), or use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,145 @@
+# Generated from _async/resources.py by tools/unasync.py: edit that, then run `make sync`.
+"""The parts that a client opens, its blocks share, and `close` ends."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ...core._sync.caller import Caller
+from ...core._sync.catalog import Catalog
+from ...core._sync.session import CallSessions, abort_all
+from ...core.codec import Codec
+from ...core.concurrency._sync.cancellation import run_to_completion
+from ...core.concurrency._sync.user_calls import in_thread
+from ...core.durability import Durability
+from ...core.lifetime import Lifetime
+from ...core.maxmemory import MaxmemoryCheck
+from ...core.names import Namespace
+from ...core.notifier import Notifier
+from ...core.renewer import Renewer
+from ...core.telemetry import Telemetry
+from ...core.transport.settings import Settings
+from ...errors import HoldfastError
+from ...errors.records import logger_of
+from ..shared import shared
+
+if TYPE_CHECKING:
+    from ...counters._sync.buffer import CounterBuffer
+    from ...locks._sync.listing import LockListing
+    from ...locks.waiters import WaiterRegistry
+    from ...messages._sync.messaging import Messaging
+    from ...queues._sync.producer import Producer
+
+logger: Final = logger_of("holdfast")
+
+
+class Resources:
+    """The connections of one client, and the objects that its blocks share.
+
+    Args:
+        settings: how to connect.
+        namespace: the namespace of the client.
+        codec: how row caches store rows by default.
+        durability: what a write waits for.
+        telemetry: what receives traces and metrics.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        namespace: str,
+        codec: Codec,
+        durability: Durability | None,
+        telemetry: Telemetry | None,
+    ) -> None:
+        if not isinstance(durability, Durability | None):
+            kind = type(durability).__name__
+            raise TypeError(f"durability must be Replicated(…), Fsynced(…) or None, got {kind}")
+        self.settings = settings = replace(settings, durability=durability, telemetry=telemetry)
+        self.namespace = Namespace.of(namespace)
+        self.codec = codec
+        self.lifetime = Lifetime()
+        self.caller = Caller(settings, self.lifetime)
+        self.catalog = Catalog(self.caller, self.namespace)
+        self.notifier = Notifier(settings, lifetime=self.lifetime)
+        self.maxmemory_check = MaxmemoryCheck()
+        self.renewer = Renewer(settings, self.namespace, self.maxmemory_check)
+        self.buffers: set[CounterBuffer] = set()
+        self.closed_last = ExitStack()
+        # Every object that the client makes has the caller: without it, nothing is in use.
+        parts = (settings, self.caller.sessions, self.renewer, self.notifier)
+        self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
+        self._abandoned.atexit = False  # the end of the process closes everything
+
+    @shared
+    def waiters(self) -> WaiterRegistry:
+        """Return the waiters of locks and semaphores."""
+        from holdfast.locks.waiters import WaiterRegistry
+
+        return WaiterRegistry(self.notifier)
+
+    @shared
+    def lock_listing(self) -> LockListing:
+        """Return what lists locks and semaphores."""
+        from holdfast.locks._sync.listing import LockListing
+
+        return LockListing(self.caller, self.catalog, self.namespace)
+
+    @shared
+    def producer(self) -> Producer:
+        """Return what enqueues tasks."""
+        from holdfast.queues._sync.producer import Producer
+
+        return Producer(self.caller, self.notifier, self.catalog, self.namespace)
+
+    @shared
+    def messaging(self) -> Messaging:
+        """Return what mailboxes, chats and inboxes share."""
+        from holdfast.messages._sync.messaging import Messaging
+
+        return Messaging(self.caller, self.notifier, self.catalog, self.namespace)
+
+    def close(self) -> None:
+        """Close all of it. Idempotent; see `Holdfast.close`."""
+        run_to_completion(self._close)  # the loss of a lease may cancel the caller
+
+    def _close(self) -> None:
+        self._close_buffers()
+        self.lifetime.end()
+        self._close_buffers()  # another thread may have made one meanwhile
+        in_thread(self.renewer.close)
+        if "waiters" in vars(self):  # this client has used locks
+            self.waiters.close()
+        in_thread(self.notifier.close)
+        self.caller.close()
+        in_thread(self.closed_last.close)
+        self._abandoned.detach()
+
+    def _close_buffers(self) -> None:
+        """Add the buffered counts, as far as the server can be reached."""
+        for buffer in list(self.buffers):  # a buffer removes itself when it is closed
+            try:
+                buffer.close()
+            except HoldfastError as error:
+                logger.warning("counts are lost with their buffer: %s", error)
+
+
+def _abandon(
+    settings: Settings, sessions: CallSessions, renewer: Renewer, notifier: Notifier
+) -> None:
+    """Close what a client opened that was never closed. The garbage collector calls this.
+
+    It may interrupt any line of any thread, so nothing here takes a lock or waits.
+    """
+    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
+    if any(parts):
+        where = ", ".join(map(settings.where, settings.addresses))
+        warnings.warn(
+            f"a client of {where} was never closed: call close(), or use it in a `with` block",
+            ResourceWarning,
+            stacklevel=2,
+        )

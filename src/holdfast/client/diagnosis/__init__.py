@@ -1,1 +1,0 @@
-"""What is wrong, or may go wrong, with the servers behind a client."""

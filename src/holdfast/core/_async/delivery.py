@@ -1,0 +1,159 @@
+"""Delivery of requests: to which server, how often, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..attempt import PLAIN_REDIRECTS, Attempt, reason_of
+from ..clock import backoff_s
+from ..concurrency._async.primitives import sleep
+from ..lifetime import Lifetime
+from ..names import Unit
+from ..script import Script
+from ..transport.barrier import is_permanent, marker
+from ..transport.outcome import Busy, Lost, Moved, Outcome, Refused, Replied, Unable, Unsent
+from ..transport.request import CallKind, Request
+from ..transport.settings import Address, Settings
+from .router import AsyncRouter
+
+Argument = str | bytes | int
+Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
+
+_FIRST_PAUSE_S: Final = 0.01
+_LONGEST_PAUSE_S: Final = 0.25
+_PENDING: Final = Busy("")
+
+
+class AsyncDelivery:
+    """Sends requests where their units live, and repeats those that were certainly not applied.
+
+    Args:
+        settings: where the server is.
+        lifetime: of the client: its end stops the repetition.
+    """
+
+    def __init__(self, settings: Settings, lifetime: Lifetime) -> None:
+        self._settings = settings
+        self._lifetime = lifetime
+
+    async def deliver(
+        self,
+        router: AsyncRouter,
+        attempt: Attempt,
+        request: Request,
+        outcome: Outcome | None = None,
+    ) -> Outcome:
+        """Send *request* until its outcome is final, or no time is left.
+
+        Args:
+            router: finds the server.
+            attempt: what the request is about.
+            request: what is sent.
+            outcome: of a first delivery; None if there was none.
+        """
+        if outcome is None:
+            outcome = await self._send(router, attempt, request)
+        while not isinstance(outcome, Replied):
+            asked: Address | None = None  # an ASK redirects one request only
+            if isinstance(outcome, Moved):
+                address = router.learn(outcome)
+                asked = address if outcome.ask else None
+                attempt.redirects += 1
+                at_once = attempt.redirects < PLAIN_REDIRECTS
+            elif self.may_retry(router, outcome, attempt):
+                at_once = False
+            else:
+                return outcome
+            if not at_once:
+                if not attempt.left_s():
+                    return Unsent(reason_of(outcome))
+                await self._pause(router, attempt)
+            outcome = await self._send(router, attempt, request, asked)
+        return outcome
+
+    async def first_outcomes(
+        self, router: AsyncRouter, script: Script, steps: Sequence[Step], *, durable: bool
+    ) -> list[Outcome]:
+        """Send each of *steps* once, in one batch for each server, and return the outcomes."""
+        requests: list[Request] = []
+        outcomes: list[Outcome] = [_PENDING] * len(steps)
+        by_node: dict[Address, list[int]] = {}
+        problems: dict[Address, Outcome | None] = {}
+        for i, (unit, keys, args) in enumerate(steps):
+            request = Request.of_script(script.sha1, keys, args)
+            requests.append(request.marked(marker(unit)) if durable else request)
+            address = router.known(unit) or await router.address(unit)
+            if address is None:
+                outcomes[i] = Busy(self._settings.nowhere)
+                continue
+            if durable and address not in problems:
+                problems[address] = await self.durability_problem(router, address)
+            if problem := problems.get(address):
+                outcomes[i] = problem
+            else:
+                by_node.setdefault(address, []).append(i)
+        sent = []
+        for address, numbers in by_node.items():
+            connection = router.connection(address, CallKind.ORDINARY, durable=durable)
+            sent.append((numbers, connection.submit_all(requests[i] for i in numbers)))
+        for numbers, pending in sent:
+            for i, outcome in zip(numbers, pending, strict=True):
+                outcomes[i] = await outcome
+        return outcomes
+
+    async def durability_problem(self, router: AsyncRouter, address: Address) -> Outcome | None:
+        """Return why the server at *address* takes no durable call now; None if it does."""
+        barrier = router.barrier
+        if barrier is None or address in router.durable_servers:
+            return None
+        outcome = await router.connection(address, CallKind.ORDINARY).submit(barrier.probe)
+        match outcome:
+            case Replied():
+                router.durable_servers.add(address)
+            case Refused(reason) if is_permanent(reason):
+                cannot = f"no {self._settings.durability} to be had: {reason.rstrip('.')}"
+                return Unable(self._settings.explained(address, cannot))
+            case Unsent(reason) | Lost(reason):
+                return Unsent(reason)
+        return None
+
+    def may_retry(self, router: AsyncRouter, outcome: Outcome, attempt: Attempt) -> bool:
+        """Return whether another delivery does no harm and may succeed."""
+        if router.closed or self._lifetime.closed:
+            return False
+        match outcome:
+            case Lost():
+                return attempt.harmless
+            case Unsent():  # a single server stays away for a while; others fail over
+                return self._settings.topology != "standalone"
+            case _:
+                return isinstance(outcome, Busy)
+
+    async def _send(
+        self,
+        router: AsyncRouter,
+        attempt: Attempt,
+        request: Request,
+        asked: Address | None = None,
+    ) -> Outcome:
+        """Send *request* once, to the server of its unit or to the address of an `ASK`."""
+        address = asked or router.known(attempt.unit) or await router.address(attempt.unit)
+        if address is None:
+            return Busy(self._settings.nowhere)
+        if attempt.durable and (problem := await self.durability_problem(router, address)):
+            return problem
+        connection = router.connection(address, attempt.kind, durable=attempt.durable)
+        outcome = await connection.submit(attempt.whole(request, asked=asked is not None))
+        if attempt.durable and isinstance(outcome, Lost):
+            router.durable_servers.discard(address)  # another server may take over the address
+        if asked and isinstance(outcome, Replied):
+            return Replied(outcome.value[-1])
+        return outcome
+
+    async def _pause(self, router: AsyncRouter, attempt: Attempt) -> None:
+        attempt.pauses += 1
+        pause_s = backoff_s(attempt.pauses, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+        generation = router.generation
+        await sleep(min(pause_s, attempt.left_s()))
+        await router.discover(generation)

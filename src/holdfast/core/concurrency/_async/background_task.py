@@ -1,0 +1,127 @@
+"""Tasks beside the caller, and the loop they run in. Twin of `_sync/background_task.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Generic, TypeVar
+
+from ..event_loop import new_loop
+
+Item = TypeVar("Item")
+
+RunningTask = asyncio.Task
+
+LEFTOVER_S = 1.0
+"""Seconds that the end of a loop waits for tasks that ignore their cancellation."""
+
+
+def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
+    """Start *work* beside the caller. Keep the task: the loop has only a weak reference to it."""
+    return asyncio.get_running_loop().create_task(work, name=name)
+
+
+class BackgroundTask(Generic[Item]):
+    """Work that runs beside the caller, which asks for the outcome later."""
+
+    def __init__(self, work: Callable[..., Coroutine[Any, Any, Item]], *args: Any) -> None:
+        self._task = spawn(work(*args), "holdfast background")
+
+    async def outcome(self) -> Item:
+        """Wait for the end of the work. Return what it returns, or raise what it raises."""
+        return await self._task
+
+    async def end(self) -> None:
+        """Cancel the work and wait for its end, whatever its outcome."""
+        await cancel_and_wait(self._task)
+
+
+async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel *tasks* and wait until they have ended, whatever their outcome."""
+    left = set(tasks)
+    while left:  # on Python 3.11 `asyncio.wait_for` may swallow a cancellation
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=0.05)
+
+
+async def wait_ended(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> None:
+    """Wait until *tasks* have ended, at most *seconds*."""
+    if left := set(tasks):
+        await asyncio.wait(left, timeout=seconds)
+
+
+async def run_concurrently(*work: Coroutine[Any, Any, Any]) -> None:
+    """Run all of *work* at once. When one part fails, cancel the others and raise its exception.
+
+    A part that was cancelled while the caller was not has failed as well.
+    """
+    tasks = [asyncio.ensure_future(part) for part in work]
+    left, failed = set(tasks), list[asyncio.Task[Any]]()
+    try:
+        while left and not failed:
+            done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+            failed = [task for task in done if task.cancelled() or task.exception() is not None]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in failed:
+        task.result()
+
+
+def current_task() -> asyncio.Task[Any] | None:
+    """Return the current task."""
+    return asyncio.current_task()
+
+
+def is_current_task(task: asyncio.Task[Any] | None) -> bool:
+    """Return whether *task* is the current one. It is not while other code closes its coroutine."""
+    try:
+        return asyncio.current_task() is task
+    except RuntimeError:  # no loop runs here
+        return False
+
+
+def is_cancelling() -> bool:
+    """Return whether the current task was asked to stop."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def yield_to_loop() -> None:
+    """Let the loop process what has arrived, such as the end of a connection."""
+    # The first turn polls the sockets, the second one runs their callbacks.
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+def call_soon(function: Callable[..., object], *args: Any) -> None:
+    """Call *function* in the next turn of the loop."""
+    asyncio.get_running_loop().call_soon(function, *args)
+
+
+def run_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Run *work* in a new loop, as `asyncio.run` does, but limit the wait for leftover tasks."""
+    loop = new_loop()
+    asyncio.set_event_loop(loop)
+    main = loop.create_task(work)
+    try:
+        loop.run_until_complete(main)
+    finally:
+        if not main.done():  # an exception interrupted the loop: let the work end
+            main.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                loop.run_until_complete(main)
+        loop.run_until_complete(_cancel_leftovers())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+async def _cancel_leftovers() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    generators = asyncio.get_running_loop().shutdown_asyncgens()
+    await wait_ended([*left, spawn(generators, "holdfast generators")], LEFTOVER_S)

@@ -1,0 +1,63 @@
+"""Resources that belong to one event loop. Hand-written twin of `_sync/local_resource.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from ..fork_hooks import register_after_fork
+
+Item = TypeVar("Item")
+
+
+class LocalResource(Generic[Item]):
+    """One resource for each event loop that asks for it. Other loops must not use it.
+
+    Args:
+        make: makes one.
+    """
+
+    def __init__(self, make: Callable[[], Item]) -> None:
+        self._make = make
+        self._items: dict[asyncio.AbstractEventLoop, Item] = {}
+        self._inherited: list[object] = []
+        register_after_fork(self)
+
+    def get(self) -> Item:
+        """Return the resource of the running loop. Make it if there is none yet."""
+        loop = asyncio.get_running_loop()
+        item = self._items.get(loop)
+        return self._made(loop) if item is None else item
+
+    def pop(self) -> Item | None:
+        """Remove and return the resource of the running loop; None if there is none."""
+        return self._items.pop(asyncio.get_running_loop(), None)
+
+    def release_all(self, release: Callable[[Item], object]) -> bool:
+        """Remove all resources, and call *release* for each in its loop. Takes no lock.
+
+        Returns:
+            Whether there were any, in loops that are not closed.
+        """
+        items, self._items = self._items, {}
+        called = False
+        for loop, item in items.items():
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(release, item)
+                called = True
+        return called
+
+    def after_fork(self) -> None:
+        """Forget the parent's resources in a forked child, but keep them from being finalized.
+
+        To finalize them, such as sockets, might do the parent harm.
+        """
+        self._inherited.append(self._items)
+        self._items = {}
+
+    def _made(self, loop: asyncio.AbstractEventLoop) -> Item:
+        for other in [each for each in list(self._items) if each.is_closed()]:
+            self._items.pop(other, None)
+        return self._items.setdefault(loop, self._make())

@@ -1,0 +1,253 @@
+"""Counts large blocks of lines column by column, and small ones line by line.
+
+Equal pairs of address and day are counted first. In logs of people a tenth of the lines is left,
+which is looked up in the order of the addresses. `python -m benchmarks tallies` measures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from itertools import islice
+from typing import Final, Literal
+
+import polars as pl
+
+from ..counted import FAR_DAY, MALFORMED, NO_ADDRESS, NO_DAY, OVERLONG, SAMPLES, LineCounts
+from ..days import DayRange, iso_day
+from .address_columns import ipv4_number, is_ipv4, with_ipv6_texts
+from .geo_data import AddressRanges, GeoData
+from .key import GeoKey
+from .small_block import SMALL_BLOCK, DayLocation, add_by_name, count_small_block
+
+_ISO_DAY: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+_DAY: Final = 2**32
+"""A key is the number of a day times this, plus the number of a location."""
+
+_MAX_PAIRS: Final = 1000
+"""Pairs of day and location above which a dict of them is turned into columns."""
+
+
+class GeoCounter:
+    """Counts lines for a `GeoKey`. It collects a count for each day and location.
+
+    Args:
+        key: the key.
+        small_block: bytes up to which a block is counted line by line, as that is faster.
+    """
+
+    def __init__(self, key: GeoKey, *, small_block: int = SMALL_BLOCK) -> None:
+        self._key = key
+        self._small_block = small_block
+        self._begin()
+
+    def _begin(self) -> None:
+        self._counts = LineCounts()
+        self._data: GeoData | None = None
+        self._days: dict[str, int] = {}  # day → its number
+        self._pairs: dict[DayLocation, int] = {}
+        self._frames: list[pl.DataFrame] = []  # the keys of the first one are unique
+
+    @property
+    def size(self) -> int:
+        """Return about how many different counts were collected."""
+        in_pairs = len(self._pairs) * len(self._key.dimensions)
+        if not self._frames or self._data is None:
+            return in_pairs
+        keys, days, names = self._frames[0].height, len(self._days), self._data.names
+        return in_pairs + sum(min(keys, days * len(names[each])) for each in self._key.dimensions)
+
+    def new_day_offset(self, data: bytes) -> int:
+        """Return the offset of the first line with the day of the last line.
+
+        Return 0 if that day is not valid, or was counted before.
+        """
+        fields = data[data.rfind(b"\n", 0, -1) + 1 :].rstrip(b"\r\n").split(b" ", 2)
+        day = fields[1] if len(fields) > 1 else b""
+        text = iso_day(day.decode(errors="replace"))
+        if text is None or text in self._days:
+            return 0
+        return data.rfind(b"\n", 0, data.index(b" " + day)) + 1
+
+    def reject_overlong(self, lines: int) -> None:
+        """Count lines that were too long to be read."""
+        self._counts.reject("", OVERLONG, lines)
+
+    def add(self, data: bytes, days: DayRange) -> int:
+        """Count whole lines, and return how many."""
+        geo = self._key.geo.data
+        if geo is not self._data:
+            self._resolve_names()
+            self._data = geo
+        if len(data) <= self._small_block:
+            return self._add_small_block(data, days, geo)
+        return self._add_large_block(data, days, geo)
+
+    def _add_small_block(self, data: bytes, days: DayRange, geo: GeoData) -> int:
+        lines, found = count_small_block(data, days, geo, self._counts)
+        for pair, number in found.items():
+            self._days.setdefault(pair[0], len(self._days))
+            self._pairs[pair] = self._pairs.get(pair, 0) + number
+        if len(self._pairs) > _MAX_PAIRS:
+            self._keep([self._take_pairs()])
+        return lines
+
+    def _add_large_block(self, data: bytes, days: DayRange, geo: GeoData) -> int:
+        number = pl.len().cast(pl.UInt64)
+        groups = _read(data, lambda lines: lines.group_by("address", "day").agg(lines=number))
+        real_days, good_days = _checked_days(groups, days)
+        address, has_ipv4 = pl.col("address"), pl.col("ipv4").is_not_null()
+        groups = groups.with_columns(
+            ipv4=pl.when(is_ipv4(address)).then(ipv4_number(address)),
+            day_number=self._number_of(good_days),
+        )
+        has_day = pl.col("day_number").is_not_null()
+        found = [_located(groups.filter(has_day & has_ipv4), "ipv4", geo.ipv4)]
+        rest = groups.filter(~(has_day & has_ipv4))
+        if rest.height:
+            rest = with_ipv6_texts(rest)
+            is_good = has_day & (has_ipv4 | pl.col("ipv6").is_not_null())
+            good = rest.filter(is_good)
+            found.append(_located(good.filter(has_ipv4), "ipv4", geo.ipv4))
+            found.append(_located(good.filter(~has_ipv4), "ipv6", geo.ipv6))
+            self._reject(data, _with_reasons(rest.filter(~is_good), real_days, good_days))
+        self._keep(found)
+        return int(groups["lines"].sum())
+
+    def take(self) -> LineCounts:
+        """Return the counts since the last call, and begin again with empty counts."""
+        self._resolve_names()
+        taken = self._counts
+        self._begin()
+        return taken
+
+    def _number_of(self, days: list[str]) -> pl.Expr:
+        """Return an expression: the number of each day, and null for a day not in *days*."""
+        for day in days:
+            self._days.setdefault(day, len(self._days))
+        numbers = [self._days[day] for day in days]
+        return pl.col("day").replace_strict(days, numbers, default=None, return_dtype=pl.UInt64)
+
+    def _keep(self, frames: list[pl.DataFrame]) -> None:
+        """Keep columns of counts, and merge them if there are many."""
+        self._frames += frames
+        if sum(frame.height for frame in self._frames) > 2 * self._frames[0].height:
+            self._frames = [_summed(pl.concat(self._frames))]
+
+    def _take_pairs(self) -> pl.DataFrame:
+        """Return the counts of small blocks as columns, and remove them from the dict."""
+        keys = [self._days[day] * _DAY + location for day, location in self._pairs]
+        columns = {"key": keys, "lines": list(self._pairs.values())}
+        self._pairs = {}
+        return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.UInt64))
+
+    def _resolve_names(self) -> None:
+        """Turn numbers of locations into names; the next data may have other numbers."""
+        if self._data is None:
+            return
+        if not self._frames:
+            add_by_name(self._pairs, self._data, self._key.dimensions, self._counts)
+            self._pairs = {}
+            return
+        if self._pairs:
+            self._keep([self._take_pairs()])
+        key, days = pl.col("key"), list(self._days)
+        counts = _summed(pl.concat(self._frames)).select(
+            "lines", number=key // _DAY, location=(key % _DAY).cast(pl.UInt32)
+        )
+        self._frames = []
+        for (number,), of_day in counts.partition_by("number", as_dict=True).items():
+            day = days[number]
+            self._counts.lines[day] = self._counts.lines.get(day, 0) + int(of_day["lines"].sum())
+            for dimension in self._key.dimensions:
+                self._add_by_name(day, dimension, of_day, self._data)
+
+    def _add_by_name(self, day: str, dimension: str, counts: pl.DataFrame, geo: GeoData) -> None:
+        """Add the counts of locations by their names in a dimension."""
+        names = geo.names[dimension]
+        added = _summed(counts.select("lines", key=names.ranks.gather(counts["location"])))
+        # The server inserts values fastest in descending order of their counts.
+        ordered = added.sort(pl.col("lines") * 2**32 + pl.col("key"), descending=True)
+        named = dict(zip(names.texts(ordered["key"]), ordered["lines"].to_list(), strict=True))
+        self._counts.add(day, dimension, named)
+
+    def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
+        """Count rejected lines, and keep samples of them."""
+        totals = bad.group_by("reject_day", "reason").agg(pl.col("lines").sum())
+        for day, reason, count in totals.iter_rows():
+            self._counts.reject(day, reason, count)
+        samples = self._counts.samples
+        short = [day for day in totals["reject_day"] if len(samples.get(day, ())) < SAMPLES]
+        wanted = bad.filter(pl.col("reject_day").is_in(short)).group_by("reject_day").head(SAMPLES)
+        if not wanted.height:
+            return
+        lines = _read(data, lambda lines: lines)
+        numbered = lines.with_row_index("number").join(
+            wanted.select("address", "day", "reject_day"), on=["address", "day"], nulls_equal=True
+        )
+        first = numbered.group_by("reject_day", "address", "day").agg(pl.col("number").min())
+        source, position = BytesIO(data), 0
+        for day, number in first.select("reject_day", "number").sort("number").iter_rows():
+            line = next(islice(source, number - position, None))
+            position = number + 1
+            self._counts.sample(day, line.removesuffix(b"\n").removesuffix(b"\r"))
+
+
+def _read(data: bytes, query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
+    """Run *query* on the first two fields of every line; a missing field is null."""
+    try:
+        return query(_scanned(data, "utf8")).collect()
+    except pl.exceptions.ComputeError:  # some bytes are not text; the lossy decoder is slower
+        return query(_scanned(data, "utf8-lossy")).collect()
+
+
+def _scanned(data: bytes, encoding: Literal["utf8", "utf8-lossy"]) -> pl.LazyFrame:
+    return pl.scan_csv(
+        data,
+        separator=" ",
+        quote_char=None,
+        has_header=False,
+        schema={"address": pl.String, "day": pl.String},
+        extra_columns="ignore",
+        missing_columns="insert",
+        raise_if_empty=False,
+        encoding=encoding,
+    )
+
+
+def _checked_days(groups: pl.DataFrame, days: DayRange) -> tuple[list[str], list[str]]:
+    """Return the texts in *groups* that are real days, and those of them that are in range."""
+    day = pl.col("day")
+    shaped = groups.select("day").unique().filter(day.str.contains(_ISO_DAY))
+    real = [each for each in shaped["day"].to_list() if iso_day(each)]
+    return real, [each for each in real if days.first <= each <= days.last]
+
+
+def _with_reasons(bad: pl.DataFrame, real_days: list[str], good_days: list[str]) -> pl.DataFrame:
+    """Add the `reason` to each rejected group, and the `reject_day` for which it counts."""
+    day = pl.col("day")
+    return bad.with_columns(
+        reason=pl.when(day.is_null() | pl.col("address").is_null())
+        .then(pl.lit(MALFORMED))
+        .when(~day.is_in(real_days))
+        .then(pl.lit(NO_DAY))
+        .when(~day.is_in(good_days))
+        .then(pl.lit(FAR_DAY))
+        .otherwise(pl.lit(NO_ADDRESS))
+    ).with_columns(
+        reject_day=pl.when(pl.col("reason") == NO_ADDRESS).then(day).otherwise(pl.lit(""))
+    )
+
+
+def _located(groups: pl.DataFrame, column: str, ranges: AddressRanges) -> pl.DataFrame:
+    """Return the key of day and location, and the lines, of groups with numbers in *column*."""
+    # Sorted addresses make the search read the memory in order, too.
+    groups = groups.select(column, "day_number", "lines").sort(column)
+    locations = ranges.find(groups[column].cast(ranges.starts.dtype))
+    return groups.select(key=pl.col("day_number") * _DAY + locations, lines="lines")
+
+
+def _summed(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return the sum of the lines of each key; numbers are grouped much faster than texts."""
+    return counts.group_by("key").agg(pl.col("lines").sum())

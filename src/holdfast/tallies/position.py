@@ -1,0 +1,37 @@
+"""The offset up to which a file is counted, as the server stores it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_STORED: Final = re.compile(rb"([0-9]{1,15}) [^ ]+(?: ([0-9]{1,6}-[0-9a-f]{32}))?")
+
+
+class FilePosition(NamedTuple):
+    """How far a file is counted.
+
+    Attributes:
+        offset: offset up to which the file is counted.
+        mark: digest that distinguishes the file from others up to there; may be empty.
+    """
+
+    offset: int
+    mark: str
+
+    @classmethod
+    def parse(cls, stored: bytes) -> FilePosition:
+        """Parse what `lua/commit.lua` has stored.
+
+        Raises:
+            ValueError: *stored* has another format.
+        """
+        found = _STORED.fullmatch(stored)
+        if found is None:
+            raise ValueError("the position of a file is not `offset token mark`")
+        return cls(int(found[1]), (found[2] or b"").decode())
+
+
+def numbered_id(file_id: str, n: int) -> str:
+    """Return the id in the tally of the *n*-th file with this id, from 0 on."""
+    return f"{file_id}~{n}" if n else file_id
