@@ -120,7 +120,7 @@ def test_no_rule_minds_the_good_example(rule: Rule) -> None:
         (rules.loops_are_bounded, "now_ms)", "unpack(taken))", "unpack"),
         (rules.rings_are_hints, "'RPUSH'", "'SPUBLISH'", "redis.pcall"),
         (rules.is_short, "return", "\n" * 80 + "return", "the limit is 80"),
-        (rules.includes_are_in_order, "clock", "settle", "expects awaiting, record"),
+        (rules.includes_are_in_order, "clock", "settle", "expects record, return_task"),
         (rules.includes_are_in_order, "clock", "clock\n-- include clock", "twice"),
         (rules.every_name_is_defined, "-- include clock\n", "", "clock"),
         (rules.every_name_is_defined, "#taken)", "#token)", "token"),

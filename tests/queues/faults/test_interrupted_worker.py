@@ -2,6 +2,7 @@
 
 import secrets
 import signal
+import sys
 import threading
 import time
 from functools import partial
@@ -73,6 +74,27 @@ def test_an_exception_at_any_step_ends_the_worker_soon(standalone: Server) -> No
             assert time.monotonic() - begun < ENDING_S / 2
             assert_serves(worker, hf)
         assert step > 50
+
+
+class Timeout(Exception):
+    """An error that `Thread.start` catches, and raises again."""
+
+
+def test_an_exception_while_a_thread_starts_ends_the_worker(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any step of `threading`; the thread that starts must not break either."""
+    broken: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda each: broken.append(each.exc_value))
+    with Holdfast.from_url(standalone.url, namespace=f"n-{secrets.token_hex(4)}") as hf:
+        worker = hf.worker(tasks)
+        run = partial(worker.run, until_idle=True)
+        for step in count(1):
+            if not interrupted_at(step, run, files=threading.__file__, raised=Timeout):
+                break
+        assert step > 5
+        assert_serves(worker, hf)
+    assert broken == []
 
 
 def test_a_signal_that_does_not_wake_the_main_thread_ends_the_worker(standalone: Server) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
+from _thread import start_new_thread
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Final
 
 from ._sync.primitives import Event
-from .detached_thread import start
 
 ENDING_S: Final = 30.0
 """Seconds that interrupted work has to end; then the caller goes on without it."""
@@ -47,8 +47,11 @@ def run_apart(work: Callable[[], None], stop: Callable[[], None]) -> None:
             ended.set()
 
     context = copy_context()
+    thread = threading.Thread(target=context.run, args=(do,), name="holdfast worker", daemon=True)
     try:
-        start(threading.Thread(target=context.run, args=(do,), name="holdfast worker", daemon=True))
+        # What a signal handler raises inside `Thread.start` breaks the thread that it starts. No
+        # handler runs in the thread that calls it here.
+        start_new_thread(_start, (thread, errors, ended))
         while not ended.wait(_LOOK_S):
             pass
     except BaseException:
@@ -58,6 +61,15 @@ def run_apart(work: Callable[[], None], stop: Callable[[], None]) -> None:
         raise
     if errors:
         raise errors[0]
+
+
+def _start(thread: threading.Thread, errors: list[BaseException], ended: Event) -> None:
+    """Start *thread*. If that fails, add why to *errors*."""
+    try:
+        thread.start()
+    except BaseException as error:  # noqa: BLE001 (it is raised by the thread that waits)
+        errors.append(error)
+        ended.set()
 
 
 def _claim(unclaimed: list[Callable[[], None]]) -> bool:
