@@ -1,7 +1,7 @@
 """What a call costs the client, by part: processor time of its steps, alone and together.
 
 Each line holds those above it that belong to it: the time of a connection includes packing and
-parsing, what a call costs with its lane. The difference is its own.
+parsing, what a call costs with its connection. The difference is its own.
 """
 
 from __future__ import annotations
@@ -34,23 +34,26 @@ def run(bench: Bench) -> Iterator[Table]:
     """Measure both halves."""
     settings = Settings.from_url(bench.server.url)
     address = settings.addresses[0]
-    lane, caller = Connection(settings, address), Caller(settings)
-    caller.call(SCRIPT, UNIT, KEYS, [1])  # from now on the server knows it
+    connection, caller = Connection(settings, address), Caller(settings)
+    caller.call(SCRIPT, UNIT, KEYS, [1])  # loads the script
     with asyncio.Runner() as runner:
         on_loop = _OnLoop(runner, settings)
         cases = [
             Case("packing a request", _again(_packed)),
             Case("parsing its reply", _parsed),
-            Case("blocking: a lane", _again(lambda: lane.submit(_packed()))),
+            Case("blocking: a connection", _again(lambda: connection.submit(_packed()))),
             Case("blocking: a call", _again(lambda: caller.call(SCRIPT, UNIT, KEYS, [1]))),
-            Case("asyncio, 1 at a time: a lane", lambda count: on_loop.lanes(count, 1)),
+            Case("asyncio, 1 at a time: a connection", lambda count: on_loop.submissions(count, 1)),
             Case("asyncio, 1 at a time: a call", lambda count: on_loop.calls(count, 1)),
-            Case(f"asyncio, {TOGETHER}: a lane", lambda count: on_loop.lanes(count, TOGETHER)),
+            Case(
+                f"asyncio, {TOGETHER}: a connection",
+                lambda count: on_loop.submissions(count, TOGETHER),
+            ),
             Case(f"asyncio, {TOGETHER}: a call", lambda count: on_loop.calls(count, TOGETHER)),
         ]
         samples = interleaved(cases, bench.rounds, bench.scaled(COUNT), bench.server)
         on_loop.close()
-    lane.close()
+    connection.close()
     caller.close()
     yield Table(
         "calls, client CPU by part",
@@ -63,20 +66,20 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 class _OnLoop:
-    """Lanes and calls of the asyncio half."""
+    """Connections and calls of the asyncio half."""
 
     def __init__(self, runner: asyncio.Runner, settings: Settings) -> None:
         self._runner = runner
         self._caller = AsyncCaller(settings)
-        self._lane: AsyncConnection = runner.run(_lane_of(settings))
+        self._connection: AsyncConnection = runner.run(_connection_of(settings))
 
-    def lanes(self, count: int, together: int) -> None:
-        """Submit requests to a lane, so many at a time."""
-        lane = self._lane
+    def submissions(self, count: int, together: int) -> None:
+        """Submit requests to a connection, so many at a time."""
+        connection = self._connection
 
         async def one_after_another(times: int) -> None:
             for _ in range(times):
-                await lane.submit(_packed())
+                await connection.submit(_packed())
 
         self._runner.run(_side_by_side(one_after_another, count, together))
 
@@ -91,12 +94,12 @@ class _OnLoop:
         self._runner.run(_side_by_side(one_after_another, count, together))
 
     def close(self) -> None:
-        """Hang up."""
-        self._runner.run(self._lane.close())
+        """Close the connections."""
+        self._runner.run(self._connection.close())
         self._runner.run(self._caller.close())
 
 
-async def _lane_of(settings: Settings) -> AsyncConnection:
+async def _connection_of(settings: Settings) -> AsyncConnection:
     return AsyncConnection(settings, settings.addresses[0])
 
 

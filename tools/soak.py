@@ -56,7 +56,7 @@ def page(report: dict[str, Any]) -> str:
     promises, kept = report["promises"], report["costs"]["kept"]
     judged = [c for c in report["costs"]["courses"] if c["lasted_s"] >= OLD_S and c["parts"]]
     held = [course for course in judged if (course["name"], course["what"]) not in NOT_JUDGED]
-    shown = [kept[1], kept[len(kept) // 2], kept[-1]]
+    shown = [kept[1 if len(kept) > 1 else 0], kept[len(kept) // 2], kept[-1]]
     first, middle, last = (f"{each['at_s'] / 60:.0f}" for each in shown)
     return ABOUT.read_text(encoding="utf-8").format(
         minutes=report["seconds"] / 60,

@@ -58,8 +58,8 @@ def twin(path: Path, half: str = "sync") -> Path:
 def unasync(source: Path, used: set[str]) -> str:
     """Return the blocking half of *source*; add the rules that it needed to *used*.
 
-    Names are translated; what stands between them (blanks, strings, comments, signs) is taken over
-    as it is written, with `Async` dropped from the names of classes in it.
+    Names are translated. All other text (blanks, strings, comments, signs) stays as it is, without
+    `Async` in the names of classes.
     """
     text = source.read_text()
     starts = [0]
@@ -107,7 +107,7 @@ def formatted(text: str, name: str) -> str:
 
 
 def main() -> int:
-    """Write the twins, or compare them."""
+    """Write the blocking files, or compare them."""
     check = "--check" in sys.argv
     used: set[str] = set()
     differing = []

@@ -7,18 +7,18 @@ from typing import Final
 from project import lua_rules as rules
 
 MOST: Final = 40_000
-"""What one command may bring: the days of a tally are the longest list."""
+"""The most values in one reply: the days of a tally are the longest list."""
 
 BESIDE_SCRIPTS: Final = {
     "CLIENT SETINFO", "EVAL", "EVALSHA", "HELLO", "INFO", "MEMORY USAGE", "PING", "SSUBSCRIBE",
     "SUNSUBSCRIBE", "ZLEXCOUNT", "ZREVRANGE",
 }  # fmt: skip
-"""What a client also sends. A new one belongs here when its cost is bounded, as of those above."""
+"""Commands that a client sends outside scripts. Add a new one only if its cost is bounded."""
 
 SMALL: Final = {
     r"counter:.*:\d+:[01]": "half of the 1,000 samples of a precision",
     r"queue:.*:throughput": "120 minutes",
-    r"feed:.*:(consumers|publishing)": "no more than MAX_CONSUMERS and MAX_PUBLISHING",
+    r"feed:.*:(consumers|publishing)": "no more than 100 consumers, and uploads in the budget",
 }
 """Hashes that may be read whole: kind and name of a unit, name of the key, and why."""
 
@@ -29,7 +29,7 @@ _CONTAINERS: Final = {"CLIENT", "CLUSTER", "CONFIG", "FUNCTION", "MEMORY", "SCRI
 
 
 def problem(words: Sequence[str]) -> str:
-    """What is wrong with one command as `MONITOR` tells it; empty if nothing is."""
+    """Return what is wrong with a command that `MONITOR` shows; empty: nothing."""
     words = [words[0].upper(), *words[1:]]
     name = " ".join(words[:2]).upper() if words[0] in _CONTAINERS else words[0]
     if name not in {*rules.READS, *rules.WRITES, *rules.KEYLESS, *BESIDE_SCRIPTS}:
@@ -48,14 +48,14 @@ def _is_swept(words: Sequence[str]) -> bool:
 
 
 def _is_key_of(pattern: str, key: str) -> bool:
-    """`namespace:{kind:name}:key` is compared without namespace and braces."""
+    """Compare `namespace:{kind:name}:key` without namespace and braces."""
     return (
         re.fullmatch(pattern, key.partition(":")[2].translate({123: None, 125: None})) is not None
     )
 
 
 def _ranges(words: Sequence[str]) -> bool:
-    """By positions, or by what has a `LIMIT offset count`."""
+    """Return whether a range is bounded by positions, or by `LIMIT offset count`."""
     if "LIMIT" in words:
         return 0 <= int(words[words.index("LIMIT") + 2]) <= MOST
     first, last = int(words[2]), int(words[3])

@@ -13,7 +13,7 @@ PATIENCE_S = 60.0
 
 @contextmanager
 def working(site: Site, tasks: TaskRegistry, **options: object) -> Iterator[Worker]:
-    """A worker in a thread, from its first sign of life to its end."""
+    """Run a worker in a thread, from its first heartbeat to its end."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         worker = hf.worker(tasks, **options)  # type: ignore[arg-type]
         thread = threading.Thread(target=worker.run)

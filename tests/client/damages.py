@@ -46,9 +46,9 @@ QUEUE = [
     Case("queue", lambda c, k: c.lpop(k("ready:m")), "is not queued: it will never run"),
     Case("queue", lambda c, k: c.rpush(k("ready:l"), "waiting"), "in ready:l and ready:m"),
     Case("queue", lambda c, k: c.zadd(k("leases"), {"later": 1}), "is in due:m and leases"),
-    Case("queue", lambda c, k: c.zadd(k("due:h"), {"nobody": 1}), "'nobody' has no body", "due:h"),
+    Case("queue", lambda c, k: c.zadd(k("due:h"), {"lost": 1}), "'lost' has no body", "due:h"),
     Case("queue", lambda c, k: c.hdel(k("bodies"), "waiting"), "'waiting' has no body", "ready:m"),
-    Case("queue", lambda c, k: c.hset(k("state"), "nobody", "1:1:0:2:0:0:"), "has no task"),
+    Case("queue", lambda c, k: c.hset(k("state"), "lost", "1:1:0:2:0:0:"), "has no task"),
     Case("queue", lambda c, k: c.hset(k("state"), "dead", "x"), "'dead' cannot be read"),
     Case("queue", lambda c, k: c.hdel(k("state"), "dead"), "'dead' has no record"),
     Case("queue", lambda c, k: c.sadd(k("tombstones"), "later"), "is in no ready list"),
@@ -94,8 +94,13 @@ LOCKS = [
     Case("fenced", lambda c, k: c.hset(k("fenced"), "value", "{"), "its value is no JSON"),
 ]
 MESSAGES = [
-    Case("mailbox", lambda c, k: c.delete(k("log")), "none is there", "log"),
-    Case("mailbox", lambda c, k: c.delete(k("meta")), "there is no meta", "log"),
+    Case("mailbox", lambda c, k: c.delete(k("log")), "the log is empty", "log"),
+    Case(
+        "mailbox",
+        lambda c, k: c.delete(k("meta")),
+        "the key meta, which describes it, is missing",
+        "log",
+    ),
     Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 2)), "1 messages between 1 and 5"),
     Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 5)), "the last message is 4"),
     Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 1)), "the first one there is 2"),
@@ -103,11 +108,11 @@ MESSAGES = [
     Case("mailbox", lambda c, k: c.hset(k("meta"), "floor", 9), "to be 9, after the last one, 5"),
     Case("mailbox", lambda c, k: c.zadd(k("cursors"), {"x": 1}), "reads it, and does not own it"),
     Case("chat", lambda c, k: c.zadd(k("cursors"), {"a": 99}), "'a' has read up to 99 of 2"),
-    Case("chat", lambda c, k: c.hset(k("active"), "x", 1), "'x' gave a sign of life, and is no"),
-    Case("chat", lambda c, k: c.hset(k("active"), "a", "?"), "sign of life of 'a' cannot be read"),
-    Case("chat", lambda c, k: c.delete(k("cursors")), "nobody may read it", "cursors"),
+    Case("chat", lambda c, k: c.hset(k("active"), "x", 1), "'x' was active, and is not a reader"),
+    Case("chat", lambda c, k: c.hset(k("active"), "a", "?"), "'a' was last active cannot be read"),
+    Case("chat", lambda c, k: c.delete(k("cursors")), "it has no reader", "cursors"),
     Case("chat", lambda c, k: c.persist(k("log")), "it never expires", "log"),
-    Case("inbox", lambda c, k: c.zrem(k("chats"), ""), "does not say when the list began"),
+    Case("inbox", lambda c, k: c.zrem(k("chats"), ""), "the time of its creation is missing"),
     Case("inbox", lambda c, k: c.hset(k("added"), "x", "=a"), "'x' is not among the chats that"),
     Case("inbox", lambda c, k: c.zadd(k("chats"), {"x": -5}), "who added the user to 'x'"),
 ]
@@ -155,7 +160,7 @@ FILES = [
     Case("feed", lambda c, k: c.hset(k("meta"), "bytes", 7), "7 bytes are said to be published"),
     Case("feed", lambda c, k: c.hset(k("meta"), "top", "x"), "top cannot be read", "meta"),
     Case("feed", lambda c, k: c.hset(k("meta"), "definition", "x"), "definition cannot be read"),
-    Case("feed", lambda c, k: c.hset(k("meta"), "state", "over"), "the feed is over", "chunks"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "state", "over"), "when the feed ended", "chunks"),
     Case("feed", lambda c, k: c.hset(k("files"), "1", "x"), "known of file '1' cannot be read"),
     Case("feed", lambda c, k: c.hset(k("names"), "a.log", "x"), "known of 'a.log' cannot be read"),
     Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
@@ -188,8 +193,8 @@ TALLIES = [
     Case("tally", lambda c, k: c.zincrby(k("of:2011-10-10:who"), 1, "a"), "lines together, not 3"),
     Case("tally", lambda c, k: c.zadd(k("days"), {"2011-10-10": 1}), "1 lines, and 3 of", "days"),
     Case("tally", lambda c, k: c.zadd(k("days"), {"2011-10-11": 0.5}), "counts 0.5 lines", "days"),
-    Case("tally", lambda c, k: c.lpush(k("journal:x"), "x"), "nobody knows of it", "journal:x"),
-    Case("tally", lambda c, k: c.lpush(k("pending"), "y"), "'y' is not there: its counts are lost"),
+    Case("tally", lambda c, k: c.lpush(k("journal:x"), "x"), "is not in `pending`", "journal:x"),
+    Case("tally", lambda c, k: c.lpush(k("pending"), "y"), "'y' is missing: its counts are lost"),
 ]
 CASES = [*QUEUE, *LOCKS, *MESSAGES, *NAMES, *COUNTERS, *ROWS, *FILES, *TALLIES]
 
@@ -200,6 +205,6 @@ _TOKEN = msgspec.msgpack.encode({**_STANDS, "token": 99})
 
 
 def _entry(client: Any, key: Key, number: int) -> bytes:
-    """The id of a message."""
+    """Return the id of a message."""
     entry: bytes = client.xrange(key("log"))[number - 1][0]
     return entry

@@ -193,5 +193,5 @@ def hostile(value: bytes) -> Iterator[bytes]:
 
 
 def shown(value: bytes) -> str:
-    """*value* for a message."""
+    """Return *value* as text for a message."""
     return repr(value if len(value) <= 60 else value[:60] + b"...")[2:-1]

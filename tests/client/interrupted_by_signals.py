@@ -66,7 +66,7 @@ def elsewhere(work: partial[None]) -> list[str]:
         try:
             work()
             failures.clear()
-        except Exception as error:  # noqa: BLE001 (told)
+        except Exception as error:  # noqa: BLE001 (reported)
             failures[:] = [f"fails: {error!r}"]
 
     thread = threading.Thread(target=run, daemon=True)

@@ -1,4 +1,4 @@
-"""A client that nobody closes and nobody has any more leaves no connection and no thread."""
+"""A client that is collected without `close` leaves no connection and no thread."""
 
 import gc
 import io

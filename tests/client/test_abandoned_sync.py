@@ -1,5 +1,5 @@
 # Generated from test_abandoned_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""A client that nobody closes and nobody has any more leaves no connection and no thread."""
+"""A client that is collected without `close` leaves no connection and no thread."""
 
 import gc
 import io

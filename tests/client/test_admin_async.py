@@ -21,7 +21,7 @@ def send() -> None: ...
 
 
 async def filled(hf: AsyncHoldfast) -> None:
-    """Something of several blocks."""
+    """Write data of several blocks."""
     await hf.enqueue(send.call())
     await hf.counter("hits").add(1)
     await hf.mailbox("jack").send("x", sender="jill")
@@ -30,7 +30,9 @@ async def filled(hf: AsyncHoldfast) -> None:
 
 
 def keys_of(site: Site, namespace: str) -> int:
-    return len(set(site.client.scan_iter(f"{namespace}:*", count=1000)))  # may tell one twice
+    return len(
+        set(site.client.scan_iter(f"{namespace}:*", count=1000))
+    )  # SCAN may return a key twice
 
 
 async def test_a_namespace_is_removed(site: Site) -> None:
@@ -108,12 +110,12 @@ NEVER = 3600.0
 @tasks.task(queue="used", retry=Retry(attempts=2, backoff=0.001))
 def often(n: int) -> int:
     if n % 7 == 0:
-        raise ValueError("as it was told to")
+        raise ValueError("it fails on purpose")
     return n
 
 
 async def use(hf: AsyncHoldfast, n: int) -> None:
-    """Something of everything."""
+    """Write data of every block."""
     await hf.enqueue_many([often.call(i) for i in range(100)])
     await hf.enqueue(often.call(n).options(delay=NEVER))
     await (await hf.enqueue(often.call(n).options(delay=NEVER, expires=2 * NEVER))).cancel()

@@ -22,7 +22,7 @@ def send() -> None: ...
 
 
 def filled(hf: Holdfast) -> None:
-    """Something of several blocks."""
+    """Write data of several blocks."""
     hf.enqueue(send.call())
     hf.counter("hits").add(1)
     hf.mailbox("jack").send("x", sender="jill")
@@ -31,7 +31,9 @@ def filled(hf: Holdfast) -> None:
 
 
 def keys_of(site: Site, namespace: str) -> int:
-    return len(set(site.client.scan_iter(f"{namespace}:*", count=1000)))  # may tell one twice
+    return len(
+        set(site.client.scan_iter(f"{namespace}:*", count=1000))
+    )  # SCAN may return a key twice
 
 
 def test_a_namespace_is_removed(site: Site) -> None:
@@ -109,12 +111,12 @@ NEVER = 3600.0
 @tasks.task(queue="used", retry=Retry(attempts=2, backoff=0.001))
 def often(n: int) -> int:
     if n % 7 == 0:
-        raise ValueError("as it was told to")
+        raise ValueError("it fails on purpose")
     return n
 
 
 def use(hf: Holdfast, n: int) -> None:
-    """Something of everything."""
+    """Write data of every block."""
     hf.enqueue_many([often.call(i) for i in range(100)])
     hf.enqueue(often.call(n).options(delay=NEVER))
     (hf.enqueue(often.call(n).options(delay=NEVER, expires=2 * NEVER))).cancel()

@@ -24,7 +24,7 @@ WRITES: dict[str, Callable[[AsyncHoldfast], Awaitable[Any]]] = {
 
 
 def entries(site: Site) -> int:
-    """How many entries the fullest ledger has."""
+    """Return the number of entries of the fullest ledger."""
     client: Any = site.client
     found = client.scan_iter(match=f"{site.namespace}:*ledger:?", count=1000)
     return max((client.hlen(key) for key in found), default=0)

@@ -23,7 +23,7 @@ def note(n: int) -> None:
 
 
 def works(hf: Holdfast) -> bool:
-    """Whether a task goes in and comes out: by calls, the bell and the renewer."""
+    """Run one task from enqueue to result: with calls, notifier and renewer."""
     ran.clear()
     hf.enqueue_many([note.call(n) for n in range(3)])
     hf.worker(tasks).run(until_idle=True)

@@ -159,7 +159,7 @@ async def prepare(hf: AsyncHoldfast) -> list[AsyncLease]:
 
 @tasks.task(queue="idle")
 async def idle() -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 async def test_all_who_wait_end_with_their_client(site: Site) -> None:

@@ -160,7 +160,7 @@ def prepare(hf: Holdfast) -> list[Lease]:
 
 @tasks.task(queue="idle")
 def idle() -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def test_all_who_wait_end_with_their_client(site: Site) -> None:

@@ -39,7 +39,7 @@ MOST_BYTES: Final = 4 << 30
 
 NAMESPACE: Final = "damaged"
 AGAIN: Final = "again"
-"""The `op_id` of writes whose entries in the ledger are damaged."""
+"""The `op_id` of writes with damaged entries in the ledger."""
 
 SAMPLED: Final = 181
 """Without the mark `long`, one of so many damages is tried."""
@@ -64,7 +64,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def memory() -> Iterator[None]:
-    """A bound: what a damaged number asks for is then refused to this process."""
+    """Limit the memory of this process: a damaged number must not make it allocate more."""
     if sys.platform != "linux":  # elsewhere the limit has no effect
         yield
         return
@@ -93,7 +93,7 @@ class Bench:
         self._restore()
 
     def keys(self) -> list[bytes]:
-        """Its keys, and those of the catalog."""
+        """Return its keys, and those of the catalog."""
         return sorted({*self._kept, *self._entries})
 
     def damages(self) -> Iterator[tuple[bytes, Damage]]:
@@ -136,7 +136,7 @@ class Bench:
         self._entries = {key: entries for key, entries in self._entries.items() if entries}
 
     def revive(self) -> str:
-        """What is wrong with the server now; empty: nothing. It answers afterwards."""
+        """Return what is wrong with the server; empty: nothing. It must answer afterwards."""
         try:
             self.admin.ping()
         except redis.exceptions.ResponseError as error:
@@ -157,7 +157,7 @@ def _crowd(admin: redis.Redis, lock: Any, held: ExitStack) -> None:
 
 
 def operations_of(half: str) -> Any:
-    """The operations of a half, by kind."""
+    """Return the operations of a half, by kind."""
     return (of_sync if half == "sync" else of_async).OPERATIONS
 
 

@@ -1,4 +1,4 @@
-"""Whatever somebody has put into the server: reading it runs nothing of it."""
+"""Reading hostile data from the server never runs any of it."""
 
 import pickle
 import sys
@@ -70,7 +70,7 @@ def working(hf: Holdfast) -> Iterator[None]:
 
 
 def work(hf: Holdfast) -> None:
-    """Until no task that could run now is left: it ended, or waits for who knows it."""
+    """Run a worker until no task can run: all have ended, or wait for a worker that knows them."""
     with working(hf):
         eventually(lambda: not hf.queue(NAME).stats().ready)
         eventually(lambda: not hf.queue(NAME).stats().running)

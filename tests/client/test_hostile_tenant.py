@@ -39,7 +39,7 @@ ALLOWED: Final = {
 """All that a user may send, on the servers that have it."""
 
 SHOWS_NAMES: Final = {"scan"}
-"""What tells names of other tenants all the same: docs/security.md says so."""
+"""Commands that show names of other tenants; docs/security.md lists them."""
 
 SILENT: Final = {"client|reply", "ssubscribe", "sunsubscribe", "quit"}
 """What has no reply, another kind of reply, or ends the connection."""
@@ -47,7 +47,7 @@ SILENT: Final = {"client|reply", "ssubscribe", "sunsubscribe", "quit"}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """A server on which another tenant has a key, a channel, a connection, a script and a name."""
+    """Start a server where another tenant has a key, a channel, a connection, a script, a name."""
     with Server("--busy-reply-threshold", "100") as server, server.client() as theirs:
         theirs.client_setname(HIDDEN)
         theirs.set(THEIRS, HIDDEN)
@@ -63,13 +63,13 @@ def server() -> Iterator[Server]:
 
 
 def user(server: Server, **options: Any) -> redis.Redis:
-    """A connection of the tenant."""
+    """Open a connection of the tenant."""
     return server.client(username=MINE, password="secret", protocol=2, **options)
 
 
 @pytest.fixture(scope="module")
 def commands(server: Server) -> dict[str, int]:
-    """Every command and subcommand of the server, with how many words it takes at least."""
+    """Return every command and subcommand of the server, with its least number of words."""
     found: dict[str, int] = {}
 
     def take(entries: list[Any]) -> None:
@@ -85,7 +85,7 @@ def commands(server: Server) -> dict[str, int]:
 
 
 def words_of(command: str, least: int, argument: str) -> list[str]:
-    """The words of a *command*, as many as it needs, each argument the same."""
+    """Return the words of a *command*, as many as it needs, each argument the same."""
     words = command.split("|")
     return [*words, *[argument] * (least - len(words))]
 

@@ -1,6 +1,6 @@
-"""Exceptions that interrupt a blocking client anywhere, as signal handlers and timeouts raise them.
+"""Exceptions of signal handlers and timeouts interrupt a blocking client at any line.
 
-Afterwards nothing is held, no thread waits for ever, and the client works, also in other threads.
+Afterwards no lock is held, no thread hangs, and the client works, also in other threads.
 """
 
 import itertools
@@ -25,7 +25,7 @@ from holdfast import Holdfast
 
 PATIENCE_S = 60.0
 STEPS = 2
-"""Steps of each use that `make test` interrupts, chosen anew in each run."""
+"""Steps of each use that `make test` interrupts, chosen at random in each run."""
 
 FREE_S = 10.0
 """A lease of the uses lasts a second, and a second more may pass; the rest is for slow machines."""
@@ -33,7 +33,7 @@ FREE_S = 10.0
 
 @pytest.fixture
 def hf(standalone: Server) -> Iterator[Holdfast]:
-    """A client that each test closes, in time."""
+    """Open a client that must close in time."""
     client = Holdfast.from_url(standalone.url, namespace=f"interrupted-{secrets.token_hex(4)}")
     yield client
     ends(client.close)
@@ -46,7 +46,7 @@ def ends(function: Callable[[], object]) -> None:
     def run() -> None:
         try:
             function()
-        except BaseException as error:  # noqa: BLE001 (told below)
+        except BaseException as error:  # noqa: BLE001 (reported below)
             failures.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
@@ -111,7 +111,7 @@ class Dropped(ConnectionError):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
 def test_a_connection_error_of_a_handler_arrives_as_it_was_raised(standalone: Server) -> None:
-    """It does not say that the server is away, whatever the lane does at that moment."""
+    """It never becomes `ServerUnavailable`, whatever the connection does at that moment."""
 
     def call() -> None:
         with Holdfast.from_url(standalone.url, namespace=f"d-{secrets.token_hex(4)}") as hf:

@@ -47,7 +47,7 @@ DENIED = [
     ["SAVE"],
     ["MIGRATE", "127.0.0.1", "1", f"{MINE}:x", "0", "1"],
 ]
-"""Commands that would read, change or stop what is none of its business."""
+"""Commands that would read, change or stop data of others."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Writes whose outcome is unknown: repeated in any documented way, each counts once."""
+"""A write with an unknown outcome counts once, however it is repeated."""
 
 import secrets
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from holdfast.core.script import Script
 
 @pytest.fixture
 def direct(standalone: Server) -> Iterator[Holdfast]:
-    """A client that does not go through the proxy."""
+    """Open a client that does not use the proxy."""
     with Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         yield hf
 
 
 @pytest.fixture(params=WRITES)
 def write(request: pytest.FixtureRequest, direct: Holdfast) -> Write:
-    """A write for which everything is prepared."""
+    """Return a write, with its preparations done."""
     write = WRITES[request.param]
     if write.prepare is not None:
         write.prepare(direct)

@@ -24,7 +24,7 @@ tasks = TaskRegistry()
 @tasks.task(queue="paced", retry=Retry(attempts=2, backoff=0.001))
 def paced(*, well: bool) -> None:
     if not well:
-        raise ValueError("as it was told to")
+        raise ValueError("it fails on purpose")
 
 
 async def test_a_queue_knows_its_pace(hf: AsyncHoldfast, site: Site) -> None:
@@ -34,7 +34,7 @@ async def test_a_queue_knows_its_pace(hf: AsyncHoldfast, site: Site) -> None:
     await hf.enqueue(paced.call(well=False))
     with working(site, tasks):
         handle = await hf.enqueue(paced.call(well=False).options(task_id="last"))
-        with pytest.raises(TaskFailed, match="as it was told to"):
+        with pytest.raises(TaskFailed, match="it fails on purpose"):
             await handle.result(timeout=30)
         deadline = time.monotonic() + 60
         while (await queue.stats()).dead < 2:

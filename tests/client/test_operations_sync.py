@@ -25,7 +25,7 @@ tasks = TaskRegistry()
 @tasks.task(queue="paced", retry=Retry(attempts=2, backoff=0.001))
 def paced(*, well: bool) -> None:
     if not well:
-        raise ValueError("as it was told to")
+        raise ValueError("it fails on purpose")
 
 
 def test_a_queue_knows_its_pace(hf: Holdfast, site: Site) -> None:
@@ -35,7 +35,7 @@ def test_a_queue_knows_its_pace(hf: Holdfast, site: Site) -> None:
     hf.enqueue(paced.call(well=False))
     with working(site, tasks):
         handle = hf.enqueue(paced.call(well=False).options(task_id="last"))
-        with pytest.raises(TaskFailed, match="as it was told to"):
+        with pytest.raises(TaskFailed, match="it fails on purpose"):
             handle.result(timeout=30)
         deadline = time.monotonic() + 60
         while (queue.stats()).dead < 2:

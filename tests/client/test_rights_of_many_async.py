@@ -30,14 +30,14 @@ class User:
 
     @property
     def denials(self) -> list[tuple[object, object]]:
-        """What a server refused it, also where Holdfast went on as if nothing had been."""
+        """Return the commands that a server refused, also where Holdfast ignored that."""
         told = [each for node in self.nodes for each in node.shared_client.acl_log(LOGGED)]
         return [(each["reason"], each["object"]) for each in told if each["username"] == self.name]
 
 
 @pytest.fixture(params=["replicated", "sentinel"])
 def user(request: pytest.FixtureRequest) -> Iterator[User]:
-    """Of a cluster with replicas, or of a primary with replicas under open Sentinels."""
+    """Start a cluster with replicas, or a primary with replicas under Sentinels without ACL."""
     place: Cluster | Watched = request.getfixturevalue(request.param)
     name = f"test-{secrets.token_hex(4)}"
     with ExitStack() as ending:

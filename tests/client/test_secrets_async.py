@@ -1,4 +1,4 @@
-"""What nobody may read who only looks on: passwords in errors, logs and representations."""
+"""Errors, logs and representations never show passwords."""
 
 import logging
 import secrets

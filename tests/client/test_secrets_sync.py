@@ -1,5 +1,5 @@
 # Generated from test_secrets_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""What nobody may read who only looks on: passwords in errors, logs and representations."""
+"""Errors, logs and representations never show passwords."""
 
 import logging
 import secrets

@@ -1,6 +1,6 @@
-"""A user who may not publish or listen (ACL): everything works, only that nobody is rung.
+"""A user without the right to publish or subscribe (ACL): all works, without notifications.
 
-A script that was refused its ring half-way would leave the rest undone.
+A script that stopped at a refused notification would leave its step unfinished.
 """
 
 import io
@@ -18,7 +18,7 @@ from soundness import assert_sound
 
 @pytest.fixture
 def hf(standalone: Server) -> Iterator[Holdfast]:
-    """A client of a user without channels."""
+    """Open a client of a user without channels."""
     user, namespace = f"mute-{secrets.token_hex(4)}", secrets.token_hex(4)
     standalone.execute("ACL", "SETUSER", user, "on", ">word", "~*", "resetchannels", "+@all")
     try:

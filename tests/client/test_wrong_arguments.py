@@ -1,4 +1,4 @@
-"""Wrong arguments are told before any I/O, in either half."""
+"""Wrong arguments raise an error before any I/O, in either half."""
 
 from collections.abc import Callable
 from typing import Any

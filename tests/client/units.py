@@ -25,20 +25,20 @@ class Place(NamedTuple):
 
 
 class Source:
-    """Rows for whoever asks."""
+    """A source of rows."""
 
     def load(self, ids: list[Any]) -> dict[Any, Any]:
-        """One for each."""
+        """Return a row for each id."""
         return {row_id: {"n": row_id} for row_id in ids}
 
 
 def queue(place: Place, name: str) -> None:
-    """A task that waits, one that is delayed, one that is dead; `throughput` has counted."""
+    """Leave a queued, a delayed and a dead task, and counts in `throughput`."""
     registry, hf = TaskRegistry(), place.hf
 
     @registry.task(queue=name, retry=Retry(attempts=1))
     def fail() -> None:
-        raise ValueError("as it was told to")
+        raise ValueError("it fails on purpose")
 
     hf.enqueue(fail.call().options(task_id="dead"))
     hf.worker(registry).run(until_idle=True)
@@ -47,12 +47,12 @@ def queue(place: Place, name: str) -> None:
 
 
 def lock(place: Place, name: str) -> None:
-    """Somebody holds it."""
+    """Acquire the lock."""
     _hold(place, place.hf.lock(name, lease=NEVER).acquire())
 
 
 def semaphore(place: Place, name: str) -> None:
-    """One of two places is taken."""
+    """Acquire one of two permits."""
     _hold(place, place.hf.semaphore(name, limit=2, lease=NEVER).acquire())
 
 
@@ -65,7 +65,7 @@ def _hold(place: Place, lease: Lease) -> None:
 
 
 def fenced(place: Place, name: str) -> None:
-    """A value."""
+    """Set a value."""
     place.hf.fenced(name).set({"left": 3}, 1)
 
 
@@ -82,7 +82,7 @@ def chat(place: Place, name: str) -> None:
 
 
 def inbox(place: Place, name: str) -> None:
-    """A chat of the user's."""
+    """Create a chat of the user."""
     place.hf.create_chat(["a", name], sender="a", body="hi")
 
 
@@ -93,24 +93,24 @@ def recent(place: Place, name: str) -> None:
 
 
 def completions(place: Place, name: str) -> None:
-    """One of them has two words."""
+    """Add names, one of them with two words."""
     place.hf.completions(name).add_many(["Carla Santos", "Santiago"])
 
 
 def counter(place: Place, name: str) -> None:
-    """Something was counted."""
+    """Add counts."""
     place.hf.counter(name).add()
 
 
 def rows(place: Place, name: str) -> None:
-    """One row that is scheduled, and there."""
+    """Schedule a row, and load it."""
     cache = place.hf.row_cache(name, source=Source(), shards=1)
     cache.schedule(1, every=NEVER)
     cache.refresh_due()
 
 
 def feed(place: Place, name: str) -> None:
-    """A file of two chunks, for two consumers."""
+    """Publish a file of two chunks, for two consumers."""
     (place.folder / "a.log").write_bytes(bytes(range(256)) * 1000)
     place.hf.file_feed(name, consumers=["g", "h"]).publish(place.folder / "a.log")
 

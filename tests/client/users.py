@@ -10,7 +10,7 @@ from conftest import Site
 
 
 def client_of(site: Site, **options: Any) -> redis.Redis | redis.RedisCluster:
-    """One for where *site* is, with what the URL says and these options."""
+    """Open a client of redis-py for *site*, with the options of the URL and these."""
     url = site.url.partition("?protocol=")[0].partition("&protocol=")[0]
     if "+cluster" in url:
         return redis.RedisCluster.from_url(url.replace("+cluster", ""), **options)  # type: ignore[no-untyped-call]

@@ -77,7 +77,7 @@ def create(hf: Any, **op: str) -> Any:
 
 
 def chat(hf: Holdfast, name: str = "talk") -> Any:
-    """Return members and messages of a chat, None where there is none."""
+    """Return members and messages of a chat; None if there is no chat."""
     try:
         found = hf.chat(name)
         return dict(found.members()), [each.body for each in found.history()]

@@ -249,7 +249,7 @@ async def test_a_folder_is_published_with_those_within(hf: AsyncHoldfast, tmp_pa
                 async with file:
                     await gathered(file.blocks())
     assert found == sent
-    with pytest.raises(NotADirectoryError, match="no folder"):
+    with pytest.raises(NotADirectoryError, match="not a folder"):
         await feed.publish_dir(tmp_path / "b.log")
 
 

@@ -249,7 +249,7 @@ def test_a_folder_is_published_with_those_within(hf: Holdfast, tmp_path: Path) -
             with pytest.raises(DamagedFile), file:
                 gathered(file.blocks())
     assert found == sent
-    with pytest.raises(NotADirectoryError, match="no folder"):
+    with pytest.raises(NotADirectoryError, match="not a folder"):
         feed.publish_dir(tmp_path / "b.log")
 
 

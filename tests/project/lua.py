@@ -50,48 +50,48 @@ class LuaFile:
 
     @classmethod
     def read(cls, path: Path) -> LuaFile:
-        """The file at *path*; its name is `block/verb`, or `block/parts/name`."""
+        """Read the file at *path*; its name is `block/verb`, or `block/parts/name`."""
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         name = "/".join(part for part in parts if part != "lua")
         return cls(name, path.read_text(encoding="utf-8"), path.parent)
 
     @cached_property
     def header(self) -> list[str]:
-        """The comment that it starts with."""
+        """Return the comment at its start."""
         return list(takewhile(re.compile("--|#!").match, self.source.splitlines()))
 
     @cached_property
     def body(self) -> list[str]:
-        """What follows the header, line by line."""
+        """Return the lines after the header."""
         return self.source.strip().splitlines()[len(self.header) :]
 
     @cached_property
     def keys(self) -> list[Entry]:
-        """The declared keys."""
+        """Return the declared keys."""
         found = filter(None, map(KEY.fullmatch, self.header))
         return [Entry(int(m[1]), m[2], m[3], m[4] or "") for m in found]
 
     @cached_property
     def arguments(self) -> list[Entry]:
-        """The declared arguments; the name is the first word of what the header says."""
+        """Return the declared arguments; the name is the first word of the description."""
         found = filter(None, map(ARGUMENT.fullmatch, self.header))
         return [Entry(int(m[1]), m[2], m[3].split()[0], m[3]) for m in found]
 
     @cached_property
     def includes(self) -> list[str]:
-        """The parts it takes in, by name, in order."""
+        """Return the names of the included parts, in order."""
         return [m[1] for m in map(INCLUDE.fullmatch, self.source.splitlines()) if m]
 
     @cached_property
     def expects(self) -> list[str]:
-        """What a part says must be there before it: other parts."""
+        """Return the parts that this part needs before it."""
         comment = " ".join(line.removeprefix("-- ") for line in self.header)
         said = EXPECTS.search(comment)
         return said[1].split(", ") if said else []
 
     @cached_property
     def top_level(self) -> list[str]:
-        """What stands outside of all functions, line by line, without comments."""
+        """Return the lines outside of all functions, without comments."""
         lines, inside = [], False
         for line in map(str.rstrip, code(self.source).splitlines()):
             if inside:
@@ -103,13 +103,13 @@ class LuaFile:
 
     @cached_property
     def defines(self) -> set[str]:
-        """The functions and constants that it defines outside of all functions."""
+        """Return the functions and constants that it defines outside of all functions."""
         functions = {found[1] for found in map(FUNCTION.fullmatch, self.top_level) if found}
         constants = [found[1] for found in map(CONSTANT.fullmatch, self.top_level) if found]
         return functions | {name for names in constants for name in names.split(", ")}
 
     def part(self, name: str) -> LuaFile:
-        """The part called *name*, of this block or of the core."""
+        """Return the part called *name*, of this block or of the core."""
         parts = self.folder if self.folder.name == "parts" else self.folder / "parts"
         own = parts / f"{name}.lua"
         return LuaFile.read(own if own.exists() else PACKAGE / f"core/lua/parts/{name}.lua")
@@ -122,34 +122,34 @@ class LuaFile:
 
 
 def scripts() -> list[LuaFile]:
-    """Every script of the package."""
+    """Return every script of the package."""
     return [LuaFile.read(path) for path in sorted(PACKAGE.glob("**/lua/*.lua"))]
 
 
 def parts() -> list[LuaFile]:
-    """Every part of the package."""
+    """Return every part of the package."""
     return [LuaFile.read(path) for path in sorted(PACKAGE.glob("**/lua/parts/*.lua"))]
 
 
 def code(source: str) -> str:
-    """*source* without its comments."""
+    """Return *source* without its comments."""
     return re.sub(r"^#!.*|--.*", "", source)
 
 
 def last_name(expression: str) -> str:
-    """What a key is called in *expression*: `due` of `queue.due[priority]`."""
+    """Return the name of a key in *expression*: `due` of `queue.due[priority]`."""
     return re.sub(r"\[[^\]]*\]", "", expression).rpartition(".")[2]
 
 
 def calls(source: str) -> Iterator[list[str]]:
-    """The arguments of every `redis.call`, as they are written."""
+    """Return the arguments of every `redis.call`, as they are written."""
     source = code(source)
     for found in re.finditer(r"redis\.p?call\(", source):
         yield _arguments(source[found.end() :])
 
 
 def _arguments(text: str) -> list[str]:
-    """The arguments at the start of *text*, up to the bracket that closes them."""
+    """Return the arguments at the start of *text*, up to the closing bracket."""
     depth, quoted, arguments = 0, False, [""]
     for sign in text:
         quoted ^= sign == "'"
@@ -165,12 +165,12 @@ def _arguments(text: str) -> list[str]:
 
 
 def unquoted(source: str) -> str:
-    """*source* without comments, and with 0 for every string."""
+    """Return *source* without comments, and with 0 for every string."""
     return re.sub(r"'(?:\\.|[^'\\])*'", "0", code(source))
 
 
 def words(source: str) -> list[str]:
-    """Every quoted word in capitals: commands and their options."""
+    """Return every quoted word in capitals: commands and their options."""
     return re.findall(r"'([A-Z]{2,})'", code(source))
 
 
@@ -183,7 +183,7 @@ class Names:
 
     @classmethod
     def of(cls, source: str) -> Names:
-        """The names of *source*. Blocks are not told apart: a name counts from its first use on."""
+        """Return the names in *source*. Scopes are ignored: a name counts from its first use on."""
         tokens = TOKEN.findall(unquoted(source))
         found = cls(set(), set())
         braces, state = 0, ""

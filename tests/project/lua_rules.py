@@ -52,7 +52,7 @@ WRITES: Final = {
     "ZADD": "ZSET", "ZINCRBY": "ZSET", "ZPOPMIN": "ZSET", "ZREM": "ZSET",
     "ZREMRANGEBYSCORE": "ZSET",
 }  # fmt: skip
-"""Likewise. A new command belongs here when its cost is bounded, whatever the size of its key."""
+"""Commands that change data, with the type of key. Add one only if its cost has a fixed bound."""
 
 KEYLESS: Final = {"TIME"}
 
@@ -69,16 +69,16 @@ MAY_UNPACK: Final = {
     "queues/parts/claims": "no more than two for each of `want`, which is at most 256",
     "queues/parts/take": "no more ids than CHUNK",
     "queues/parts/settle": "no more than one for each settlement of a worker, which are at most 64",
-    "rows/commit": "no more than one for each row, of which a client sends at most 500",
-    "rows/get_many": "no more than one for each row, of which a client asks for at most 500",
-    "rows/parts/store": "no more than two for each row, likewise",
+    "rows/commit": "no more than one per row; a client sends at most 500",
+    "rows/get_many": "no more than one per row; a client asks for at most 500",
+    "rows/parts/store": "no more than two per row; a client sends at most 500",
     "rows/claim_due": "no more than two for each of `limit`, which is at most 500",
     "tallies/parts/add": "no more than VALUES_PER_COMMAND values and their counts",
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
 
 MAY_LOOP: Final = {"queues/parts/take": "`room()` is 0 after LOOK_LIMIT ids at the latest"}
-"""Whose loops are bounded by something that this file cannot see."""
+"""Files with loops that have a bound outside the file."""
 
 ALLOW_OOM: Final = {
     "completions/drop": "it frees memory",
@@ -86,7 +86,7 @@ ALLOW_OOM: Final = {
     "core/forget": "it frees memory",
     "core/marker": "what it marks may free memory, and it leaves nothing",
     "files/abort": "it frees memory",
-    "files/claim": "whoever reads frees memory, and must get its next file for that",
+    "files/claim": "a consumer that reads frees memory, so it must get its next file",
     "files/end_session": "what it held goes to those who free it",
     "files/read": "it frees what was acknowledged; a position takes no more room further on",
     "files/renew": "extends what exists; a full server must not cost the leases",
@@ -125,7 +125,7 @@ SWEEPS: Final = {"core/note": "only the names of 30 days ago, each once"}
 
 
 def says_what_it_is(script: LuaFile) -> Iterator[str]:
-    """The first line is for the server, the second one for the reader."""
+    """Check the first line, for the server, and the second one, for the reader."""
     first, *rest = [*script.header, ""]
     if not re.fullmatch(r"#!lua( flags=(no-writes|allow-oom)(,(no-writes|allow-oom))?)?", first):
         yield f"the first line must be `#!lua`, with no-writes or allow-oom; it is {first!r}"
@@ -153,7 +153,7 @@ def header_is_complete(script: LuaFile) -> Iterator[str]:
 
 
 def header_is_readable(script: LuaFile) -> Iterator[str]:
-    """Every line after `block/verb` is one of the known kinds, or continues the one before."""
+    """Check that every line after `block/verb` is of a known kind, or continues one."""
     known = (KEY, ARGUMENT, RETURNS, INCLUDE, CONTINUED)
     contract = "\n".join(script.header).partition("\n--\n")[2].splitlines()
     for line in contract:
@@ -162,7 +162,7 @@ def header_is_readable(script: LuaFile) -> Iterator[str]:
 
 
 def keys_are_those_declared(script: LuaFile) -> Iterator[str]:
-    """What the body uses is declared, what is declared is used."""
+    """Check that the body uses exactly the declared keys and arguments."""
     declared = {key.number for key in script.keys}
     several = [key for key in script.keys if is_first_of(key)]
     used: set[int] = set()
@@ -172,7 +172,7 @@ def keys_are_those_declared(script: LuaFile) -> Iterator[str]:
         elif shifted := re.fullmatch(r"(\d+) \+ priority", index):
             used |= {int(shifted[1]) + i for i in range(1, PRIORITIES + 1)}
         elif re.fullmatch(r"[a-z]\w*", index) or (several and re.fullmatch(r"i \+ \d", index)):
-            used |= declared  # a loop over them: which ones, only running it can tell
+            used |= declared  # a loop over them: only a run shows which ones
         else:
             yield f"write KEYS[n], KEYS[n + priority] or KEYS[i], not KEYS[{index}]"
     for first in re.findall(r"KEYS(?!\[)(?:, (FIRST_\w+))?", code(script.whole)):
@@ -187,12 +187,12 @@ def keys_are_those_declared(script: LuaFile) -> Iterator[str]:
 
 
 def is_first_of(entry: Entry) -> bool:
-    """Whether a line of a header stands for a list, which begins there."""
+    """Return whether a line of a header begins a list."""
     return "first of" in entry.text
 
 
 def arguments_are_those_declared(script: LuaFile) -> Iterator[str]:
-    """Likewise. An open list is the last one declared, as `first of …`, and begins at FIRST."""
+    """Check the arguments, too. An open list is the last one declared, as `first of …`."""
     declared = {argument.number for argument in script.arguments}
     indices = re.findall(r"ARGV\[(.+?)\]", code(script.whole))
     used = {int(index) for index in indices if index.isdecimal()}
@@ -218,7 +218,7 @@ def _differences(kind: str, declared: set[int], used: set[int]) -> Iterator[str]
 
 
 def names_are_those_of_the_header(script: LuaFile) -> Iterator[str]:
-    """A local variable that stands for a key or an argument is called as the header calls it."""
+    """Check that local variables for keys and arguments have the names of the header."""
     entries = {f"KEYS[{key.number}]": key.name for key in script.keys}
     entries |= {f"ARGV[{argument.number}]": argument.name for argument in script.arguments}
     for variable, value in _aliases(script):
@@ -244,7 +244,7 @@ def _aliases(script: LuaFile) -> Iterator[tuple[str, list[str]]]:
 
 
 def commands_fit_their_keys(script: LuaFile) -> Iterator[str]:
-    """Only commands of bounded cost, each on a key of its type, found in KEYS and never built."""
+    """Check that commands have bounded cost, and keys come from KEYS with the right type."""
     types = {f"KEYS[{key.number}]": key.type for key in script.keys}
     for variable, values in _aliases(script):
         if values[0] in types:
@@ -271,7 +271,7 @@ def commands_fit_their_keys(script: LuaFile) -> Iterator[str]:
 
 
 def _unbounded(script: LuaFile, command: str, arguments: list[str]) -> Iterator[str]:
-    """Whether a range may be as long as its key."""
+    """Return whether a range may be as long as its key."""
     if command == "ZRANGE":
         by_value = {"'BYSCORE'", "'BYLEX'"} & set(arguments)
         if (by_value and "'LIMIT'" not in arguments) or arguments[2].strip("'") == "-1":
@@ -291,7 +291,7 @@ def _unbounded(script: LuaFile, command: str, arguments: list[str]) -> Iterator[
 
 
 def flags_keep_their_word(script: LuaFile) -> Iterator[str]:
-    """A script that only reads says so, and only some may run when memory is used up."""
+    """Check the flags: reading scripts are marked, and few may run when memory is full."""
     writes = bool(set(WRITES) & set(words(script.whole)))
     if ("no-writes" in script.header[0]) is writes:
         yield "it changes something" if writes else "it changes nothing, so flag it no-writes"
@@ -300,13 +300,13 @@ def flags_keep_their_word(script: LuaFile) -> Iterator[str]:
 
 
 def time_comes_from_the_clock(file: LuaFile) -> Iterator[str]:
-    """One place asks the server for the time, so that a step has one now."""
+    """Check that only the part `clock` reads the time, once per step."""
     if "TIME" in words(file.source) and file.name != "core/parts/clock":
         yield "only the part `clock` asks for the TIME: include it"
 
 
 def loops_are_bounded(file: LuaFile) -> Iterator[str]:
-    """Every loop counts, walks a list or fills one up; `unpack` takes few values."""
+    """Check that loops are bounded, and that `unpack` takes few values."""
     for loop in re.findall(r"\b(?:while|repeat)\b.*", unquoted(file.source)):
         counts = re.fullmatch(r"while #\w+ < \w+( and \w+ < \w+)? do", loop.strip())
         if not counts and file.name not in MAY_LOOP:
@@ -317,20 +317,20 @@ def loops_are_bounded(file: LuaFile) -> Iterator[str]:
 
 
 def rings_are_hints(file: LuaFile) -> Iterator[str]:
-    """A user who may not publish (ACL) is no reason to stop half-way."""
+    """Check that a refused SPUBLISH (ACL) does not stop a step."""
     if "redis.call('SPUBLISH'" in code(file.source):
         yield "SPUBLISH may be refused: notify with redis.pcall"
 
 
 def is_short(file: LuaFile) -> Iterator[str]:
-    """One verb fits on a screen."""
+    """Check that a script fits on a screen."""
     limit = MAX_PART_LINES if file.folder.name == "parts" else MAX_SCRIPT_LINES
     if len(file.body) > limit:
         yield f"its body takes {len(file.body)} lines, the limit is {limit}"
 
 
 def includes_are_in_order(script: LuaFile) -> Iterator[str]:
-    """Each part is there, is taken in once, and finds what it expects."""
+    """Check that each part exists, is included once, and finds the parts that it needs."""
     if len(set(script.includes)) != len(script.includes):
         yield "a part is included twice"
     text = ""
@@ -348,7 +348,7 @@ def includes_are_in_order(script: LuaFile) -> Iterator[str]:
 
 
 def every_name_is_defined(script: LuaFile) -> Iterator[str]:
-    """A name that nobody defined is nil: the server would tell only when it comes by."""
+    """Check for undefined names: the server would raise an error only at run time."""
     lines = [line for line in script.source.splitlines() if not INCLUDE.fullmatch(line)]
     given = {name for part in script.includes for name in script.part(part).defines}
     for name in sorted(Names.of("\n".join(lines)).free - given):
@@ -356,7 +356,7 @@ def every_name_is_defined(script: LuaFile) -> Iterator[str]:
 
 
 def part_says_what_it_expects(part: LuaFile) -> Iterator[str]:
-    """It uses what it defines, its parameters, and what the parts define that it expects."""
+    """Check that a part uses only its own names, and those of the parts that it needs."""
     given = {name for below in part.expects for name in part.part(below).defines}
     for name in sorted(Names.of(part.source).free - given):
         yield f"it uses {name}: take it as a parameter, or expect the part that defines it"
@@ -365,7 +365,7 @@ def part_says_what_it_expects(part: LuaFile) -> Iterator[str]:
 
 
 def part_only_defines(part: LuaFile) -> Iterator[str]:
-    """Nothing runs because a part was included: it has functions with parameters, and constants."""
+    """Check that a part only defines functions and constants: including it runs nothing."""
     for line in part.top_level:
         constant = CONSTANT.fullmatch(line)
         is_plain = constant and not re.search(r"[a-z_(]", unquoted(constant[2]))

@@ -16,13 +16,13 @@ BY_HAND = {half for path in (CONCURRENCY, BYTES) for half in (path, path.with_na
 
 
 def relative(path: Path) -> str:
-    """*path* as the project names it."""
+    """Return *path* relative to the project."""
     return path.relative_to(ROOT).as_posix()
 
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """The syntax tree of a Python file."""
+    """Return the syntax tree of a Python file."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 

@@ -68,7 +68,7 @@ def test_what_is_not_public_is_not_there() -> None:
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
-    """The public methods and properties that a class of ours, or one it derives from, defines."""
+    """Yield the public methods and properties that a class or its bases in Holdfast define."""
     for base in cls.__mro__:
         if base.__module__.startswith("holdfast."):
             for name, value in vars(base).items():
@@ -129,7 +129,7 @@ def surface(cls: type) -> dict[str, Any]:
 
 
 def signature(value: Callable[..., Any]) -> str:
-    """A signature without what differs between the halves."""
+    """Return a signature without the differences of the halves."""
     return re.sub(r"\b(Abstract)?Async(?=[A-Z])", r"\1", str(inspect.signature(value)))
 
 

@@ -169,7 +169,7 @@ def test_a_private_name_is_found(line: str) -> None:
 
 
 def risks(source: ast.Module) -> Iterator[str]:
-    """Everything in a syntax tree that may run what it reads."""
+    """Yield the code in a syntax tree that may run data as code."""
     for node in ast.walk(source):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in RUNS_TEXT:

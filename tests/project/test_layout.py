@@ -13,7 +13,7 @@ KEY_TYPES = ("HASH", "LIST", "SET", "STREAM", "STRING", "ZSET")
 
 
 def blocks() -> list[Path]:
-    """The folders of the blocks: packages directly in `holdfast` that have keys of their own."""
+    """Return the folders of the blocks: the packages in `holdfast` with a `keys.py`."""
     return sorted(path.parent for path in PACKAGE.glob("*/keys.py"))
 
 

@@ -47,7 +47,7 @@ return math.min(limit, #taken)
 
 
 def example(source: str) -> LuaFile:
-    """A file of the queue with this *source*."""
+    """Return a script of the queue with this *source*."""
     return LuaFile("queues/good", source, PACKAGE / "queues/lua")
 
 
@@ -132,7 +132,7 @@ def test_a_rule_bites(rule: Rule, old: str, new: str, problem: str) -> None:
 
 
 def part(source: str) -> LuaFile:
-    """A part of the queue with this *source*."""
+    """Return a part of the queue with this *source*."""
     return LuaFile("queues/parts/x", f"-- Does x.\n\n{source}", PACKAGE / "queues/lua/parts")
 
 
@@ -172,7 +172,7 @@ def test_no_exception_is_left_without_its_file() -> None:
 
 
 def loads() -> Iterator[str]:
-    """`block/verb` of every `Script.load` in the package, generated files left out."""
+    """Return `block/verb` of every `Script.load`, except in generated files."""
     for path in modules():
         if path.parent.name != "_sync":
             for node in ast.walk(tree(path)):
@@ -195,7 +195,7 @@ def test_what_is_read_here_is_what_the_server_gets(file: LuaFile) -> None:
 
 
 def keys_modules() -> list[Path]:
-    """`keys.py` of every block."""
+    """Return the `keys.py` of every block."""
     return sorted(PACKAGE.glob("*/keys.py"))
 
 
@@ -234,7 +234,7 @@ def test_keys_are_bound_by_their_names(file: LuaFile) -> None:
 
 
 def keys_of(keys: ModuleType, unit: Unit) -> Iterator[str]:
-    """Every key that the functions of a `keys.py` name for *unit* alone."""
+    """Return every key of a `keys.py` that depends only on *unit*."""
     for function in vars(keys).values():
         is_key = inspect.isfunction(function) and function.__module__ == keys.__name__
         if is_key and len(inspect.signature(function).parameters) == 1:
@@ -243,7 +243,7 @@ def keys_of(keys: ModuleType, unit: Unit) -> Iterator[str]:
 
 
 def bindings() -> Iterator[tuple[str, ast.Call]]:
-    """`block/verb` of the script, and the call, of every `NAME.keys(…)` in the package."""
+    """Yield `block/verb` of the script, and the call, for every `NAME.keys(…)`."""
     verbs = {}
     for path in modules():
         for node in tree(path).body:
@@ -272,7 +272,7 @@ def test_what_a_unit_does_not_name_is_given() -> None:
         if wanted and rules.is_first_of(wanted[-1]):
             if any(isinstance(each, ast.Starred) for each in given):
                 wanted, given = wanted[:-1], given[:-1]
-            elif len(given) == len(wanted) - 1:  # of the list there is none at first
+            elif len(given) == len(wanted) - 1:  # the list may be empty
                 wanted = wanted[:-1]
         elif wanted and isinstance(given[-1], ast.Starred):  # a list of one
             wanted, given = wanted[:-1], given[:-1]

@@ -95,7 +95,7 @@ def test_the_makefile_has_the_target(target: str) -> None:
 
 
 def texts() -> list[Path]:
-    """Everything a user may read."""
+    """Return every file that a user may read."""
     folders = ["src", "docs", "examples", "benchmarks", "tools", ".ci"]
     inside = [path for folder in folders for path in sorted((ROOT / folder).rglob("*"))]
     found = [*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "pyproject.toml", *inside]

@@ -240,7 +240,7 @@ def test_who_waits_no_longer(hf: Holdfast) -> None:
     cache = hf.row_cache("stock", source=source)
     wait = reading(cache, timeout=30)
     assert source.here.wait(30)
-    with pytest.raises(LoadFailed, match="others have been loading it for too long"):
+    with pytest.raises(LoadFailed, match="other processes have been loading it for too long"):
         cache.get(1, timeout=0.5)
     source.go.set()
     wait()

@@ -447,7 +447,7 @@ async def test_a_limit_is_kept(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_what_is_said_of_a_row_nobody_knows(hf: AsyncHoldfast, table: Table) -> None:
-    text = "row 1 is uncached. it is not scheduled: it is loaded when somebody reads it."
+    text = "row 1 is uncached. it is not scheduled: it is loaded when a program reads it."
     assert str(await hf.row_cache("stock").explain(1)) == text
     cache = hf.row_cache("stock", source=table)
     await cache.schedule(1, every=1000)

@@ -444,7 +444,7 @@ def test_a_limit_is_kept(hf: Holdfast, table: Table) -> None:
 
 
 def test_what_is_said_of_a_row_nobody_knows(hf: Holdfast, table: Table) -> None:
-    text = "row 1 is uncached. it is not scheduled: it is loaded when somebody reads it."
+    text = "row 1 is uncached. it is not scheduled: it is loaded when a program reads it."
     assert str(hf.row_cache("stock").explain(1)) == text
     cache = hf.row_cache("stock", source=table)
     cache.schedule(1, every=1000)

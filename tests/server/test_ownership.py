@@ -51,7 +51,7 @@ def opener(request: pytest.FixtureRequest) -> Callable[[Path], object]:
 
 
 def refused(opener: Callable[[Path], object], folder: Path, why: str) -> None:
-    """It is, for that reason; and nothing has been put there."""
+    """Check that opening fails for that reason, and creates no file."""
     before = sorted(folder.iterdir()) if folder.exists() else []
     with pytest.raises(ServerFailed, match=why) as failed:
         opener(folder)

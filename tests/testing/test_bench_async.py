@@ -20,7 +20,7 @@ def send(to: str, price: int = 1, *, on: date | None = None) -> str:
 
 @tasks.task(queue="mail", retry=Retry(attempts=1))
 def fail() -> None:
-    raise ValueError("as it was told to")
+    raise ValueError("it fails on purpose")
 
 
 @tasks.task(queue="mail", retry=Retry(attempts=2, backoff=3600.0))
@@ -100,7 +100,7 @@ async def test_draining_runs_what_may_run(hf: AsyncHoldfast, bench: AsyncTaskBen
 
 
 def hf_url(hf: AsyncHoldfast) -> str:
-    """Where a client is: the tests of this module have one server each."""
+    """Return the URL of a server for each test of this module."""
     return URLS[hf.namespace]
 
 
@@ -119,7 +119,7 @@ async def test_draining_counts_how_tasks_ended(hf: AsyncHoldfast, bench: AsyncTa
     drained = await bench.drain(tasks)
     assert drained == DrainResult(done=1, retried=1, dead=1, delayed=1)
     assert await done.result(timeout=0) == "jack 1 None"
-    with pytest.raises(TaskFailed, match="as it was told to"):
+    with pytest.raises(TaskFailed, match="it fails on purpose"):
         await failed.result(timeout=0)
 
 
@@ -139,7 +139,7 @@ async def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
         handles = await hf.enqueue_many([send.call("a"), where.call()])
         assert [(await each.status()).state for each in handles] == ["done", "done"]
         assert await hf.enqueue_many([]) == []
-        with pytest.raises(TaskFailed, match="as it was told to"):
+        with pytest.raises(TaskFailed, match="it fails on purpose"):
             await (await hf.enqueue(fail.call())).result(timeout=0)
         failed = await hf.enqueue(retry.call())
         again = await failed.status()

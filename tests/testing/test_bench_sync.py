@@ -21,7 +21,7 @@ def send(to: str, price: int = 1, *, on: date | None = None) -> str:
 
 @tasks.task(queue="mail", retry=Retry(attempts=1))
 def fail() -> None:
-    raise ValueError("as it was told to")
+    raise ValueError("it fails on purpose")
 
 
 @tasks.task(queue="mail", retry=Retry(attempts=2, backoff=3600.0))
@@ -101,7 +101,7 @@ def test_draining_runs_what_may_run(hf: Holdfast, bench: TaskBench) -> None:
 
 
 def hf_url(hf: Holdfast) -> str:
-    """Where a client is: the tests of this module have one server each."""
+    """Return the URL of a server for each test of this module."""
     return URLS[hf.namespace]
 
 
@@ -120,7 +120,7 @@ def test_draining_counts_how_tasks_ended(hf: Holdfast, bench: TaskBench) -> None
     drained = bench.drain(tasks)
     assert drained == DrainResult(done=1, retried=1, dead=1, delayed=1)
     assert done.result(timeout=0) == "jack 1 None"
-    with pytest.raises(TaskFailed, match="as it was told to"):
+    with pytest.raises(TaskFailed, match="it fails on purpose"):
         failed.result(timeout=0)
 
 
@@ -140,7 +140,7 @@ def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
         handles = hf.enqueue_many([send.call("a"), where.call()])
         assert [(each.status()).state for each in handles] == ["done", "done"]
         assert hf.enqueue_many([]) == []
-        with pytest.raises(TaskFailed, match="as it was told to"):
+        with pytest.raises(TaskFailed, match="it fails on purpose"):
             (hf.enqueue(fail.call())).result(timeout=0)
         failed = hf.enqueue(retry.call())
         again = failed.status()

@@ -168,7 +168,7 @@ mail.call("17", 97).task_id = "other"  # type: ignore[misc]
 
 
 def opening(hf: Holdfast, folder: Path) -> None:
-    """A client comes from a client of redis-py, from a URL, or with a server of its own."""
+    """Make a client from a redis-py client, from a URL, or with its own server."""
     assert_type(Holdfast(redis.Redis(), namespace="shop"), Holdfast)
     assert_type(Holdfast(redis.asyncio.Redis()), Holdfast)
     assert_type(Holdfast(redis.RedisCluster(host="localhost")), Holdfast)
@@ -191,7 +191,7 @@ def opening(hf: Holdfast, folder: Path) -> None:
 
 
 def blocking(hf: Holdfast) -> None:
-    """`Holdfast`: nothing is awaited."""
+    """Call `Holdfast`: nothing is awaited."""
     assert_type(hf.enqueue(mail.call("17", 97)), TaskHandle[str])
     assert_type(hf.enqueue(resize.call("a.png"), op_id="resize-a"), TaskHandle[int])
     assert_type(hf.enqueue_many([mail.call("17", 97)]), list[TaskHandle[str]])
@@ -238,7 +238,7 @@ def blocking(hf: Holdfast) -> None:
 
 
 def operating(hf: Holdfast, queue: Queue) -> None:
-    """What becomes of tasks, and of queues."""
+    """Read and change tasks and queues."""
     sold = hf.enqueue(mail.call("17", 97).options(expires=60.0))
     assert_type(sold.status(), TaskStatus)
     assert_type(sold.status().attempts, int)
@@ -297,7 +297,7 @@ def locking(hf: Holdfast) -> None:
 
 
 async def locking_asynchronously(hf: AsyncHoldfast) -> None:
-    """What asks the server is awaited."""
+    """Await each method that asks the server."""
     async with hf.lock("item").hold(timeout=5) as lease:
         assert_type(lease, AsyncLease)
         assert_type(lease.lost, bool)
@@ -317,7 +317,7 @@ async def locking_asynchronously(hf: AsyncHoldfast) -> None:
 
 
 async def asynchronous(hf: AsyncHoldfast) -> None:
-    """`AsyncHoldfast`: what does I/O is awaited, what does not is not."""
+    """Call `AsyncHoldfast`: methods with I/O are awaited, others are not."""
     assert_type(AsyncHoldfast(redis.asyncio.Redis(), namespace="shop"), AsyncHoldfast)
     assert_type(AsyncHoldfast(redis.Redis()), AsyncHoldfast)
     assert_type(AsyncHoldfast(redis.asyncio.RedisCluster(host="localhost")), AsyncHoldfast)
@@ -399,7 +399,7 @@ def messages(hf: Holdfast) -> None:
 
 
 async def messages_of_the_other_half(hf: AsyncHoldfast) -> None:
-    """Likewise, awaited."""
+    """Use the same methods, awaited."""
     assert_type(hf.mailbox("jack451"), AsyncMailbox)
     assert_type(await hf.mailbox("jack451").fetch(), Batch)
     assert_type(await hf.create_chat(["a"], sender="a", body=1), AsyncChat)
@@ -425,7 +425,7 @@ def feeding(hf: Holdfast) -> None:
 
 
 async def feeding_the_other_half(hf: AsyncHoldfast) -> None:
-    """Likewise, awaited."""
+    """Use the same methods, awaited."""
     feed = hf.file_feed("logs", mode="share")
     assert_type(feed, AsyncFileFeed)
     assert_type(await feed.publish("a.log"), PublishedFile)
@@ -462,7 +462,7 @@ def failing(hf: Holdfast) -> None:
 
 
 def running() -> None:
-    """What a task knows about itself."""
+    """Read the properties of the running task."""
     assert_type(current_task(), RunningTask)
     assert_type(current_task().attempt, int)
     assert_type(current_task().enqueued_at, datetime | None)

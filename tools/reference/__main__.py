@@ -11,16 +11,16 @@ import sys
 from pathlib import Path
 
 from keys import layout
-from rooms import Room, rooms
+from pages import Page, load_pages
 from stubs import stubs
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def pages() -> dict[Path, str]:
+def generated() -> dict[Path, str]:
     """Return the text of each generated file."""
-    found = rooms()
-    written = {DOCS / "reference" / f"{room.name}.md": room.page() for room in found}
+    found = load_pages()
+    written = {DOCS / "reference" / f"{page.name}.md": page.markdown() for page in found}
     written[DOCS / "reference" / "README.md"] = contents(found)
     written[DOCS / "keys.md"] = layout()
     return written | stubs()
@@ -43,18 +43,18 @@ seconds since 1970. Arguments after `*` are given by name. Wrong arguments are `
 """
 
 
-def contents(found: list[Room]) -> str:
+def contents(found: list[Page]) -> str:
     """Return the first page: links from each public name to its page."""
     rows = []
-    for room in found:
-        links = " ".join(f"[`{name}`]({room.name}.md#{name.lower()})" for name in room.names)
-        rows.append(f"| [{room.title}]({room.name}.md) | {links} |\n")
+    for page in found:
+        links = " ".join(f"[`{name}`]({page.name}.md#{name.lower()})" for name in page.names)
+        rows.append(f"| [{page.title}]({page.name}.md) | {links} |\n")
     return CONTENTS + "".join(rows)
 
 
 def main() -> int:
     """Write the files that differ; with `--check`, print their names."""
-    wanted = pages()
+    wanted = generated()
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     left_over = set((DOCS / "reference").glob("*.md")) - set(wanted)
     if "--check" in sys.argv:

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from rooms import SOURCE, TITLES
+from pages import SOURCE, TITLES
 
 from holdfast.core.names import Namespace, Unit
 

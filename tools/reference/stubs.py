@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rooms import SOURCE
+from pages import SOURCE
 
 from holdfast import testing
 from holdfast.exports import EXPORTS

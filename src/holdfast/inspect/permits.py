@@ -60,7 +60,7 @@ class Permits:
 
     @property
     def next_free(self) -> Holder | None:
-        """Return the holder whose permit ends first, or None if none is held."""
+        """Return the holder of the permit that ends first, or None if none is held."""
         return min(self.holders, key=lambda holder: holder.remaining, default=None)
 
 

@@ -119,6 +119,6 @@ def _settings(unit: Snapshot) -> Iterator[Fault]:
     for name, value in unit.hash("settings").items():
         if name not in (b"paused", b"capacity") or number(value) is None:
             yield Fault("settings", f"{shown(name)} is no setting of a queue, or has no number")
-    for minute, text in unit.hash("pace").items():
+    for minute, text in unit.hash("throughput").items():
         if not _MINUTE.fullmatch(text):
-            yield Fault("pace", f"what is counted in minute {shown(minute)} cannot be read")
+            yield Fault("throughput", f"what is counted in minute {shown(minute)} cannot be read")

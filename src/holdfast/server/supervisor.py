@@ -61,7 +61,7 @@ DEATHS_MAX: Final = 100
 PR_SET_PDEATHSIG: Final = 1
 
 
-class Server:
+class ServerProcess:
     """One process of the server.
 
     Attributes:
@@ -132,7 +132,7 @@ class Supervisor:
 
     def run(self) -> None:
         """Run the server until it has stopped for good."""
-        server: Server | None = Server(self._command)
+        server: ServerProcess | None = ServerProcess(self._command)
         try:
             while server and not self._stop_requested and not self._last_user_left():
                 # A start is faster than an interval: check often until the first reply.
@@ -142,7 +142,7 @@ class Supervisor:
             if server:
                 server.stop()
 
-    def _restarted(self, server: Server) -> Server | None:
+    def _restarted(self, server: ServerProcess) -> ServerProcess | None:
         """Return this server, or a new one if it died; None if it stopped for good."""
         code = server.exit_code()
         if code is None:
@@ -160,7 +160,7 @@ class Supervisor:
             return None
         _log(f"the server ended with {code}; starting it again")
         time.sleep(min(PAUSE_S_MIN * 2 ** (self._deaths - 1), PAUSE_S_MAX))
-        return Server(self._command)
+        return ServerProcess(self._command)
 
     def _last_user_left(self) -> bool:
         """Return whether the folder has no user. If so, the gate lock stays held from now on."""

@@ -122,7 +122,7 @@ _HIDDEN_DETAILS: Final = (
     ((NoSuchChat, NotAMember), "not-found", NO_SUCH_CHAT),
     (MailboxFull, "mailbox-full", "the mailbox of this user takes no more; try again later"),
 )
-"""Errors whose text would reveal too much: whether a chat exists, how much a user has not read."""
+"""Errors with a text that would reveal whether a chat exists, or how much a user has not read."""
 
 _SHOWN_DETAILS: Final = (
     (StaleBatch, "stale-position"),
@@ -130,7 +130,7 @@ _SHOWN_DETAILS: Final = (
     (PayloadTooLarge, "too-large"),
     (ValueError, "bad-request"),  # wrong arguments, names among them
 )
-"""Errors whose text is shown."""
+"""Errors with a text that is shown."""
 
 _REPEAT: Final = "the same request with this Idempotency-Key does it exactly once"
 

@@ -77,7 +77,7 @@ def parse_number(given: str, what: str, least: int, most: int) -> int:
 
 
 def new_key() -> str:
-    """Return an idempotency key for a write whose client sent none."""
+    """Return an idempotency key for a write that was sent without one."""
     return secrets.token_urlsafe(16)
 
 

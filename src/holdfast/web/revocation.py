@@ -34,7 +34,7 @@ class Validity:
 
 @runtime_checkable
 class DatedAuthenticator(Protocol):
-    """An authenticator whose tokens end and can be revoked, such as `Tokens` and `Passes`."""
+    """An authenticator with tokens that end and can be revoked, such as `Tokens` and `Passes`."""
 
     def validity(self, token: str) -> Validity | None:
         """Return when *token* is valid, or None if it is forged."""

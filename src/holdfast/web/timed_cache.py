@@ -70,6 +70,6 @@ class TimedCache(Generic[V]):
 
 
 def _retrieve(task: asyncio.Task[V]) -> None:
-    """Retrieve the exception of a read whose callers were all cancelled, so that none is logged."""
+    """Retrieve the exception of a read if all its callers were cancelled: asyncio would log it."""
     if not task.cancelled():
         task.exception()

@@ -24,7 +24,7 @@ tasks = TaskRegistry()
 
 @tasks.task(queue=NAME, retry=Retry(attempts=1))
 def fail() -> None:
-    raise ValueError("as it was told to")
+    raise ValueError("it fails on purpose")
 
 
 class Source:
@@ -76,7 +76,7 @@ async def _list_tasks(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> Non
 
 
 async def _work(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
-    """Run a worker that is told to stop: it must end, whatever it finds."""
+    """Run a worker, and stop it: it must end, whatever it finds."""
     worker = hf.worker(tasks)
     stopping = threading.Timer(STOP_S, worker.stop)
     stopping.start()

@@ -25,7 +25,7 @@ tasks = TaskRegistry()
 
 @tasks.task(queue=NAME, retry=Retry(attempts=1))
 def fail() -> None:
-    raise ValueError("as it was told to")
+    raise ValueError("it fails on purpose")
 
 
 class Source:
@@ -77,7 +77,7 @@ def _list_tasks(hf: Holdfast, folder: Path, op_id: str | None) -> None:
 
 
 def _work(hf: Holdfast, folder: Path, op_id: str | None) -> None:
-    """Run a worker that is told to stop: it must end, whatever it finds."""
+    """Run a worker, and stop it: it must end, whatever it finds."""
     worker = hf.worker(tasks)
     stopping = threading.Timer(STOP_S, worker.stop)
     stopping.start()

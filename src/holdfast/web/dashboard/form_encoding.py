@@ -1,6 +1,6 @@
 """Encode texts that a browser would change in a form: line ends and controls.
 
-A field whose name ends with `*` (`queue*=a%0Db`) holds its text percent-encoded, as in RFC 8187.
+A field with a name that ends with `*` (`queue*=a%0Db`) holds percent-encoded text, as in RFC 8187.
 Forms of the dashboard send names in this form; a program may send `queue=email`.
 """
 

@@ -109,7 +109,7 @@ def error_page(
 
 
 def _shown(error: Exception) -> Exception:
-    """Return *error*, or a problem with its text if the text tells what to do."""
+    """Return *error*, or a problem with its text if the text says what to do."""
     known = isinstance(error, ServerUnavailable | OutcomeUnknown | Problem)
     if known or not isinstance(error, HoldfastError):
         return error

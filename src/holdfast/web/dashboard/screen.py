@@ -18,8 +18,8 @@
   is used: the policy of the page forbids both.
 - `screens/__init__.py` registers it for the navigation and for the tests of all routes.
 
-A page costs at most 20 pipelined round trips and no command whose cost grows with the data: take
-public listings with a limit, and show at most 500 items.
+A page costs at most 20 pipelined round trips, and no command has a cost that grows with the data:
+use public listings with a limit, and show at most 500 items.
 """
 
 from __future__ import annotations

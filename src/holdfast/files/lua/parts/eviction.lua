@@ -21,22 +21,19 @@ local function drop_unread(feed, number, file, expired)
   end
 end
 
--- Drops what is not needed, the oldest first, until so many bytes fit. A file that is too large to be
--- kept whole while it is published also loses what was read and not acknowledged. Otherwise its
--- publisher and its readers would wait for each other. That includes *own*, the file that needs room,
--- at any number.
+-- Drops what is not needed, the oldest first, until so many bytes fit for *own*. A file that is too large also
+-- loses what was read and not acknowledged, or its publisher and its readers would wait for each other.
 local function make_room(feed, bytes, own)
   local limit = budget_limit(feed, own)
   if feed.used + bytes <= limit then
     return
   end
-  local expired = expired_groups(feed)
-  local share = feed.options.budget / 2 / math.max(1, redis.call('HLEN', feed.publishing))
+  local expired, publishing = expired_groups(feed), redis.call('HLEN', feed.publishing)
   local function lacks_room()
     return feed.used + bytes > limit and allowance(feed) > 0
   end
   local function clear(number, file)
-    local too_large = file.state == 'open' and file.kept > share
+    local too_large = file.state == 'open' and file.kept > feed.options.budget / 2 / math.max(1, publishing)
     drop_chunks(feed, number, file, first_needed_chunk(feed, number, file, too_large, expired))
     if file.state ~= 'open' then
       drop_unread(feed, number, file, expired)

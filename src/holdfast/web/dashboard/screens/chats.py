@@ -1,4 +1,4 @@
-"""Chats: the progress of each reader, what is kept, and for whom."""
+"""Chats: the progress of each reader, what is kept, and for which readers."""
 
 from __future__ import annotations
 

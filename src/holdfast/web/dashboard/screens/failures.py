@@ -21,10 +21,10 @@ from ..pagination import MAX_NAMES
 from ..screen import Action, DashboardScreen, Page
 
 MAX_QUEUES: Final = 20
-"""Queues whose dead tasks are read: those with most of them."""
+"""Read dead tasks of at most this many queues: those with the most dead tasks."""
 
 MAX_STATS: Final = 250
-"""Queues whose numbers are read: those used last."""
+"""Read the numbers of at most this many queues: those used last."""
 
 EACH: Final = 250
 """Dead tasks of each queue that are read, the latest; `ALL` if one queue is selected."""

@@ -14,7 +14,7 @@ FILES: Final = 100
 """Files of a feed that are shown: the newest."""
 
 FAILED: Final = 10
-"""Failed files whose names are shown: the newest."""
+"""Show the names of at most this many failed files: the newest."""
 
 
 async def show_feeds(view: PageRequest) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ..screen import Action, DashboardScreen, Page
 MINUTES: Final = 60
 
 MAX_STATS: Final = 250
-"""Queues whose numbers are read at once: those used last."""
+"""Read the numbers of at most this many queues at once: those used last."""
 
 ORDERS: Final = ("used", "name", "waiting", "dead")
 

@@ -1,6 +1,6 @@
-"""The public names, room by room, as pages.
+"""The pages of the reference: the public names by package.
 
-They are read by griffe, which looks at the source and imports nothing of it.
+griffe reads them from the source, without importing it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TITLES: Final = {
     "telemetry": "Telemetry",
     "errors": "Errors",
 }
-"""In the order in which one reads them. A room that is not here has its name as title."""
+"""The title of each page, in reading order. Another package has its name as title."""
 
 CORE: Final = {
     "codec": "client",
@@ -38,16 +38,16 @@ CORE: Final = {
     "telemetry": "telemetry",
     "trace": "telemetry",
 }
-"""Where the public names of the core are shown, by their modules."""
+"""The page for the public names of each module of the core."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Page:
     """The public names of one package of the library.
 
     Attributes:
         name: of the package.
-        members: what it shows, first what people hold in their hands, then its values.
+        members: its classes and functions, values last.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Room:
 
     @property
     def title(self) -> str:
-        """Return the title for people."""
+        """Return the title of the page."""
         return TITLES.get(self.name, self.name.capitalize())
 
     @property
@@ -63,7 +63,7 @@ class Room:
         """Return the names of its members."""
         return [member.name for member in self.members]
 
-    def page(self) -> str:
+    def markdown(self) -> str:
         """Return the page in Markdown."""
         parts = [f"# {self.title}", "Generated from the docstrings. [All names](README.md)"]
         for member in self.members:
@@ -71,9 +71,9 @@ class Room:
         return "\n\n".join(parts) + "\n"
 
 
-def rooms() -> list[Room]:
-    """Return every room that is not empty."""
-    homes: dict[str, str] = runpy.run_path(str(SOURCE / "holdfast" / "exports.py"))["EXPORTS"]
+def load_pages() -> list[Page]:
+    """Return every page with members."""
+    modules: dict[str, str] = runpy.run_path(str(SOURCE / "holdfast" / "exports.py"))["EXPORTS"]
     package = griffe.load(
         "holdfast",
         search_paths=[SOURCE],
@@ -81,23 +81,23 @@ def rooms() -> list[Room]:
         docstring_options={"warn_unknown_params": False, "warn_missing_types": False},
     )
     found: dict[str, list[griffe.Object]] = {name: [] for name in TITLES}
-    for name, home in homes.items():
-        if "._async." in home and name.removeprefix("Async") in homes:
+    for name, module in modules.items():
+        if "._async." in module and name.removeprefix("Async") in modules:
             continue  # its twin says the same
-        found.setdefault(_room(home), []).append(_target(package[f"{home}.{name}"]))
-    return [Room(name, sorted(members, key=_rank)) for name, members in found.items() if members]
+        found.setdefault(_page_of(module), []).append(_target(package[f"{module}.{name}"]))
+    return [Page(name, sorted(members, key=_rank)) for name, members in found.items() if members]
 
 
-def _room(home: str) -> str:
-    """Return the package at the top; for the core, the module that users see."""
-    package, _, module = home.partition(".")
-    return CORE[module] if package == "core" else package
+def _page_of(module: str) -> str:
+    """Return the page of a module; the core has a few public modules."""
+    package, _, name = module.partition(".")
+    return CORE[name] if package == "core" else package
 
 
 def _rank(member: griffe.Object) -> tuple[bool, int, str, int]:
-    """Return the rank of a member: the block itself comes before its parts."""
-    home = member.path
-    return "._sync." not in home, home.count("."), member.module.path, member.lineno or 0
+    """Return the sort key: classes with methods first, then values."""
+    path = member.path
+    return "._sync." not in path, path.count("."), member.module.path, member.lineno or 0
 
 
 def _target(member: griffe.Object | griffe.Alias) -> griffe.Object:
@@ -105,7 +105,7 @@ def _target(member: griffe.Object | griffe.Alias) -> griffe.Object:
 
 
 def _chapter(member: griffe.Object) -> list[str]:
-    """Return the chapter of a class with all its members, or of a function."""
+    """Return the section of a class or function."""
     if isinstance(member, griffe.Function):
         return [f"## {member.name}", f"`{signature(member)}`", *described(member)]
     parts = [f"## {member.name}", *_kinship(member), *described(member)]
@@ -115,7 +115,7 @@ def _chapter(member: griffe.Object) -> list[str]:
 
 
 def _kinship(member: griffe.Object) -> list[str]:
-    """Return the base classes of an error, or the call signature of a class."""
+    """Return the bases of an error, or the constructor of a class that users call."""
     if ".errors." in member.path and isinstance(member, griffe.Class):
         return [f"Caught as {' and '.join(f'`{base}`' for base in member.bases)} as well."]
     if _is_called(member):
@@ -125,14 +125,14 @@ def _kinship(member: griffe.Object) -> list[str]:
 
 
 def _is_called(member: griffe.Object) -> bool:
-    """Return whether users call the class, instead of a method that returns it."""
+    """Return whether users call the constructor."""
     sections = member.docstring.parsed if member.docstring else []
     has_arguments = any(section.kind is Kind.parameters for section in sections)
     return has_arguments and "Made by" not in sections[0].value
 
 
 def _public(member: griffe.Object) -> dict[str, griffe.Object]:
-    """Return the public members, including inherited ones, without fields."""
+    """Return the public methods and properties, inherited ones included."""
     shown = {}
     for name, inner in member.all_members.items():
         target = _target(inner)

@@ -1,0 +1,75 @@
+"""The prose of the project is plain: no words that it avoids, docstrings begin with a verb."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from project.language import files, remarks
+from project.sources import PACKAGE, ROOT, relative, tree
+
+DEMO = ROOT / "src" / "holdfast_demo"
+FOLDERS = [PACKAGE, DEMO, ROOT / "tests", ROOT / "tools", ROOT / "benchmarks", ROOT / "examples"]
+
+NOT_DONE = (
+    *("src/holdfast/core", "src/holdfast/errors", "src/holdfast/inspect", "src/holdfast/telemetry"),
+    *("src/holdfast/web", "tests/conftest.py", "tests/core", "tests/files", "tests/inspection"),
+    *("tests/queues", "tests/rows", "tests/telemetry", "tests/web"),
+)
+"""Folders that still have remarks. Remove each when it is clean; add none."""
+
+SHARED_NAMES = {"Semaphore", "Lease", "Source", "Permits", "Reader", "Batch"}
+"""Class names that still have two meanings. Remove each when one is renamed; add none."""
+
+
+def is_done(path: Path) -> bool:
+    return not any(path.is_relative_to(ROOT / name) for name in NOT_DONE)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=relative)
+def test_prose_is_plain(folder: Path) -> None:
+    """Docstrings, comments, Lua headers and errors."""
+    assert [str(each) for path in files(folder) if is_done(path) for each in remarks(path)] == []
+
+
+def test_what_is_not_plain_is_found(tmp_path: Path) -> None:
+    """In each kind of prose, and not in code."""
+    file = tmp_path / "sample.py"
+    file.write_text(
+        '''"""Values that nobody reads."""
+
+def first():
+    """Whether it holds."""
+    raise ValueError("this was told to the wrong caller")
+
+def second():
+    """Return `nobody`, or else fail."""  # whoever calls it
+
+def third():
+    """Return "whose" as it is."""
+'''
+    )
+    assert [(each.line, each.text.partition(":")[0]) for each in remarks(file)] == [
+        (3, "first"),
+        (8, "'whoever'"),
+        (1, "'nobody'"),
+        (8, "'or else'"),
+        (5, "'told'"),
+    ]
+    script = tmp_path / "sample.lua"
+    script.write_text("-- Drop it, else nobody can.\nlocal tell = 1\n")
+    assert len([*remarks(script)]) == 2
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """In all files that are written by hand; `AsyncLock` and `Lock` are one."""
+    places: dict[str, set[str]] = defaultdict(set)
+    for path in files(PACKAGE, DEMO):
+        for node in ast.walk(tree(path)) if path.suffix == ".py" else ():
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name.removeprefix("Async")].add(relative(path))
+    several = {name: where for name, where in places.items() if len(where) > 1}
+    assert {name: several[name] for name in several if name not in SHARED_NAMES} == {}
