@@ -76,7 +76,7 @@ def said(*numbers: int) -> list[Operation]:
 
 
 def told_a_gap() -> Operation:
-    return op("told", "r", gap=(2, 2, "reset"))
+    return op("gap", "r", gap=(2, 2, "reset"))
 
 
 def mailbox(first: int, reason: str = "dropped", *, told: bool = True) -> list[Operation]:
@@ -86,7 +86,7 @@ def mailbox(first: int, reason: str = "dropped", *, told: bool = True) -> list[O
     return [
         *said(1, 2, 3, 4, 5),
         op("fetch", "r", {"seqs": seqs, "bodies": bodies, "gap": gap}),
-        *([op("told", "r", gap=gap)] if told else []),
+        *([op("gap", "r", gap=gap)] if told else []),
         *(op("handle", "r", seq=seq) for seq in seqs),
     ]
 

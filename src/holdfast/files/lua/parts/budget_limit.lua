@@ -1,5 +1,5 @@
 -- The part of the budget that a file may fill.
--- Expects: sound, packed, feed, file, budget.
+-- Expects: stored, packed, feed, file, budget.
 
 local WAIT_MS = 5000  -- a waiting publisher calls again sooner
 

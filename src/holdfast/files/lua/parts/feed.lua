@@ -1,5 +1,5 @@
 -- The stored state of a feed.
--- Expects: sound, packed.
+-- Expects: stored, packed.
 --
 -- *feed* has the keys that a script needs, by their names in keys.py; `now_ms` and `now_us`.
 

@@ -1,5 +1,5 @@
 -- What scripts need when more than one client uses a lock or semaphore.
--- Expects: sound, state.
+-- Expects: stored, state.
 --
 -- These functions share the table *permits*. It has the keys `state`, `holders` and `wait_queue`;
 -- `now_ms` and `now_us`; `limit`, `fence` and `uncontended` as they were read; and the `channel` of the

@@ -1,5 +1,5 @@
 -- The state of a lock or semaphore.
--- Expects: sound.
+-- Expects: stored.
 --
 -- A client that takes a permit while there is no other client is stored as `uncontended` in the state,
 -- with the end of its lease, and nowhere else. An empty `uncontended` means that there is no client.

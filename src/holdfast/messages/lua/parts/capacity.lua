@@ -1,4 +1,4 @@
--- How many messages of a mailbox may be unread. Expects: sound.
+-- How many messages of a mailbox may be unread. Expects: stored.
 
 local DEFAULT_CAPACITY, DEFAULT_OVERFLOW, LARGEST = 10000, 'reject', 100000
 

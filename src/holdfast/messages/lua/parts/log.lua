@@ -1,5 +1,5 @@
 -- The metadata of a mailbox or chat, and the creation and expiry of its log.
--- Expects: sound.
+-- Expects: stored.
 
 local KEPT_S = 400 * 86400  -- an unused mailbox or chat expires
 

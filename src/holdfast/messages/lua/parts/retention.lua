@@ -1,4 +1,4 @@
--- How long a chat keeps its messages. Expects: sound, log, last_seen.
+-- How long a chat keeps its messages. Expects: stored, log, last_seen.
 
 local MOST = 100000         -- messages of a chat, whatever its readers do
 local LARGE = 1000          -- a chat with more messages looks for unneeded ones also in `send`
