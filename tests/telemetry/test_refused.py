@@ -23,7 +23,7 @@ def note(value: int) -> None:
 
 
 def as_json(**fields: object) -> bytes:
-    """The sound envelope in JSON, some fields replaced."""
+    """Return the valid envelope as JSON, with *fields* replaced."""
     return msgspec.json.encode(SOUND | fields)
 
 

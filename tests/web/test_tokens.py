@@ -76,7 +76,7 @@ def test_a_token_is_of_its_user(user: str) -> None:
 
 
 def test_a_token_ends() -> None:
-    """By the clock of whoever checks it, to the instant."""
+    """A token expires by the clock of the process that checks it, to the instant."""
     clock = Clock()
     tokens = Tokens(SECRET, clock=clock)
     token = tokens.issue("jill", lifetime=timedelta(minutes=1))
@@ -87,7 +87,7 @@ def test_a_token_ends() -> None:
 
 
 def test_every_bit_counts() -> None:
-    """A token that differs anywhere is none, nor is another spelling of the same bytes."""
+    """Reject a token with any changed character, and any other encoding of the same bytes."""
     tokens = Tokens(SECRET)
     token = tokens.issue("jill")
     for i, old in enumerate(token):
@@ -103,12 +103,12 @@ def test_every_bit_counts() -> None:
     ["", ".", "..", "hf1", "hf1..", "hf1.e30.e30", "x" * 5000, "\N{SNOWMAN}.a.b", "hf1.%.%"],
 )
 def test_what_is_no_token(token: str) -> None:
-    """Is nobody's, and no error."""
+    """Return None for a malformed token, without an error."""
     assert Tokens(SECRET).user(token) is None
 
 
 def test_claims_are_not_believed_without_their_signature() -> None:
-    """Nor with that of another user's."""
+    """Reject claims that are unsigned, or signed for another user."""
     tokens = Tokens(SECRET)
     version, claims, signature = tokens.issue("jill").split(".")
     data = urlsafe_b64decode(claims + "=" * (-len(claims) % 4)).replace(b"jill", b"root")
@@ -179,6 +179,6 @@ def test_lifetimes_have_an_end(lifetime: float | timedelta) -> None:
 
 @pytest.mark.parametrize("user", ["", "x" * 4000])
 def test_users_that_no_token_can_name(user: str) -> None:
-    """Nobody, and who would not fit into a header."""
+    """Reject an empty user, and one that is too long for a header."""
     with pytest.raises(ValueError, match="token"):
         Tokens(SECRET).issue(user)

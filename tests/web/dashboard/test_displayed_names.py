@@ -168,7 +168,7 @@ def test_a_form_makes_nothing_new(live: RunningApp, path: str, sent: str) -> Non
 
 @pytest.mark.parametrize("path", ["queue/pause", "queues"])
 def test_what_is_not_encoded_is_refused(live: RunningApp, path: str) -> None:
-    """400, not a name with letters that nobody gave."""
+    """Answer 400 instead of decoding the name to replacement characters."""
     client = live.visitor("operator", **HTML)
     data = {"queue*": "%ff"}
     post = "pause" in path
@@ -195,7 +195,7 @@ def test_one_comes_to_the_page_that_one_asked_for(live: RunningApp, wanted: str)
 
 
 def login_field(page: httpx.Response) -> str:
-    """The page to come to, as the form has it."""
+    """Return the page that the login form redirects to."""
     _, _, rest = page.text.partition('name="next" value="')
     return rest.partition('"')[0].replace("&amp;", "&")
 

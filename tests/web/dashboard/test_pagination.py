@@ -32,7 +32,7 @@ HTML = {"Accept": "text/html"}
 
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """One in which the names were used in their order, the first one long ago."""
+    """Serve a dashboard of names that were used in their order, the first one long ago."""
     with opened(standalone.url, "dashboard-lists") as live:
         with standalone.client() as client:
             names = {f"n{n:04}": 1_000_000.0 + n for n in range(NAMES)}
@@ -100,7 +100,7 @@ def test_locks_and_counters_behind_those_that_are_looked_at_are_found(standalone
 
 
 def fill(hf: Holdfast) -> None:
-    """Something of each, in use."""
+    """Create one object of each block, and keep the leases held."""
     held.append(hf.lock("wanted").acquire())
     held.append(hf.semaphore("wanted", limit=1).acquire())
     hf.counter("wanted").add(1)
@@ -110,7 +110,7 @@ held: list[Any] = []
 
 
 def see(live: RunningApp, path: str, **query: Any) -> Any:
-    """The JSON of a page."""
+    """Return the JSON of a page."""
     answer = live.visitor("viewer").get(f"/{path}.json", params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()

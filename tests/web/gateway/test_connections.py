@@ -23,7 +23,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture
 def live(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningApp]:
-    """A gateway that is in a hurry."""
+    """Serve a gateway with short timeouts."""
     for name in ("HEAD_S", "BODY_IDLE_S"):
         monkeypatch.setattr(f"holdfast.web.server_protocols.{name}", 0.5)
     monkeypatch.setattr("holdfast.web.server_protocols.BODY_S", 2.0)
@@ -32,7 +32,7 @@ def live(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runnin
 
 
 def line_to(live: RunningApp) -> socket.socket:
-    """A connection on which nothing was said."""
+    """Open a TCP connection without sending anything."""
     return socket.create_connection(("127.0.0.1", live.port), PATIENCE_S)
 
 
@@ -45,7 +45,7 @@ def is_cut_off(line: socket.socket) -> bool:
 
 
 def head(live: RunningApp, path: str = "/v1/mailboxes/jack", **more: str) -> bytes:
-    """A request line with headers, of which the last line is missing."""
+    """Return a request line and headers, without the empty line that ends them."""
     token = live.tokens.issue("jill")
     lines = [
         f"POST {path} HTTP/1.1",
@@ -188,7 +188,7 @@ def test_one_address_has_so_many_connections(standalone: Server) -> None:
 
 
 def is_served(live: RunningApp) -> bool:
-    """Whether one more connection gets an answer."""
+    """Return whether one more connection gets a response."""
     with line_to(live) as line, suppress(ConnectionError):
         line.sendall(f"GET /chat/icon.svg HTTP/1.1\r\nHost: {live.host}\r\n\r\n".encode())
         return line.recv(100).startswith(b"HTTP/1.1 200 ")
@@ -258,7 +258,7 @@ def test_one_address_has_few_streams_without_a_user(standalone: Server) -> None:
 
 
 def is_let_in(live: RunningApp) -> bool:
-    """Whether there is room for one more stream that has said nothing."""
+    """Return whether the gateway accepts one more stream that has not sent a frame."""
     with suppress(Exception), raw(live):
         return True
     return False
@@ -284,7 +284,7 @@ def send_for_long(line: socket.socket, data: bytes) -> None:
 
 
 def upgrade(live: RunningApp) -> bytes:
-    """A request for a stream."""
+    """Return a request that opens a stream."""
     return (
         f"GET /v1/stream HTTP/1.1\r\nHost: {live.host}\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

@@ -1,4 +1,4 @@
-"""Requests cost what they take: members, bytes, chats; and nobody floods another user."""
+"""Cost of requests: members, bytes and chats count, and no user can flood another one."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_bytes_are_paid_for(url: str) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/inbox", "/v1/inbox/unread", "/v1/chats"])
 def test_chats_that_are_looked_at_are_paid_for(url: str, path: str) -> None:
-    """Whoever has many chats reads them all with each request."""
+    """A request reads all chats of the user, so it costs more with more chats."""
     with opened(url, f"costs{path.replace('/', '-')}", Limits(user=SLOW)) as live:
         for _ in range(400):
             live.hf.create_chat([], sender="jill", body=1)

@@ -1,4 +1,4 @@
-"""What clients are told when the server behind the gateway fails."""
+"""Errors that clients get when the server of the gateway fails."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KEY = {"Idempotency-Key": "mine"}
 def problem(
     live: RunningApp, path: str, body: object, headers: dict[str, str]
 ) -> dict[str, object]:
-    """What a request is refused with, which must be a 503 that says when to come again."""
+    """Return the problem of a request; it must be a 503 with a Retry-After."""
     answer = live.of("jill").post(path, json=body, headers=headers)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     return dict(answer.json())
 
 
 def warmed(live: RunningApp) -> str:
-    """A chat; the server knows the scripts, so that each is called under its digest."""
+    """Create a chat, and load the scripts so that later calls use their digests."""
     live.hf.mailbox("jack").send("warm", sender="jill")
     chat = live.hf.create_chat(["jill"], sender="jill", body="warm")
     chat.send("warm", sender="jill")
@@ -70,7 +70,6 @@ def test_a_lost_reply_is_told_with_the_key_to_repeat_it(
 
 
 def test_a_lost_reply_is_told_on_a_stream(proxy: Proxy) -> None:
-    """Likewise."""
     with opened(proxy.url, "trouble-stream") as live:
         to = f"chat:{warmed(live)}"
         with device(live, "jill", sources=[]) as jill:
@@ -83,7 +82,7 @@ def test_a_lost_reply_is_told_on_a_stream(proxy: Proxy) -> None:
 
 
 def test_an_outage_is_told_without_naming_the_server(fresh_server: Server) -> None:
-    """Where it is, is nobody's business; and when it is back, all is as before."""
+    """Hide the address of the server; requests work again when the server is back."""
     with opened(fresh_server.url, "trouble-outage") as live:
         warmed(live)
         fresh_server.kill()

@@ -37,22 +37,22 @@ def read(answer: httpx.Response) -> Samples:
 
 
 def scraped(live: RunningApp) -> Samples:
-    """What Prometheus is told, with the pass of a viewer."""
+    """Return the samples that Prometheus gets with the pass of a viewer."""
     return read(scraper(live).get("/metrics"))
 
 
 def scraper(live: RunningApp, **headers: str) -> httpx.Client:
-    """One that has a pass."""
+    """Return a client with the pass of a viewer."""
     return live.of(None, Authorization=f"Bearer {live.passes.issue('prom', 'viewer')}", **headers)
 
 
 def at(samples: Samples, name: str, **labels: str) -> float:
-    """One sample."""
+    """Return the value of one sample."""
     return samples[name, frozenset(labels.items())]
 
 
 def labels_of(samples: Samples, label: str) -> set[str]:
-    """All values of a label."""
+    """Return all values of a label."""
     return {dict(labels)[label] for _, labels in samples if label in dict(labels)}
 
 
@@ -105,7 +105,7 @@ def test_nobody_reads_it(live: RunningApp, headers: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
 def test_it_is_for_this_host_and_for_reading(live: RunningApp, method: str) -> None:
-    """A foreign Host is refused whoever asks, and nothing can be changed."""
+    """Refuse a foreign Host for every role, and every method except GET."""
     answer = scraper(live, Host="evil.test").request(method, "/metrics")
     assert (answer.status_code, is_problem(answer)) == (421, True)
     if method != "GET":
@@ -166,7 +166,7 @@ async def test_a_server_that_is_away_is_a_problem() -> None:
 
 @pytest.fixture(scope="module")
 def quiet() -> Iterator[Server]:
-    """A server to whom nobody else talks."""
+    """Start a server that no other test uses."""
     with Server() as server:
         yield server
 
