@@ -117,7 +117,7 @@ def test_claims_are_not_believed_without_their_signature() -> None:
     assert Tokens(OTHER).user(tokens.issue("jill")) is None
 
 
-def test_secrets_are_replaced_without_anybody_logging_in_anew() -> None:
+def test_secrets_are_replaced_without_a_new_login() -> None:
     """The first one signs, all are accepted."""
     old = Tokens(SECRET).issue("jill")
     both = Tokens(OTHER, SECRET)

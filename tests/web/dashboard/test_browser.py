@@ -67,7 +67,7 @@ def test_values_move_by_themselves_under_traffic(tab: Tab, live: RunningApp) -> 
     expect(page.locator(".uplot canvas")).to_have_count(1)
 
 
-def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, live: RunningApp) -> None:
+def test_a_hidden_page_sends_no_requests(tab: Tab, live: RunningApp) -> None:
     """Until it is seen again."""
     page = tab(live)
     asked: list[str] = []
@@ -132,7 +132,7 @@ def test_what_is_chosen_stays_while_others_come(tab: Tab, live: RunningApp) -> N
     expect(page.locator("input[name=id]")).to_have_count(3)
 
 
-def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, live: RunningApp) -> None:
+def test_a_late_response_keeps_the_selection(tab: Tab, live: RunningApp) -> None:
     """Ignore a response to a request that was sent before the user began to select rows."""
     live.hf.enqueue_many([send.call("jill") for _ in range(2)])
     page = tab(live)

@@ -53,7 +53,7 @@ def test_what_changes_something_is_a_post() -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
-def test_nobody_sees_a_page(live: RunningApp, path: str, accept: str) -> None:
+def test_a_page_needs_a_login(live: RunningApp, path: str, accept: str) -> None:
     """A browser is redirected to the login page; a program gets a problem."""
     answer = live.visitor(None, Accept=accept).get(f"/{path}")
     if accept == "text/html":
@@ -65,7 +65,7 @@ def test_nobody_sees_a_page(live: RunningApp, path: str, accept: str) -> None:
 
 
 @pytest.mark.parametrize("path", TWINS)
-def test_nobody_sees_a_twin(live: RunningApp, path: str) -> None:
+def test_the_json_of_a_page_needs_a_login(live: RunningApp, path: str) -> None:
     """Nor what is in it as a table."""
     answer = live.visitor(None).get(f"/{path}")
     assert answer.status_code == (401 if path.endswith(".json") else 303)

@@ -30,7 +30,7 @@ def test_each_page_opens_with_a_diagnosis(fresh_server: Server) -> None:
         assert live.visitor(None, **HTML).get("/login").status_code == 200
 
 
-def test_an_action_whose_reply_was_lost_is_repeated_once(proxy: Proxy) -> None:
+def test_an_action_with_a_lost_reply_is_repeated_once(proxy: Proxy) -> None:
     """By the form that the page shows for it."""
     with opened(proxy.url, "lost-action") as live:
         fill(live.hf)

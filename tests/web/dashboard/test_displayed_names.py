@@ -144,7 +144,7 @@ def test_a_name_turns_nothing_around(tab: Tab, live: RunningApp) -> None:
         ("", "(no name)"),
     ],
 )
-def test_names_are_told_apart(name: str, text: str) -> None:
+def test_different_names_look_different(name: str, text: str) -> None:
     """Where no HTML fits; nothing of a name is lost."""
     assert in_text(name) == text
     assert "".join(part for part, _ in pieces(name)) == name

@@ -160,7 +160,7 @@ def test_a_finger_is_down_before_the_update_and_up_after_it(tab: Tab, live: Runn
     assert paused(live) == {"billing"}
 
 
-def test_the_pointer_is_on_its_way(page: Page, live: RunningApp) -> None:
+def test_rows_stay_while_the_pointer_moves(page: Page, live: RunningApp) -> None:
     """Nothing moves under a hand that moves: it is where it aimed when it arrives."""
     box = row(page, "billing").get_by_role("button").bounding_box()
     table = page.locator("tbody").bounding_box()

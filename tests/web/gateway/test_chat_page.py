@@ -177,7 +177,7 @@ def test_the_token_leaves_the_address_at_once(tab: Callable[..., Page]) -> None:
     assert not any("hf1." in url for url in requests)
 
 
-def test_a_bad_token_is_told(browser: Browser, live: RunningApp) -> None:
+def test_a_bad_token_is_reported(browser: Browser, live: RunningApp) -> None:
     """And one can log in with another."""
     with browser.new_context() as context:
         page = context.new_page()

@@ -79,7 +79,9 @@ def test_the_table_is_complete() -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), REQUESTS)
-def test_nobody_comes_in_without_a_token(live: RunningApp, method: str, path: str) -> None:
+def test_a_request_without_a_valid_token_is_refused(
+    live: RunningApp, method: str, path: str
+) -> None:
     """Nor with a forged one."""
     answer = ask(live.of(None), method, path, live)
     assert (answer.status_code, is_problem(answer)) == (401, True)
@@ -102,7 +104,7 @@ def test_a_stranger_reads_nothing_of_others(live: RunningApp, method: str, path:
 
 
 @pytest.mark.parametrize(("method", "path"), OF_A_CHAT)
-def test_a_stranger_is_not_told_whether_there_is_a_chat(
+def test_a_non_member_cannot_learn_whether_a_chat_exists(
     live: RunningApp, method: str, path: str
 ) -> None:
     """One that exists and one that does not look the same."""

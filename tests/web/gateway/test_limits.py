@@ -66,7 +66,9 @@ def test_addresses_have_a_rate(url: str) -> None:
 @pytest.mark.parametrize(
     ("proxies", "codes"), [(["127.0.0.1"], [200] * 7), ([], [200] * 5 + [429] * 2)]
 )
-def test_only_a_proxy_says_whom_it_asks_for(url: str, proxies: list[str], codes: list[int]) -> None:
+def test_only_a_proxy_sets_the_client_address(
+    url: str, proxies: list[str], codes: list[int]
+) -> None:
     """Anybody else could give itself a new address with each request."""
     limits = Limits(address=SLOW)
     with opened(url, f"limits-proxy-{len(proxies)}", limits, proxies=proxies) as live:

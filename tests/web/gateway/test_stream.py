@@ -125,7 +125,7 @@ def test_a_device_resumes_where_it_left_off(live: RunningApp) -> None:
         phone.silent()
 
 
-def test_a_device_of_another_age_is_told_of_the_reset(live: RunningApp) -> None:
+def test_a_device_from_another_epoch_is_notified_of_the_reset(live: RunningApp) -> None:
     """And gets what is there."""
     chat = live.hf.create_chat(["jack"], sender="jill", body="one")
     with device(live, "jack", resume={f"chat:{chat.chat_id}": "17:9"}) as jack:

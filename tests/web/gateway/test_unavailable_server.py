@@ -47,7 +47,7 @@ WRITES: dict[str, Order] = {
 
 @pytest.mark.parametrize("headers", [{}, KEY], ids=["no key", "key"])
 @pytest.mark.parametrize("name", WRITES)
-def test_a_lost_reply_is_told_with_the_key_to_repeat_it(
+def test_a_lost_reply_is_reported_with_the_key_to_repeat_it(
     proxy: Proxy, name: str, headers: dict[str, str]
 ) -> None:
     """And the repeat is applied once, and answers the same."""
@@ -69,7 +69,7 @@ def test_a_lost_reply_is_told_with_the_key_to_repeat_it(
         assert len(live.hf.inbox("jill").chats()) == 1 + (name == "create")
 
 
-def test_a_lost_reply_is_told_on_a_stream(proxy: Proxy) -> None:
+def test_a_lost_reply_is_reported_on_a_stream(proxy: Proxy) -> None:
     with opened(proxy.url, "trouble-stream") as live:
         to = f"chat:{warmed(live)}"
         with device(live, "jill", sources=[]) as jill:
@@ -81,7 +81,7 @@ def test_a_lost_reply_is_told_on_a_stream(proxy: Proxy) -> None:
                 assert jill.hear("sent")["seq"] == 3
 
 
-def test_an_outage_is_told_without_naming_the_server(fresh_server: Server) -> None:
+def test_an_outage_is_reported_without_naming_the_server(fresh_server: Server) -> None:
     """Hide the address of the server; requests work again when the server is back."""
     with opened(fresh_server.url, "trouble-outage") as live:
         warmed(live)

@@ -83,7 +83,7 @@ def test_it_tells_how_everything_stands(live: RunningApp) -> None:
 def _send(one: int) -> None: ...
 
 
-def test_what_ended_is_told_by_outcome(live: RunningApp) -> None:
+def test_ended_tasks_are_counted_by_outcome(live: RunningApp) -> None:
     """Within the last whole minute: here, none did."""
     live.hf.queue("email").pause()
     found = scraped(live)
@@ -94,7 +94,7 @@ NOBODY = {"nobody": {}, "forged": {"Authorization": "Bearer forged"}}
 
 
 @pytest.mark.parametrize("headers", NOBODY.values(), ids=NOBODY)
-def test_nobody_reads_it(live: RunningApp, headers: dict[str, str]) -> None:
+def test_metrics_need_a_pass(live: RunningApp, headers: dict[str, str]) -> None:
     """Nor with a token of the gateway: 401, whatever else it sends."""
     answer = live.of(None, **headers).get("/metrics")
     assert (answer.status_code, is_problem(answer)) == (401, True)
