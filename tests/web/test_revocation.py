@@ -80,7 +80,7 @@ def test_passes_are_revoked_as_well(live: RunningApp, standalone: Server) -> Non
 def test_a_long_poll_with_a_revoked_token_gets_nothing(
     live: RunningApp, standalone: Server
 ) -> None:
-    """Though it was valid when the poll began."""
+    """The token was valid when the poll began."""
     jill, answers = live.of("jim"), list[int]()
     poll = threading.Thread(
         target=lambda: answers.append(jill.get("/v1/mailbox?timeout=60").status_code)
@@ -117,7 +117,7 @@ def test_nothing_is_delivered_with_a_revoked_token(
 def test_nothing_is_sent_with_a_revoked_token(
     live: RunningApp, standalone: Server, kind: str
 ) -> None:
-    """Nor acknowledged."""
+    """A revoked token cannot acknowledge messages either."""
     user = f"jane-{kind}"
     live.hf.mailbox(user).send("read me", sender="jack")
     with device(live, user) as jane:

@@ -70,7 +70,6 @@ class Clock:
 
 @given(st.text(min_size=1, max_size=200))
 def test_a_token_is_of_its_user(user: str) -> None:
-    """Whatever the name."""
     tokens = Tokens(SECRET)
     assert tokens.user(tokens.issue(user)) == user
 
@@ -130,7 +129,6 @@ def test_secrets_are_replaced_without_a_new_login() -> None:
     "refused", [[], [b"short"], [SECRET, SECRET[:31]], *([each] for each in GUESSED)]
 )
 def test_secrets_that_can_be_guessed_are_refused(refused: list[bytes]) -> None:
-    """In words."""
     with pytest.raises(ValueError, match="secret"):
         Tokens(*refused)
 
@@ -172,7 +170,7 @@ def test_a_token_says_when_it_was_made() -> None:
 
 @pytest.mark.parametrize("lifetime", [0, -1, float("nan"), float("inf"), timedelta(days=5000)])
 def test_lifetimes_have_an_end(lifetime: float | timedelta) -> None:
-    """At most ten years."""
+    """A lifetime is at most ten years."""
     with pytest.raises(ValueError, match="lifetime"):
         Tokens(SECRET).issue("jill", lifetime=lifetime)
 

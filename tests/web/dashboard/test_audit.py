@@ -45,7 +45,7 @@ HERE = {"address": "127.0.0.1"}
 
 
 def test_logins_and_logouts_are_recorded(live: RunningApp, records: Records) -> None:
-    """Also those that failed, and wrong passes that are used without logging in."""
+    """Failed logins are recorded too, and wrong passes that are sent without a login."""
     browser = live.visitor(None, Origin=live.url, Accept="text/html")
     assert browser.post("/login", data={"pass": "wrong"}).status_code == 401
     made = live.passes.issue("ann", "viewer")

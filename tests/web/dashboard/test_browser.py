@@ -68,7 +68,7 @@ def test_values_move_by_themselves_under_traffic(tab: Tab, live: RunningApp) -> 
 
 
 def test_a_hidden_page_sends_no_requests(tab: Tab, live: RunningApp) -> None:
-    """Until it is seen again."""
+    """The page sends requests again once it is visible."""
     page = tab(live)
     asked: list[str] = []
     page.clock.install()
@@ -157,7 +157,6 @@ def test_a_late_response_keeps_the_selection(tab: Tab, live: RunningApp) -> None
 
 
 def test_a_queue_is_paused_by_keyboard(tab: Tab, live: RunningApp) -> None:
-    """As by mouse."""
     live.hf.enqueue(send.call("jill"))
     page = tab(live)
     visit(page, live, "queue?name=email")
@@ -169,7 +168,7 @@ def test_a_queue_is_paused_by_keyboard(tab: Tab, live: RunningApp) -> None:
 
 
 def test_a_viewer_sees_no_buttons(tab: Tab, live: RunningApp) -> None:
-    """They would be refused anyway."""
+    """The server would refuse the actions anyway."""
     live.hf.enqueue(send.call("jill"))
     page = tab(live, role="viewer")
     for path in ("queues", "queue?name=email", "tasks?queue=email"):

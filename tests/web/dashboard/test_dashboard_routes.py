@@ -66,7 +66,7 @@ def test_a_page_needs_a_login(live: RunningApp, path: str, accept: str) -> None:
 
 @pytest.mark.parametrize("path", TWINS)
 def test_the_json_of_a_page_needs_a_login(live: RunningApp, path: str) -> None:
-    """Nor what is in it as a table."""
+    """The CSV of a page needs a login too."""
     answer = live.visitor(None).get(f"/{path}")
     assert answer.status_code == (401 if path.endswith(".json") else 303)
 
@@ -124,7 +124,7 @@ FOREIGN = [
 def test_a_page_of_another_site_does_nothing(
     live: RunningApp, path: str, headers: dict[str, str]
 ) -> None:
-    """With a cookie, or with a pass."""
+    """Refuse requests of other sites that carry a cookie or a pass."""
     for client in (live.visitor("operator"), with_cookie(live)):
         answer = client.post(f"/{path}", headers={**FORM, **headers})
         assert (answer.status_code, is_problem(answer)) == (403, True)
@@ -253,7 +253,7 @@ def test_the_scripts_are_small(live: RunningApp) -> None:
 
 
 def test_a_form_leads_back_to_where_it_was_and_nowhere_else(live: RunningApp) -> None:
-    """To a page of the dashboard."""
+    """A form redirects only to a page of the dashboard."""
     live.hf.queue("back").pause()
     client = live.visitor("operator", Accept="text/html")
     for back, expected in {

@@ -155,7 +155,7 @@ def test_different_names_look_different(name: str, text: str) -> None:
     "path", ["queue/pause", "queue/resume", "semaphore/limit", "row/invalidate"]
 )
 def test_a_form_makes_nothing_new(live: RunningApp, path: str, sent: str) -> None:
-    """It says that there is no such thing."""
+    """The action reports that the object does not exist."""
     fill(live.hf, "a\nb")
     fields = {"queue": sent, "name": sent, "limit": "7", "id": "1"}
     answer = live.visitor("operator", **HTML).post(f"/{path}", data=fields)
@@ -217,7 +217,7 @@ def login_field(page: httpx.Response) -> str:
     ],
 )
 def test_one_comes_to_nothing_else(live: RunningApp, elsewhere: str) -> None:
-    """Neither another site nor what changes something."""
+    """The login redirects neither to another site nor to an action."""
     client = live.visitor(None, **HTML)
     assert login_field(client.get("/login", params={"next": elsewhere})) == "/"
     token = live.passes.issue("ann", "viewer")

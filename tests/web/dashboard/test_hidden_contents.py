@@ -118,7 +118,7 @@ async def test_what_is_left_out_cannot_be_guessed(url: str, state: str) -> None:
 
 
 async def test_the_password_is_on_no_page(url: str) -> None:
-    """Nor in what a program reads."""
+    """The password is not in the JSON either."""
     async with looking(url, arguments=False) as client:
         plain = (path for page in PAGES for path in (page, f"{page or 'overview'}.json"))
         for path in (*plain, *SHOWING, "queue?name=work", "failures?queue=work"):

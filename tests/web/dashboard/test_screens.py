@@ -102,7 +102,6 @@ def test_queues_are_found_and_put_in_order(live: RunningApp) -> None:
 
 
 def test_a_queue_is_paused_and_goes_on(live: RunningApp) -> None:
-    """As its page says."""
     live.hf.enqueue(send.call("jill"))
     done(live, "queue/pause", queue="email")
     assert see(live, "queue", name="email")["stats"]["paused"] is True
@@ -163,7 +162,7 @@ def test_tasks_are_cancelled_and_replayed_by_id(live: RunningApp) -> None:
 
 
 def test_all_dead_are_replayed_or_dropped_with_their_number(live: RunningApp) -> None:
-    """And so are those that wait."""
+    """Waiting tasks are dropped in the same way."""
     live.hf.enqueue_many([send.call("bad") for _ in range(4)])
     run(live)
     assert done(live, "queue/replay", queue="email")[1] == 4
@@ -240,7 +239,6 @@ def test_every_action_is_in_the_audit_log(
 def test_no_action_is_without_its_record(
     live: RunningApp, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever the screen."""
     with caplog.at_level(logging.INFO, "holdfast.audit"):
         act(live, path, what="is missing")
     [record] = [record for record in caplog.records if record.name == "holdfast.audit"]

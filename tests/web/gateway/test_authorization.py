@@ -134,7 +134,7 @@ def test_chats_that_may_not_be_read_are_nowhere(
 
 
 def test_a_hook_that_fails_allows_nothing(standalone: Server) -> None:
-    """Its words are for the log only."""
+    """The error of the hook is only logged."""
 
     def fail(user: str, action: str, target: str) -> bool:
         raise ValueError("a secret of the application")

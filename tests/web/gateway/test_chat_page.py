@@ -126,7 +126,7 @@ def test_what_was_read_offline_is_acknowledged_online(
 
 
 def test_a_broken_line_is_resumed_by_itself(tab: Callable[..., Page]) -> None:
-    """Without anybody pressing anything."""
+    """The page reconnects without a click."""
     jill, jack = tab("jill"), tab("jack")
     begin_chat(jill, "jack")
     open_chat(jack, "jill")
@@ -178,7 +178,7 @@ def test_the_token_leaves_the_address_at_once(tab: Callable[..., Page]) -> None:
 
 
 def test_a_bad_token_is_reported(browser: Browser, live: RunningApp) -> None:
-    """And one can log in with another."""
+    """The user can log in with another token."""
     with browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{live.url}/chat#token=wrong")

@@ -130,13 +130,13 @@ def test_slow_clients_that_get_on_are_served(live: RunningApp) -> None:
 
 
 def test_long_polls_outlive_the_deadlines(live: RunningApp) -> None:
-    """They are of requests, not of answers."""
+    """The deadlines are for requests, not for responses."""
     answer = live.of("jim").get("/v1/mailbox?timeout=3")
     assert (answer.status_code, answer.json()["messages"]) == (200, [])
 
 
 def test_tls_where_there_is_none_is_cut_off(live: RunningApp) -> None:
-    """Also half a handshake."""
+    """Close a connection after half a TLS handshake too."""
     context = ssl.create_default_context()
     with line_to(live) as line, pytest.raises((ssl.SSLError, ConnectionError)):
         context.wrap_socket(line, server_hostname="localhost")
@@ -196,7 +196,7 @@ def is_served(live: RunningApp) -> bool:
 
 
 def test_all_addresses_have_so_many_connections(standalone: Server) -> None:
-    """Those of proxies as well."""
+    """The connections of proxies count too."""
     limits = Limits(all_connections=3)
     with (
         opened(standalone.url, "connections-all", limits, proxies=["127.0.0.1"]) as live,
@@ -243,7 +243,7 @@ def test_who_says_no_hello_is_cut_off(standalone: Server, monkeypatch: pytest.Mo
 
 
 def test_one_address_has_few_streams_without_a_user(standalone: Server) -> None:
-    """Those with one do not count."""
+    """Streams with a user do not count."""
     with (
         opened(standalone.url, "connections-arriving", Limits(arriving=2)) as live,
         ExitStack() as lines,
@@ -265,7 +265,7 @@ def is_let_in(live: RunningApp) -> bool:
 
 
 def test_who_does_not_take_its_pongs_is_cut_off(standalone: Server) -> None:
-    """They would fill the memory."""
+    """Unread pongs would fill the memory."""
     ping = b"\x89\xfd" + b"\0" * 4 + b"x" * 125
     with opened(standalone.url, "connections-pings") as live, line_to(live) as line:
         line.sendall(upgrade(live))

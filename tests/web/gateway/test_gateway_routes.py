@@ -82,7 +82,7 @@ def test_the_table_is_complete() -> None:
 def test_a_request_without_a_valid_token_is_refused(
     live: RunningApp, method: str, path: str
 ) -> None:
-    """Nor with a forged one."""
+    """A forged token is refused too."""
     answer = ask(live.of(None), method, path, live)
     assert (answer.status_code, is_problem(answer)) == (401, True)
     assert answer.headers["www-authenticate"] == 'Bearer realm="holdfast"'
@@ -94,7 +94,7 @@ def test_a_request_without_a_valid_token_is_refused(
 
 @pytest.mark.parametrize(("method", "path"), REQUESTS)
 def test_a_stranger_reads_nothing_of_others(live: RunningApp, method: str, path: str) -> None:
-    """And changes nothing of theirs."""
+    """A stranger cannot change the data of others either."""
     before = (dict(live.chat.members()), live.hf.mailbox("jack").status().read_seq)
     answer = ask(live.of("eve"), method, path, live)
     assert SECRET_TEXT not in answer.text
@@ -136,7 +136,7 @@ def test_reading_answers_its_own(live: RunningApp, method: str, path: str) -> No
 
 @pytest.mark.parametrize(("method", "path"), WRITING)
 def test_a_page_of_another_site_changes_nothing(live: RunningApp, method: str, path: str) -> None:
-    """Whatever credentials the browser adds."""
+    """The credentials that the browser adds do not matter."""
     for headers in (
         {"Origin": "https://evil.test"},
         {"Origin": "null"},

@@ -86,7 +86,7 @@ def test_the_same_key_sends_once(live: RunningApp) -> None:
 
 
 def test_a_full_mailbox_says_so(live: RunningApp) -> None:
-    """In the form of RFC 9457."""
+    """The error has the form of RFC 9457."""
     live.hf.mailbox("jack", capacity=1).send("one", sender="jill")
     answer = live.of("jill").post("/v1/mailboxes/jack", json="two")
     assert answer.status_code == 409

@@ -126,7 +126,7 @@ def test_a_device_resumes_where_it_left_off(live: RunningApp) -> None:
 
 
 def test_a_device_from_another_epoch_is_notified_of_the_reset(live: RunningApp) -> None:
-    """And gets what is there."""
+    """The device gets the messages that are still stored."""
     chat = live.hf.create_chat(["jack"], sender="jill", body="one")
     with device(live, "jack", resume={f"chat:{chat.chat_id}": "17:9"}) as jack:
         batch = jack.hear("batch")
@@ -234,7 +234,6 @@ def test_frames_are_not_compressed(den: RunningApp) -> None:
 
 
 def test_a_token_may_come_as_a_header(den: RunningApp) -> None:
-    """As in every request."""
     headers = {"Authorization": f"Bearer {den.tokens.issue('jill')}"}
     with raw(den, additional_headers=headers) as jill:
         jill.say(type="hello")
@@ -250,7 +249,7 @@ def test_pages_of_other_sites_open_no_stream(den: RunningApp, origin: str) -> No
 
 
 def test_its_own_page_opens_one(den: RunningApp) -> None:
-    """Of the same origin."""
+    """A page of the same origin may open a stream."""
     with raw(den, additional_headers={"Origin": den.url}):
         pass
 
@@ -332,7 +331,7 @@ def test_frames_have_a_rate(standalone: Server) -> None:
 
 
 def test_a_stream_ends_with_its_token(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is looked at again with every sign of life."""
+    """Each ping checks the token again."""
     monkeypatch.setattr(stream_session, "PING_S", 0.2)
     now = [time.time()]
     tokens = Tokens(SECRET, clock=lambda: now[0])
@@ -375,7 +374,7 @@ def test_a_stream_outlives_an_outage_of_the_server(fresh_server: Server) -> None
 
 
 def test_streams_end_with_the_gateway(standalone: Server) -> None:
-    """With the code that says: come again."""
+    """The close code asks the device to reconnect."""
     codes: list[int | None] = []
     with opened(standalone.url, "streams-end") as live:
         context = device(live, "jill")

@@ -95,7 +95,7 @@ NOBODY = {"nobody": {}, "forged": {"Authorization": "Bearer forged"}}
 
 @pytest.mark.parametrize("headers", NOBODY.values(), ids=NOBODY)
 def test_metrics_need_a_pass(live: RunningApp, headers: dict[str, str]) -> None:
-    """Nor with a token of the gateway: 401, whatever else it sends."""
+    """Answer 401 without a pass, and with a token of the gateway."""
     answer = live.of(None, **headers).get("/metrics")
     assert (answer.status_code, is_problem(answer)) == (401, True)
     assert live.of("jill").get("/metrics").status_code == 401
@@ -116,7 +116,6 @@ def test_it_is_for_this_host_and_for_reading(live: RunningApp, method: str) -> N
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])
 def test_each_role_reads_it(live: RunningApp, role: Any) -> None:
-    """It changes nothing."""
     client = live.of(None, Authorization=f"Bearer {live.passes.issue('ann', role)}")
     assert client.get("/metrics").headers["content-type"].startswith("text/plain; version=")
 
@@ -147,7 +146,7 @@ async def test_it_can_be_mounted_and_tells_of_chosen_counters(site: Site) -> Non
 
 @pytest.mark.parametrize(("most", "counters"), [(0, []), (251, []), (1, ["a", "b"])])
 async def test_bounds_are_checked(site: Site, most: int, counters: list[str]) -> None:
-    """When it is made."""
+    """Wrong bounds are an error when the application is created."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         with pytest.raises(ValueError, match="most"):
             metrics(hf, access=Passes(SECRET), most=most, counters=counters)
