@@ -103,7 +103,7 @@ from .tallies._sync.tally import Tally as Tally
 from .tallies._async.tally import AsyncTally as AsyncTally
 from .tallies.counted import Counted as Counted
 from .tallies.geo.key import GeoKey as GeoKey
-from .tallies.geo.table import GeoLocation as GeoLocation
+from .tallies.geo.location import GeoLocation as GeoLocation
 from .tallies.geo.table import GeoTable as GeoTable
 from .tallies.report import Change as Change
 from .tallies.report import Count as Count

@@ -247,6 +247,17 @@ def test_a_server_without_a_log_cannot_sync(standalone: Server, namespace: str) 
     assert not stored(standalone, namespace)
 
 
+def test_a_client_that_is_made_sends_nothing(standalone: Server, namespace: str) -> None:
+    """The server is checked at the first write, where no context was entered."""
+    hf = Holdfast.from_url(standalone.url, namespace=namespace, durability=Fsynced())
+    try:
+        with pytest.raises(Unsupported, match=NO_LOG):
+            hf.counter("hits").add()
+    finally:
+        hf.close()
+    assert all(b"catalog" in key for key in stored(standalone, namespace))  # a hint
+
+
 @pytest.mark.usefixtures("syncing")
 def test_an_old_server_cannot_sync(namespace: str) -> None:
     with (

@@ -16,7 +16,7 @@ from holdfast.core._sync.caller import Caller
 from holdfast.core.clock import since_boot
 from holdfast.core.concurrency._sync.primitives import Event
 from holdfast.core.names import Namespace, Unit
-from holdfast.core.renewer import Lease, Renewer, _Rounds
+from holdfast.core.renewer import Lease, Renewer, _RenewalLoop
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
 
@@ -164,7 +164,7 @@ def test_leases_of_a_moment_wake_a_sleeping_renewer_once(
     [rounds] = held.renewer._rounds.values()
     eventually(lambda: rounds.asleep)
     woken, began = [], time.monotonic()
-    monkeypatch.setattr(rounds, "wake", lambda: (woken.append(1), _Rounds.wake(rounds)))
+    monkeypatch.setattr(rounds, "wake", lambda: (woken.append(1), _RenewalLoop.wake(rounds)))
     for _ in range(100):
         lease, _ = held.take("again")
         held.renewer.drop(lease)

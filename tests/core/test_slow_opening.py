@@ -24,7 +24,7 @@ from holdfast.core.concurrency.event_loop import new_loop
 from holdfast.core.concurrency.loop_thread import LoopThread
 from holdfast.core.maxmemory import MaxmemoryCheck
 from holdfast.core.names import Namespace
-from holdfast.core.renewer import _Rounds
+from holdfast.core.renewer import _RenewalLoop
 from holdfast.core.transport._async.connection import AsyncConnection
 from holdfast.core.transport._async.stream import open_stream
 from holdfast.core.transport.outcome import Replied, Unsent
@@ -193,7 +193,7 @@ async def test_renewals_are_hasty_and_their_connections_are_not() -> None:
     """A lease of 6 s is asked for again after a second, on the connection that was begun."""
     settings = replace(Settings.from_url("redis://localhost"), timeout_s=5.0)
     thread = LoopThread.enter()
-    rounds = _Rounds(settings, None, MaxmemoryCheck(), thread)
+    rounds = _RenewalLoop(settings, None, MaxmemoryCheck(), thread)
     renewing = rounds._caller(6000).settings
     thread.leave()
     assert (renewing.timeout_s, renewing.patience_s) == (1.0, 5.0)

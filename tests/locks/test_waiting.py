@@ -212,7 +212,11 @@ async def test_idle_subscriptions_are_closed(
         await eventually_async(lambda n=n: waiting(hf.lock(f"l{n}"), 1))
         await lease.release()
         await (await task).release()
-    assert [unit.name for unit in other._resources.waiters._units._rooms] == ["l5", "l6", "l7"]
+    assert [unit.name for unit in other._resources.waiters._units._subscriptions] == [
+        "l5",
+        "l6",
+        "l7",
+    ]
 
 
 async def test_an_idle_waiter_costs_at_most_two_commands_a_second(standalone: Server) -> None:

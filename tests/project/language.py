@@ -186,7 +186,11 @@ def _docstrings(text: str) -> Iterator[tuple[int, str]]:
 
 def _sentences(text: str) -> Iterator[tuple[int, str]]:
     """Return the texts of several words in the code: errors, log records, help."""
-    for node in ast.walk(ast.parse(text)):
+    nodes = list(ast.walk(ast.parse(text)))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if id(node) in docstrings:
+            continue
         match node:
             case ast.Constant(value=str(words)) if words.count(" ") > 2 and "\n" not in words:
                 yield node.lineno, re.sub(r"\belse\b", "", words)

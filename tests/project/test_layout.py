@@ -127,21 +127,23 @@ def test_the_two_seams_have_the_same_names() -> None:
                     found.add(name)
         return found
 
-    blocking = names(CONCURRENCY.with_name("_sync") / "waiting.py")
-    assert blocking - names(CONCURRENCY / "waiting.py") == set()
+    blocking: dict[str, set[str]] = {}
+    for path in CONCURRENCY.with_name("_sync").glob("*.py"):
+        blocking[path.stem] = names(path)
+        assert blocking[path.stem] - names(CONCURRENCY / path.name) == set()
     generated = [
         path for path in modules() if path.parent.name == "_sync" and path.parent not in BY_HAND
     ]
     used = {
-        alias.name
+        (node.module.rpartition(".")[2], alias.name)
         for path in generated
         for node in ast.walk(tree(path))
-        if isinstance(node, ast.ImportFrom)
-        and (node.module or "").endswith("concurrency._sync.waiting")
+        if isinstance(node, ast.ImportFrom) and "concurrency._sync." in (node.module or "")
         for alias in node.names
+        if node.module is not None
     }
-    assert "Event" in used
-    assert used <= blocking
+    assert ("primitives", "Event") in used
+    assert [(module, name) for module, name in used if name not in blocking[module]] == []
 
 
 @pytest.mark.parametrize("path", modules(), ids=relative)

@@ -127,7 +127,7 @@ async def deployed_later() -> str:
 def working(
     url: str, namespace: str, registry: TaskRegistry = tasks, **options: Any
 ) -> Iterator[None]:
-    """A worker in a thread while the context lasts; leaving it opens the gate."""
+    """Run a worker in a thread while the context lasts; its end opens the gate."""
     with Holdfast.from_url(url, namespace=namespace) as hf, ThreadPoolExecutor(1) as pool:
         worker = hf.worker(registry, **options)
         running: Future[None] = pool.submit(worker.run)

@@ -72,7 +72,7 @@ def describes_itself_in_a_thread() -> None:
 
 
 def plainly(function: Callable[..., object]) -> Callable[..., object]:
-    """A decorator that does not know about coroutines, and does not say whom it wraps."""
+    """Wrap a function without regard to coroutines, and without `__wrapped__`."""
 
     def wrapper(*args: object) -> object:
         return function(*args)

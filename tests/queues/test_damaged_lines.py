@@ -31,7 +31,7 @@ def count() -> None:
 
 @contextmanager
 def prepared(site: Site) -> Iterator[tuple[Holdfast, Callable[[str], str]]]:
-    """A queue with a task in each line, and one that is dead; and how its keys are called."""
+    """Yield a client and the names of its keys, for a queue with a task in each place."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         hf.enqueue(work.call("fails").options(task_id="dead"))
         hf.worker(tasks).run(until_idle=True)

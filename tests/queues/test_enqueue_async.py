@@ -111,7 +111,7 @@ async def test_priorities_and_due_times_decide_before_order(hf: AsyncHoldfast) -
     await hf.enqueue(note.call("late").options(delay=0.3, priority="high"))
     await hf.enqueue(note.call("never late").options(delay=0))
     await drain(hf)
-    ran.remove("late")  # whose turn came when its time had, however long that took here
+    ran.remove("late")  # its turn came when it was due, however long that took here
     assert ran == ["high", "past", "medium", "never late", "low"]
 
 

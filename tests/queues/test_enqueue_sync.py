@@ -112,7 +112,7 @@ def test_priorities_and_due_times_decide_before_order(hf: Holdfast) -> None:
     hf.enqueue(note.call("late").options(delay=0.3, priority="high"))
     hf.enqueue(note.call("never late").options(delay=0))
     drain(hf)
-    ran.remove("late")  # whose turn came when its time had, however long that took here
+    ran.remove("late")  # its turn came when it was due, however long that took here
     assert ran == ["high", "past", "medium", "never late", "low"]
 
 

@@ -26,11 +26,11 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="email", priority="low")
 def mail(*args: Any, **kwargs: Any) -> None:
-    """Sends nothing."""
+    """Send nothing."""
 
 
 def unpacked(fields: object) -> Envelope:
-    """The envelope that someone wrote as JSON, found under the id `a`."""
+    """Return the envelope in JSON that was stored under the id `a`."""
     return Envelope.unpacked(json.dumps(fields).encode(), "a")
 
 

@@ -63,7 +63,7 @@ def url(standalone: Server) -> str:
 
 @pytest.fixture
 def space(request: pytest.FixtureRequest) -> str:
-    """A namespace of the test's own."""
+    """Return a namespace of the test's own."""
     began.clear()
     gate.clear()
     return f"life-{abs(hash(request.node.nodeid)):x}"

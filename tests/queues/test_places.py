@@ -13,7 +13,7 @@ WEIGHTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 9), min_size
 
 
 def step(slots: FairShare, queue: str, backlog: int, now: float = 0.0) -> int:
-    """A step of *queue* that is answered at once; how many tasks start."""
+    """Make a step of *queue* that is answered at once, and return how many tasks start."""
     wanted = slots.share(queue, now)
     slots.reserve(queue, wanted, now)
     claimed = min(wanted, backlog)
@@ -21,13 +21,13 @@ def step(slots: FairShare, queue: str, backlog: int, now: float = 0.0) -> int:
 
 
 def find_nothing(slots: FairShare, queue: str) -> None:
-    """A step of *queue* that finds it empty."""
+    """Make a step of *queue* that finds it empty."""
     slots.reserve(queue, slots.share(queue, 0.0), 0.0)
     assert slots.answered(queue, 0, more=False) == 0
 
 
 def served(slots: FairShare, queues: str, rounds: int, seed: int = 0) -> dict[str, int]:
-    """Who starts how many tasks, when all have more than enough and one ends in each round."""
+    """Return how many tasks each queue starts, if all have enough and one ends in each round."""
     dice = random.Random(seed)
     counts = dict.fromkeys(queues, 0)
     for _ in range(rounds):

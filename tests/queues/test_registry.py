@@ -61,14 +61,14 @@ def tasks() -> TaskRegistry:
 
 
 def sent(task: Task[..., Any], *args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments as they arrive after a journey as JSON."""
+    """Return the arguments as they arrive after a round trip as JSON."""
     data = JSON.encode([args, kwargs])
     args_read, kwargs_read = JSON.decode(data)
     return task.converted(args_read, kwargs_read)
 
 
 def taking(tasks: TaskRegistry, kind: Any) -> Task[..., Any]:
-    """A task with one argument `x` of a type."""
+    """Return a task with one argument `x` of a type."""
 
     def function(x: Any) -> None: ...
 

@@ -1,4 +1,4 @@
-"""However a worker ends, nobody waits for what it held."""
+"""However a worker ends, its tasks are claimed again at once."""
 
 import asyncio
 import contextlib
@@ -176,7 +176,7 @@ async def test_what_is_given_back_is_next_again(standalone: Server) -> None:
 
 
 async def is_held(hf: AsyncHoldfast, count: int) -> bool:
-    """Whether so many tasks are claimed."""
+    """Return whether so many tasks are claimed."""
     return (await hf.queue("stop").stats()).running == count
 
 
@@ -208,7 +208,7 @@ with Holdfast.from_url(sys.argv[1], namespace=sys.argv[2]) as hf:
 
 
 def program(folder: Path, server: Server, seconds: float, before: str = "") -> tuple[Process, str]:
-    """A program that runs one task of so many seconds in its worker; and its namespace."""
+    """Start a program that runs one task of so many seconds; return it and its namespace."""
     path, namespace = folder / "program.py", secrets.token_hex(4)
     path.write_text(PROGRAM.format(before=textwrap.dedent(before)))
     return Process.python(path, server.url, namespace, str(seconds)), namespace

@@ -1,4 +1,4 @@
-"""Tasks that do not play by the rules: the worker lives, and ends when it is told to."""
+"""Tasks that misbehave: the worker survives them, and ends when it is stopped."""
 
 import asyncio
 import contextlib

@@ -20,7 +20,7 @@ def greet(name: str, times: int = 1) -> str:
 
 
 def call(**options: Any) -> Call[str]:
-    """A call with these options."""
+    """Return a call with these options."""
     return greet.call("jill").options(**options)
 
 
@@ -200,7 +200,7 @@ def test_a_senseless_retry_is_refused(
         Retry(**options)
 
 
-# What is told
+# Error messages
 
 
 def test_stats_say_how_long_the_oldest_has_waited() -> None:

@@ -21,7 +21,7 @@ dice = random.Random(17)
 
 
 class Service:
-    """Queues whose tasks do nothing but to note that they ran, in the order in which they began.
+    """Queues with tasks that only note that they ran, in the order in which they began.
 
     Args:
         weights: queue → weight.
@@ -50,7 +50,7 @@ class Service:
             await hf.enqueue_many([self._calls[queue].call() for _ in range(count)])
 
     def while_all_had_backlog(self, counts: Mapping[str, int], margin: int) -> Counter[str]:
-        """Who was served how often until the first queue had no more than *margin* tasks left."""
+        """Return how often each queue was served until one had no more than *margin* tasks left."""
         left, served = dict(counts), Counter(dict.fromkeys(counts, 0))
         for queue in self.order:
             if left[queue] <= margin:
@@ -114,7 +114,7 @@ async def test_service_is_as_the_weights_everywhere(site: Site) -> None:
 async def test_a_queue_that_grows_fast_does_not_starve_the_others(
     hf: AsyncHoldfast, concurrency: int
 ) -> None:
-    """Ten of equal weight, one of which grows a hundred times as fast."""
+    """Ten queues of equal weight share equally, although one grows a hundred times as fast."""
     queues = ["flood", *(f"quiet-{n}" for n in range(9))]
     service = Service(dict.fromkeys(queues, 1), 0.002)
     quiet = 30 + 2 * concurrency

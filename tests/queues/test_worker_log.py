@@ -1,4 +1,4 @@
-"""What a worker tells the application's log of tasks that strangers named."""
+"""What a worker logs of tasks that another program named."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncTaskHandle, Holdfast, Retry, TaskRegistry
 
-# What a worker tells the application's log of tasks that strangers named
+# What a worker logs of tasks that another program named
 
 FORGED = "odd\n2026-11-22 10:00:00 INFO all is well\r\x1b[31m\u202e"
 
@@ -117,7 +117,7 @@ async def test_a_ring_to_a_worker_that_is_full_makes_no_task_late(standalone: Se
 
 
 async def begins_in_time(server: Server) -> bool:
-    """Whether a task begins when it is due, though the worker that is rung is full."""
+    """Return whether a task starts when it is due, though the notified worker is full."""
     started.clear()
     namespace = f"crowd-{secrets.token_hex(4)}"
     async with AsyncHoldfast.from_url(server.url, namespace=namespace) as hf:
@@ -140,15 +140,15 @@ async def begins_in_time(server: Server) -> bool:
 
 
 async def waiting(hf: AsyncHoldfast, workers: int, queue: str = "idle") -> bool:
-    """Whether so many workers wait."""
+    """Return whether so many workers wait."""
     return (await hf.queue(queue).stats()).waiting_workers == workers
 
 
 async def is_running(handle: AsyncTaskHandle[None]) -> bool:
-    """Whether a worker has that task."""
+    """Return whether a worker runs that task."""
     return (await handle.status()).state == "running"
 
 
 def commands(server: Server) -> int:
-    """How many commands the server has run, without this one."""
+    """Return the number of commands that the server has run, without this one."""
     return int(server.execute("INFO", "stats")["total_commands_processed"]) - 1

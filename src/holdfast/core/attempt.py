@@ -1,4 +1,4 @@
-"""What one call remembers between its tries, and what its outcome means to the caller."""
+"""The state of one call between its deliveries, and what its outcome means to the caller."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Attempt(msgspec.Struct):
     Attributes:
         verb: what it does.
         unit: to what.
-        kind: of lane.
+        kind: of connection.
         until: the local monotonic time from which on it is not sent again.
         reading: whether it changes nothing.
         harmless: whether running it several times changes no more than once.
-        durable: whether it waits for its seal.
+        durable: whether it waits for its barrier.
         redirects: how often it was sent to another server.
         pauses: how often it waited before it was sent again.
     """
@@ -53,11 +53,11 @@ class Attempt(msgspec.Struct):
     pauses: int = 0
 
     def left_s(self) -> float:
-        """Seconds left, never below 0."""
+        """Return the seconds left, never below 0."""
         return max(0.0, self.until - monotonic())
 
     def whole(self, request: Request, *, asked: bool) -> Request:
-        """What is sent for its *request*; *asked* when an `ASK` redirected it."""
+        """Return what is sent for *request*; *asked* if an `ASK` redirected it."""
         whole = ASKING + request if asked else request
         if not self.durable:
             return whole
@@ -65,14 +65,14 @@ class Attempt(msgspec.Struct):
 
     @property
     def action(self) -> str:
-        """What it does, for messages."""
+        """Return what it does, for messages."""
         if self.reading:
             return f"reading {self.unit} ({self.verb})"
         return f"{self.verb} on {self.unit}"
 
 
 def value(outcome: Outcome, attempt: Attempt) -> Any:
-    """The answer, or the error that the outcome is to the user."""
+    """Return the answer in *outcome*, or raise the error that the user gets."""
     if isinstance(outcome, Replied):
         return outcome.value
     match outcome:
@@ -98,7 +98,7 @@ def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
 
 
 def reason_of(outcome: Outcome) -> str:
-    """Why it was not answered, and surely not applied."""
+    """Return why a call was not answered, and certainly not applied."""
     if isinstance(outcome, Moved):
         return f"slot {outcome.slot} kept moving, last to {outcome.address}"
     return getattr(outcome, "reason", None) or "the server forgot the script just sent"

@@ -64,35 +64,35 @@ class Snapshot:
     sizes: Mapping[tuple[str, bytes], int] = field(default_factory=dict)
 
     def has(self, part: str) -> bool:
-        """Whether the key is there."""
+        """Return whether the key exists."""
         return part in self.contents
 
     def hash(self, part: str) -> Mapping[bytes, bytes]:
-        """A hash; of one whose names are read, the values are empty."""
+        """Return a hash. If only its names are read, the values are empty."""
         return self.contents.get(part, {})  # type: ignore[no-any-return]
 
     def zset(self, part: str) -> Mapping[bytes, float]:
-        """A sorted set: member → score."""
+        """Return a sorted set: member → score."""
         return self.contents.get(part, {})  # type: ignore[no-any-return]
 
     def list(self, part: str) -> Sequence[bytes]:
-        """A list."""
+        """Return a list."""
         return self.contents.get(part, ())  # type: ignore[no-any-return]
 
     def set(self, part: str) -> frozenset[bytes]:
-        """A set."""
+        """Return a set."""
         return self.contents.get(part, frozenset())  # type: ignore[no-any-return]
 
     def string(self, part: str) -> bytes:
-        """A string."""
+        """Return a string."""
         return self.contents.get(part, b"")  # type: ignore[no-any-return]
 
     def count(self, part: str) -> int:
-        """How many things a key holds that is only counted."""
+        """Return how many elements a key holds that is only counted."""
         return self.contents.get(part, 0)  # type: ignore[no-any-return]
 
     def stream(self, part: str) -> Span:
-        """A stream."""
+        """Return a stream."""
         return self.contents.get(part, Span(0, 0, 0))  # type: ignore[no-any-return]
 
 
@@ -123,5 +123,5 @@ def number(text: bytes | None) -> int | None:
 
 
 def shown(text: bytes) -> str:
-    """A member or field, for a sentence."""
+    """Return a member or field, for a sentence."""
     return repr(text.decode(errors="backslashreplace"))

@@ -10,20 +10,20 @@ KINDS = ("catalog",)
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """What a key of it is."""
+    """Return what a key of the catalog is."""
     return Part("zset", reading="nothing") if name == "names" else None
 
 
 def others(_unit: Snapshot) -> Iterable[str]:
-    """What may have come since the keys were listed."""
+    """Return no further keys."""
     return ()
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """No sizes."""
+    """Return nothing: no sizes are needed."""
     return ()
 
 
 def faults(_unit: Snapshot) -> Iterator[Fault]:
-    """Nothing."""
+    """Yield nothing: there are no rules but type and lifetime."""
     yield from ()

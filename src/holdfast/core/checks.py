@@ -8,13 +8,13 @@ from typing import Any
 def checked_int(
     value: Any, what: str, least: int | None = None, most: int | None = None, *, unit: str = ""
 ) -> int:
-    """*value*, if it is a whole number from *least* to *most*.
+    """Return *value* if it is a whole number from *least* to *most*.
 
     Args:
         value: as a user gives it; True and False are none.
         what: names it in the errors.
         least: the lowest that it may be; None: any.
-        most: the highest, likewise; given only together with *least*.
+        most: the highest, or None; given only together with *least*.
         unit: of it, for the errors.
 
     Raises:

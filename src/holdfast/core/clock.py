@@ -1,8 +1,8 @@
-"""Times. The public edge speaks seconds and datetimes, everything below it whole milliseconds.
+"""Times. Public methods take seconds and datetimes; all code below takes whole milliseconds.
 
 Clocks by purpose: instants that are stored come from the server (`TIME` inside scripts), durations
-that are waited for here come from the local monotonic clock, and how long something lives there is
-told by `since_boot`: the server's time goes on while this machine is suspended.
+that are waited for here come from the local monotonic clock, and lifetimes on the server come from
+`since_boot`: the server's time goes on while this machine is suspended.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ MAX_MS = 2**47
 
 
 def since_boot() -> float:
-    """Seconds on a local clock that never steps, and goes on while the machine is suspended."""
+    """Return the seconds of a clock that never steps, and runs while the machine is suspended."""
     if sys.platform == "linux":  # where the monotonic clock stands still meanwhile
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
 
 def to_seconds(duration: Duration, what: str = "a duration") -> float:
-    """*duration* in seconds, zero or more.
+    """Return *duration* in seconds, zero or more.
 
     Raises:
         ValueError: it is negative, not a number, infinite or absurdly long.
@@ -47,12 +47,12 @@ def to_seconds(duration: Duration, what: str = "a duration") -> float:
 
 
 def to_timeout_s(timeout: Duration | None) -> float | None:
-    """How long somebody will wait, in seconds; None for ever. Raises as `to_seconds`."""
+    """Return *timeout* in seconds; None is no limit. Raise as `to_seconds`."""
     return None if timeout is None else to_seconds(timeout, "timeout")
 
 
 def to_ms(duration: Duration, what: str = "a duration") -> int:
-    """*duration* in whole milliseconds, at least one: a short lease must not become none at all.
+    """Return *duration* in whole milliseconds, at least one: no lease may become 0 ms.
 
     Raises:
         ValueError: it is not positive, or absurdly long.
@@ -65,7 +65,7 @@ def to_ms(duration: Duration, what: str = "a duration") -> int:
 
 
 def not_early_ms(seconds: float) -> int:
-    """Whole milliseconds, rounded up: what waits for them must not come early.
+    """Return *seconds* in whole milliseconds, rounded up: a waiter must not come early.
 
     A millisecond is exact only up to the digits of a float; a trillionth too much is none.
     """
@@ -73,7 +73,7 @@ def not_early_ms(seconds: float) -> int:
 
 
 def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
-    """*instant* in milliseconds since 1970 (UTC).
+    """Return *instant* in milliseconds since 1970 (UTC).
 
     Raises:
         ValueError: a datetime without a time zone, or a number that is negative or absurd.
@@ -90,12 +90,12 @@ def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
 
 
 def from_epoch_ms(epoch_ms: int) -> datetime:
-    """The aware datetime of a stored instant."""
+    """Return the aware datetime of a stored instant."""
     return datetime.fromtimestamp(epoch_ms / 1000, UTC)
 
 
 def backoff_s(failures: int, first_s: float, longest_s: float) -> float:
-    """How long to wait after *failures* in a row: doubled each time, then "equal jitter".
+    """Return the seconds to wait after *failures* in a row: doubled each time, with equal jitter.
 
     Half is kept and half drawn at random, so that many clients that failed together do not come
     back together (Brooker, "Exponential Backoff And Jitter", 2015).
@@ -120,10 +120,10 @@ class Deadline:
         self.at = math.inf if timeout_s is None else began + timeout_s
 
     def left_s(self) -> float:
-        """Seconds left, never below 0."""
+        """Return the seconds left, never below 0."""
         return max(0.0, self.at - time.monotonic())
 
     @property
     def passed(self) -> bool:
-        """Whether no time is left."""
+        """Return whether no time is left."""
         return time.monotonic() >= self.at

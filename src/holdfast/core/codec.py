@@ -17,10 +17,10 @@ class Codec(Protocol):
     """How values are stored. Must never run or import what it reads (no pickle)."""
 
     def encode(self, value: Any) -> bytes:
-        """*value* as bytes; TypeError when it cannot be stored."""
+        """Return *value* as bytes; raise TypeError when it cannot be stored."""
 
     def decode(self, data: bytes, into: Any = Any) -> Any:
-        """The value of *data*, converted to the type *into*; ValueError when it is not one."""
+        """Return the value of *data* as the type *into*; raise ValueError when it is not one."""
 
 
 class JsonCodec:
@@ -37,11 +37,11 @@ class JsonCodec:
 
 
 JSON: Final = JsonCodec()
-"""How values are stored where nothing else is said: JSON, by msgspec."""
+"""The default codec: JSON, by msgspec."""
 
 
 def encoded(codec: Codec, value: Any, what: str) -> bytes:
-    """*value* as bytes, checked against the limit before any I/O.
+    """Return *value* as bytes, checked against the limit before any I/O.
 
     Raises:
         TypeError: the codec cannot store it.
@@ -56,7 +56,7 @@ def encoded(codec: Codec, value: Any, what: str) -> bytes:
 
 
 def decoded(codec: Codec, data: bytes, into: Any, what: str) -> Any:
-    """The value of *data* as the type *into*.
+    """Return the value of *data* as the type *into*.
 
     Raises:
         DecodeError: it is not one; too large, too deep, wrong fields, not even the format.
@@ -76,7 +76,7 @@ def check_size(data: bytes, what: str) -> None:
 
 
 def _has_nan_or_infinity(value: Any) -> bool:
-    """Whether *value*, of builtin types, holds a float that JSON would turn into null."""
+    """Return whether *value*, of builtin types, holds a float that JSON would turn into null."""
     match value:
         case float():
             return not math.isfinite(value)

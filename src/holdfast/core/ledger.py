@@ -34,7 +34,7 @@ def keys(unit: Unit) -> tuple[str, str]:
 
 
 def partly(error: ServerUnavailable, done: str) -> OutcomeUnknown:
-    """Return *error* as that of an operation of which some steps were applied before."""
+    """Return *error* as that of an operation after some of its steps were applied."""
     return OutcomeUnknown(error.action, f"{done}, then {error.reason}")
 
 
@@ -71,7 +71,7 @@ class Operation:
 
     @classmethod
     def named(cls, op_id: str, repeat: Callable[..., Any], verb: str = "") -> Operation:
-        """The operation that the user calls *op_id*."""
+        """Return the operation that the user calls *op_id*."""
         if ours := _OURS.fullmatch(op_id):
             label, place = op_id.removeprefix("hf:"), int(ours[3] or 1)
             return cls(ours[1], int(ours[2]), label, op_id, repeat, None, place)
@@ -81,7 +81,7 @@ class Operation:
         return cls(f"~{verb}~{name}", 1, label, op_id, repeat, None)
 
     def part(self, i: int) -> str:
-        """The writer of the *i*-th step of an operation in several steps; its number is the same.
+        """Return the writer of the *i*-th step of an operation; all steps have the same number.
 
         No writer of another operation looks like it: neither ours nor encoded names hold a colon.
         """
@@ -98,7 +98,7 @@ class Operation:
     ) -> None:
         if isinstance(error, OutcomeUnknown):
             error.repeatable(self.id, partial(self._repeat, op_id=self.id))
-        # A cancelled operation may still be under way. Nobody can repeat it, so its writer goes on
+        # A cancelled operation may still be in progress. No caller repeats it: its writer goes on
         # with the next number: the server refuses the older one if it arrives after that. But the
         # entry of a writer may be what another program damaged: the next operation takes a new one.
         elif self._writers is not None and not isinstance(error, DamagedData):
@@ -114,10 +114,10 @@ class Writers:
     def operation(
         self, op_id: str | None, repeat: Callable[..., Any], *, verb: str = ""
     ) -> Operation:
-        """A new operation, or the one that the user names again.
+        """Return a new operation, or the one that the user names again.
 
         Args:
-            op_id: as an `OutcomeUnknown` told it, or a name of the user's own; None is a new one.
+            op_id: from an `OutcomeUnknown`, or a name that the user chose; None is a new one.
             repeat: does the whole public call once more, with the given `op_id`.
             verb: what the operation does to its unit; needed where several verbs share a unit.
         """
@@ -131,12 +131,12 @@ class Writers:
         return Operation(writer, number + 1, label, f"hf:{label}", repeat, self)
 
     def give_back(self, operation: Operation) -> None:
-        """The outcome is known: the writer may go on counting."""
+        """Make the writer of *operation* free: the outcome is known."""
         self._free.append((operation.writer, operation.number))
 
 
 def new_writer() -> str:
-    """64 random bits in 13 digits of base 36: unique, and short in every call."""
+    """Return 64 random bits in 13 digits of base 36: unique, and short in every call."""
     number, digits = secrets.randbits(64), ""
     for _ in range(13):
         number, digit = divmod(number, 36)

@@ -1,9 +1,8 @@
 """Whether a server may drop keys by itself, and the warning that it may.
 
-A lock or a queue that is dropped when memory is short is lost without an error. So workers, and
-whoever renews leases, look once per client and server, beside their work: no call waits for it. A
-user who may not look learns nothing, and is not told that either: `holdfast doctor` says what
-cannot be seen.
+A lock or a queue that is dropped when memory is short is lost without an error. So workers and the
+renewer check once per client and server, beside their work: no call waits for it. If the user may
+not run the check, there is no warning; `holdfast doctor` reports what it cannot check.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _FACT: Final = re.compile(rb"^(maxmemory|maxmemory_policy):(\S+)", re.MULTILINE)
 
 
 class MaxmemoryCheck:
-    """Warns of servers that may drop keys: once of each, whoever of a client's looks."""
+    """Warns of servers that may drop keys: once for each server of a client."""
 
     def __init__(self) -> None:
         self._known: set[Address] = set()

@@ -32,7 +32,7 @@ _EMPTY = "%"  # an escape without its two digits: no other name encodes to this
 
 
 def encode_name(name: str) -> str:
-    """*name* as part of a key. Injective: two different names never meet.
+    """Return *name* as part of a key. Different names have different keys.
 
     Raises:
         InvalidName: it holds half a surrogate pair, or encodes to more than `MAX_NAME_BYTES`.
@@ -57,7 +57,7 @@ def encode_name(name: str) -> str:
 
 
 def decode_name(encoded: str) -> str:
-    """The name that `encode_name` was given."""
+    """Return the name that `encode_name` was given."""
     if encoded == _EMPTY:
         return ""
     return re.sub(
@@ -82,7 +82,7 @@ class Unit:
     slot: int = field(compare=False)
 
     def key(self, part: str) -> str:
-        """The key, or the channel, of one *part* of the unit."""
+        """Return the key, or the channel, of one *part* of the unit."""
         return self.prefix + part
 
     def __str__(self) -> str:
@@ -98,10 +98,10 @@ class Namespace:
 
     @classmethod
     def of(cls, name: str) -> Namespace:
-        """The namespace called *name*; see `encode_name` for what is refused."""
+        """Return the namespace called *name*. Raise as `encode_name`."""
         return cls(name, encode_name(name) + ":")
 
     def unit(self, kind: str, name: str) -> Unit:
-        """The unit of this *kind* and *name*."""
+        """Return the unit of this *kind* and *name*."""
         prefix = f"{self.prefix}{{{kind}:{encode_name(name)}}}:"
         return Unit(kind, name, prefix, key_slot(prefix.encode()))

@@ -1,15 +1,15 @@
 """The renewer: keeps leases alive from a thread of its own.
 
-It serves both halves of a client from the private loop, so a blocked event loop or a long
-computation does not cost the user's leases. Each is renewed when a third of it has passed, many in
-one call per unit; a server that hangs delays only its own units.
+It serves both halves of a client from the private loop. So a blocked event loop or a long
+computation does not cost the user's leases. Each lease is renewed when a third of it has passed,
+many in one call per unit. A server that hangs delays only its own units.
 
-What it sees held at two looks in a row it notes in the catalog, so that taking a place never waits
-for that, and a place that is held for a moment costs nothing more.
+The renewer notes the unit of a lease in the catalog when it sees the lease in two checks in a row.
+So no acquisition waits for the note, and a lease that is held for a moment costs no note.
 
-Expiry is judged by a local clock that never steps, taken before the request was sent: the server
-can only give a place away later than that. So a holder is told of a loss in time, without any
-message.
+A local clock that never steps decides about expiry. It is read before the request is sent, and the
+server can only grant the permit to another client later. So a holder learns of a loss in time,
+without any message.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ BATCH_LIMIT: Final = 256
 """Leases renewed in one call at most."""
 
 LONGEST_NAP_S: Final = 0.25
-"""Between two looks at the leases, so a lease that is due when it is kept may wait so long."""
+"""Seconds between two checks of the leases. A lease that is due at once may wait that long."""
 
 _QUIET_TICKS: Final = 8
-"""Naps without any lease before it falls asleep: waking it costs a busy holder more than these."""
+"""Checks without any lease before it sleeps. To wake it costs a busy holder more than these."""
 
 _SHORTEST_NAP_S: Final = 0.02
-"""Between two tries while a server does not answer."""
+"""Seconds between two tries while a server does not answer."""
 
 _LOOKED_AT: Final = 1024
-"""Leases whose units are noted, those that were kept first: no more than the catalog remembers, or
-it would note the same ones for ever."""
+"""The units of this many leases, the oldest ones, are noted. The catalog remembers no more units,
+and would note the same ones again and again."""
 
 _NOTING: Final = "noting"
 _NOTING_LEASE_MS: Final = 10_000
-"""Notes travel with the renewals of leases of this, the usual length: they share a connection."""
+"""Notes share a connection with the renewals of leases of this length, the usual one."""
 
 
 class Lease(msgspec.Struct, eq=False, weakref=True):
@@ -75,11 +75,11 @@ class Lease(msgspec.Struct, eq=False, weakref=True):
         token: which grant of it; a later grant to the same member is another lease.
         lease_ms: how long it lives without renewal.
         taken_at: by `since_boot`, before the grant was asked for.
-        on_lost: told once, from the renewer's thread or the one that closes it, when it is lost;
-            must be quick.
+        on_lost: called once when it is lost, in the renewer's thread or the one that closes it.
+            It must be quick.
         margin_ms: how much sooner than on the server it ends here.
         until: by `since_boot`, when it is held no longer, renewed or not.
-        lost: whether that was told.
+        lost: whether `on_lost` was called.
     """
 
     unit: Unit
@@ -96,46 +96,46 @@ class Lease(msgspec.Struct, eq=False, weakref=True):
 
     @property
     def granted_until(self) -> float:
-        """By `since_boot`: from when on the server may give it away."""
+        """Return when the server may grant it to another client, by `since_boot`."""
         return self.taken_at + (self.lease_ms - self.margin_ms) / 1000
 
     @property
     def ends_at(self) -> float:
-        """By `since_boot`: from when on it is lost."""
+        """Return when it is lost, by `since_boot`."""
         return min(self.granted_until, self.until)
 
     @property
     def ended(self) -> bool:
-        """Whether it is lost by now."""
+        """Return whether it is lost by now."""
         now = since_boot()
         return self.until <= now or self.taken_at + (self.lease_ms - self.margin_ms) / 1000 <= now
 
     @property
     def due_at(self) -> float:
-        """When to renew it: a third of its life gone leaves two more tries."""
+        """Return when to renew it: after a third of its life, so two more tries remain."""
         if self.granted_until >= self.until:
             return self.until  # it needs no more: what comes next is its end
         return self.taken_at + self.lease_ms / 3000
 
     @property
     def due_in_s(self) -> float:
-        """Seconds until then; below 0 when it is overdue."""
+        """Return the seconds until `due_at`; below 0 when it is overdue."""
         return self.due_at - since_boot()
 
     def lose(self) -> None:
-        """Tell the holder, once."""
+        """Notify the holder, once."""
         if not self.lost:
             self.lost = True
             self.on_lost()
 
 
 class Renewer:
-    """Renews what it is given until told to stop. A forked child renews nothing of its parent's.
+    """Renews leases until they are dropped. A forked child renews no lease of its parent.
 
     Args:
         settings: where the server is.
-        namespace: whose catalog lists the units of the leases; None: nobody's.
-        lookout: looks at the servers of these units.
+        namespace: of the catalog that lists the units of the leases; None: no catalog does.
+        maxmemory_check: checks the servers of these units.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Renewer:
         self._settings = settings
         self._namespace = namespace
         self._maxmemory_check = maxmemory_check or MaxmemoryCheck()
-        self._rounds: dict[int, _Rounds] = {}
+        self._rounds: dict[int, _RenewalLoop] = {}
         self._closed = False
 
     def keep(self, lease: Lease) -> None:
@@ -178,7 +178,7 @@ class Renewer:
             rounds.leases.pop(id(lease), None)
 
     def close(self) -> None:
-        """Stop renewing altogether. What is still held ends by itself: told as lost. Idempotent."""
+        """Stop all renewals. The holders are notified of the loss of their leases. Idempotent."""
         self._closed = True
         rounds = self._rounds.pop(process_id(), None)
         if rounds is not None:
@@ -188,21 +188,23 @@ class Renewer:
             rounds.thread.leave()
 
     def abandon(self) -> bool:
-        """Stop soon; whether it had begun. For the garbage collector: takes no lock."""
+        """Stop soon; return whether it had begun. For the garbage collector: takes no lock."""
         rounds = self._rounds.pop(process_id(), None)
         if rounds is not None:
             rounds.thread.leave_after(rounds.close())
         return rounds is not None
 
-    def _begun(self) -> _Rounds:
-        made = _Rounds(self._settings, self._namespace, self._maxmemory_check, LoopThread.enter())
+    def _begun(self) -> _RenewalLoop:
+        made = _RenewalLoop(
+            self._settings, self._namespace, self._maxmemory_check, LoopThread.enter()
+        )
         rounds = self._rounds.setdefault(process_id(), made)
         if rounds is not made:  # another thread was faster
             made.thread.leave()
         return rounds
 
 
-class _Rounds:
+class _RenewalLoop:
     """The work of the renewer, all in the private loop of one process."""
 
     def __init__(
@@ -263,7 +265,7 @@ class _Rounds:
             await self._woken.wait(self._nap_s())
 
     def _nap_s(self) -> float | None:
-        """How long nothing is due; None, to be woken, when there was no lease for a while."""
+        """Return the seconds until a lease is due; None to sleep after a time without leases."""
         # First this, then the look at the leases: `keep` does it the other way round.
         self.asleep = self._quiet >= _QUIET_TICKS
         leases = self.held()
@@ -303,13 +305,13 @@ class _Rounds:
             await caller.close()
 
     def _caller(self, lease_ms: int) -> AsyncCaller:
-        """A caller whose timeout leaves time for more tries before a lease of this length ends.
+        """Return a caller with a timeout that leaves time for more tries before such a lease ends.
 
         Leases may have any length, callers have connections: so their timeouts are powers of two.
         """
         timeout_s = min(self._settings.timeout_s, 2.0 ** math.floor(math.log2(lease_ms / 6000)))
         if timeout_s not in self._callers:
-            # A handshake that takes longer than that must not begin anew at each try.
+            # A handshake that takes longer than that must not begin again at each try.
             opening_s = self._settings.patience_s
             settings = replace(self._settings, timeout_s=timeout_s, opening_s=opening_s)
             self._callers[timeout_s] = AsyncCaller(settings)
@@ -344,7 +346,7 @@ class _Rounds:
                 lease.taken_at = taken_at
 
     def lose(self, lease: Lease) -> None:
-        """Renew *lease* no more, and tell its holder. From any thread."""
+        """Stop renewing *lease*, and notify its holder. From any thread."""
         # A lease that its holder has just given up was not lost.
         if self.leases.pop(id(lease), None) is None:
             return
@@ -352,5 +354,5 @@ class _Rounds:
             lease.lose()
         except Exception:  # the other leases must be renewed all the same
             logger.exception(
-                "the holder of a lease of %s could not be told of its loss", lease.unit
+                "the holder of a lease of %s could not be notified of its loss", lease.unit
             )

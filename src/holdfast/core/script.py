@@ -63,7 +63,7 @@ class Script:
 
     @classmethod
     def load(cls, package: str, verb: str) -> Script:
-        """The script in `lua/<verb>.lua` of a block's *package*."""
+        """Return the script in `lua/<verb>.lua` of a block's *package*."""
         folder = resources.files(package) / "lua"
         shared = resources.files("holdfast.core") / "lua"
         source = _INCLUDE.sub(
@@ -73,7 +73,7 @@ class Script:
 
     @classmethod
     def of(cls, name: str, source: str, package: str = "") -> Script:
-        """The script with this whole *source*."""
+        """Return the script with this whole *source*."""
         digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
         readonly = "no-writes" in source.partition("\n")[0]
         return cls(name, source, digest, readonly, package)

@@ -1,6 +1,6 @@
-"""The one seam for telemetry: what a client does, told to whoever it was given to.
+"""The interface between a client and its telemetry.
 
-A client that was given nobody tells nothing: `during` then costs a call and no more.
+Without telemetry, `during` costs a call and no more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .names import Unit
 from .trace import TraceContext, current_trace
 
 Verb = Literal["send", "receive", "process", "wait", "load", "call"]
-"""Tasks or messages are sent, messages received, a task is processed; somebody waits for a lock;
+"""Tasks or messages are sent, messages received, a task is processed; a caller waits for a lock;
 rows are loaded from their source; a script is called."""
 
 What = Literal["lost", "rows"]
@@ -25,21 +25,21 @@ NO_FACTS: Final[Mapping[str, Fact]] = MappingProxyType({})
 
 
 class Activity(Protocol):
-    """Something that goes on."""
+    """An operation in progress."""
 
     @property
     def trace(self) -> TraceContext | None:
-        """What travels with what is sent here."""
+        """Return the trace that is sent along."""
 
     def received(self, messages: int, traces: Iterable[TraceContext]) -> None:
-        """So many messages came, some of which belong to *traces*."""
+        """Report that *messages* were received, and the *traces* of those that have one."""
 
     def ended(self, outcome: str, error: str = "") -> None:
-        """How it ended, unless by an exception: in a word, and of which type the error was."""
+        """Report how it ended, unless by an exception: a word, and the type of the error."""
 
 
 class Telemetry(Protocol):
-    """Is told what a client does. `OpenTelemetry` and `PrometheusMetrics` are two.
+    """Records what a client does. `OpenTelemetry` and `PrometheusMetrics` are two kinds.
 
     Its methods are called from every thread and event loop of the client; they must be quick, and
     raise nothing.
@@ -54,7 +54,7 @@ class Telemetry(Protocol):
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        """A context for as long as something goes on.
+        """Return a context for the duration of an operation.
 
         Args:
             verb: what.
@@ -66,11 +66,11 @@ class Telemetry(Protocol):
         """
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """So many times something happened, with that result: how rows were found."""
+        """Count events with a result, such as how rows were found."""
 
 
-class _Untold:
-    """What goes on and is told to nobody; the trace is passed on all the same."""
+class _NoActivity:
+    """An operation without telemetry. The trace is passed on all the same."""
 
     def __enter__(self) -> Activity:
         return self
@@ -83,13 +83,13 @@ class _Untold:
         return current_trace()
 
     def received(self, messages: int, traces: Iterable[TraceContext]) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def ended(self, outcome: str, error: str = "") -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
 
-_UNTOLD: Final = _Untold()
+_NO_ACTIVITY: Final = _NoActivity()
 
 
 def during(
@@ -101,7 +101,7 @@ def during(
     trace: TraceContext | None = None,
     facts: Mapping[str, Fact] = NO_FACTS,
 ) -> AbstractContextManager[Activity]:
-    """A context for as long as something goes on; see `Telemetry.during`."""
+    """Return a context for the duration of an operation; see `Telemetry.during`."""
     if telemetry is None:
-        return _UNTOLD
+        return _NO_ACTIVITY
     return telemetry.during(verb, unit, amount=amount, trace=trace, facts=facts)

@@ -21,7 +21,7 @@ class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         traceparent: version, trace, span and flags, as in the HTTP header of that name.
-        tracestate: what vendors add, likewise; mostly empty.
+        tracestate: what vendors add, as in that HTTP header; mostly empty.
     """
 
     traceparent: str
@@ -29,7 +29,7 @@ class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def parsed(cls, traceparent: str | None, tracestate: str | None = None) -> TraceContext | None:
-        """What two headers say; None if that is nothing of the kind, as the standard wants it."""
+        """Return the trace in two headers; None if they are invalid by the standard."""
         found = _PARENT.fullmatch(traceparent or "")
         if found is None:
             return None
@@ -44,30 +44,30 @@ class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def trace_id(self) -> str:
-        """The trace, in 32 hexadecimal digits."""
+        """Return the id of the trace, in 32 hexadecimal digits."""
         return self.traceparent[3:35]
 
     @property
     def span_id(self) -> str:
-        """The step of it, in 16 hexadecimal digits."""
+        """Return the id of the span, in 16 hexadecimal digits."""
         return self.traceparent[36:52]
 
 
 def stored(trace: TraceContext | None) -> str:
-    """Both parts in one text, a blank between them; empty for none."""
+    """Return both parts in one text, with a blank between them; an empty text for None."""
     if trace is None:
         return ""
     return f"{trace.traceparent} {trace.tracestate}" if trace.tracestate else trace.traceparent
 
 
 def restored(text: str) -> TraceContext | None:
-    """From what `stored` gave; None if it is nothing of the kind."""
+    """Return the trace in what `stored` returned; None if there is none."""
     traceparent, _, tracestate = text.partition(" ")
     return TraceContext.parsed(traceparent, tracestate)
 
 
 def added_bytes(trace: TraceContext | None) -> int:
-    """By which it makes an object of JSON larger."""
+    """Return the bytes that the trace adds to a JSON object."""
     return 0 if trace is None else len(msgspec.json.encode(trace)) - len(b",")
 
 
@@ -75,7 +75,7 @@ _current: ContextVar[TraceContext | None] = ContextVar("holdfast_trace", default
 
 
 def current_trace() -> TraceContext | None:
-    """The trace that what is sent from here continues; None: none that Holdfast knows of.
+    """Return the trace that is sent along from here; None if Holdfast knows of none.
 
     In a task it is that in which it was enqueued (with `OpenTelemetry` the span of the attempt), in
     a request to the gateway that of its headers, and in `with use_trace(…)` that one.
@@ -94,5 +94,5 @@ def use_trace(trace: TraceContext | None) -> Iterator[None]:
 
 
 def enter_trace(trace: TraceContext | None) -> None:
-    """Say which trace this context continues from now on."""
+    """Set the trace that this context continues from now on."""
     _current.set(trace)

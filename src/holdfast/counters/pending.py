@@ -1,7 +1,7 @@
 """The counts of a buffer that are not yet added on the server.
 
 No lock guards them: a signal handler may raise, or call `add`, while its thread holds a lock.
-Instead, each change is a single step, and after each step every count is in exactly one place. The
+Instead, each change is a single step, and after each step every count is in exactly one dict. The
 comment "one step" marks statements that call nothing, so that CPython neither switches threads nor
 runs a signal handler in them.
 """

@@ -223,10 +223,10 @@ class NotDefined(HoldfastError, LookupError):
 
 
 def on_one_line(text: str) -> str:
-    """*text* of a stranger for a log: line ends and other controls as escapes."""
+    """Return *text* of a stranger for a log: line ends and other controls as escapes."""
     return text if text.isprintable() else repr(text)[1:-1]
 
 
 def shortened(text: str, limit: int = 80) -> str:
-    """*text* quoted for a message: escapes stay visible, long text is cut."""
+    """Return *text* quoted for a message: escapes stay visible, long text is cut."""
     return repr(text if len(text) <= limit else text[:limit] + "…")

@@ -14,7 +14,7 @@ Attributes = dict[str, str | int]
 
 
 class Instruments:
-    """Records durations and counts, under attributes of which there are few.
+    """Records durations and counts, with attributes that have few values.
 
     Args:
         meter: makes the instruments.
@@ -43,7 +43,7 @@ class Instruments:
         }
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """So many times something happened."""
+        """Count events with a result."""
         attributes: Attributes = {names.UNIT_KIND: unit.kind}
         if what == "rows":
             attributes = {names.UNIT_NAME: unit.name, names.RESULT: result}
@@ -60,7 +60,7 @@ class Instruments:
         outcome: str,
         error: str,
     ) -> None:
-        """Something has ended, that took so many *seconds*."""
+        """Record the end of an operation that took *seconds*."""
         failed: Attributes = {names.ERROR: error} if error else {}
         match verb:
             case "call":
@@ -92,7 +92,7 @@ class Instruments:
 
 
 def _messaging(unit: Unit, operation: str, kind: str) -> Attributes:
-    """What the conventions want, without names of which there are as many as users."""
+    """Return the attributes of the conventions, without names that differ for each user."""
     found: Attributes = {
         names.SYSTEM: names.HOLDFAST,
         names.OPERATION: operation,

@@ -15,13 +15,13 @@ from ..core.trace import TraceContext, current_trace
 from .conventions import QUEUE, SECONDS
 
 MOST_NAMES: Final = 200
-"""Queues, tasks and row caches, each, that have a label of their own; all others are `other`."""
+"""Queues, tasks and row caches that get a label of their own; all others are `other`."""
 
 OTHER: Final = "other"
 
 
 class _Names:
-    """Names as labels: the first that came have one of their own."""
+    """Names as labels: the first names get one of their own."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -35,7 +35,7 @@ class _Names:
 
 
 class Meters:
-    """Metrics under labels of which there are few: queues, tasks, row caches, scripts."""
+    """Metrics with few label values: queues, tasks, row caches, scripts."""
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
         into = registry or REGISTRY
@@ -63,18 +63,18 @@ class Meters:
         self._rows = counter("holdfast_rows_requests", "Rows asked for.", "cache", "result")
 
     def during(self, verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -> _Activity:
-        """Something that begins now."""
+        """Return a context for an operation that begins now."""
         return _Activity(self, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """So many times something happened."""
+        """Count events with a result."""
         if what == "rows":
             self._rows.labels(self._caches.label(unit.name), result).inc(amount)
         else:
             self._lost.labels(unit.kind).inc(amount)
 
     def ended(self, what: _Activity, seconds: float, outcome: str) -> None:
-        """Something has ended, that took so many *seconds*."""
+        """Record the end of an operation that took *seconds*."""
         unit = what.unit
         match what.verb:
             case "call":
@@ -100,7 +100,7 @@ class Meters:
 
 
 class _Activity:
-    """One thing that goes on; and its context."""
+    """One operation in progress, and its context."""
 
     __slots__ = ("_meters", "_outcome", "_since", "amount", "error", "facts", "unit", "verb")
 
@@ -118,16 +118,16 @@ class _Activity:
 
     @property
     def trace(self) -> TraceContext | None:
-        """It is passed on."""
+        """Return the current trace."""
         return current_trace()
 
     def received(self, messages: int, traces: Iterable[TraceContext]) -> None:
-        """So many messages came."""
+        """Record that *messages* were received."""
         del traces
         self.amount = messages
 
     def ended(self, outcome: str, error: str = "") -> None:
-        """How it ended."""
+        """Record how it ended."""
         self._outcome, self.error = outcome, error
 
     def __enter__(self) -> Activity:

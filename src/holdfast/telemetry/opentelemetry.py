@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OpenTelemetry:
-    """Tells OpenTelemetry what a client does: `Holdfast(…, telemetry=OpenTelemetry())`.
+    """Reports to OpenTelemetry what a client does: `Holdfast(…, telemetry=OpenTelemetry())`.
 
     Without an SDK, or before it is set up, this costs microseconds and records nothing. Names of
     units, tasks and errors are recorded, never arguments, bodies, results or what errors say.
@@ -65,9 +65,9 @@ class OpenTelemetry:
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        """As `Telemetry` has it."""
+        """Implement the method of `Telemetry`."""
         return self._spans.during(verb, unit, amount=amount, trace=trace, facts=facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """As `Telemetry` has it."""
+        """Implement the method of `Telemetry`."""
         self._spans.count(what, unit, amount, result)

@@ -47,10 +47,10 @@ class PrometheusMetrics:
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        """As `Telemetry` has it."""
+        """Implement the method of `Telemetry`."""
         del trace  # it is passed on as it is
         return self._meters.during(verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """As `Telemetry` has it."""
+        """Implement the method of `Telemetry`."""
         self._meters.count(what, unit, amount, result)

@@ -1,4 +1,4 @@
-"""What a client does, as spans and metrics of OpenTelemetry."""
+"""The operations of a client, as spans and metrics of OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KINDS: Final[Mapping[Verb, SpanKind]] = {
 }
 
 _OF_OTHERS: Final = frozenset[Verb]({"receive", "wait", "load", "call"})
-"""These get a span only as a part of something: a loop that looks for work is no story."""
+"""These get a span only within another one: a loop that polls for work is not worth a trace."""
 
 
 class Spans:
@@ -56,12 +56,12 @@ class Spans:
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        """As `Telemetry` has it."""
+        """Implement the method of `Telemetry`."""
         span = self._span(verb, unit, amount, trace, facts)
         return _Activity(self._instruments, span, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """As `Telemetry` has it."""
+        """Implement the method of `Telemetry`."""
         self._instruments.count(what, unit, amount, result)
 
     def _span(
@@ -72,7 +72,7 @@ class Spans:
         sent: TraceContext | None,
         facts: Mapping[str, Fact],
     ) -> Span | None:
-        """The span of it, begun; None if it is to have none."""
+        """Start and return the span of an operation; None if it gets none."""
         script = facts.get("script")
         if script in names.TOLD_ELSEWHERE or script in names.UPKEEP:
             return None
@@ -94,7 +94,7 @@ class Spans:
 
 
 class _Activity:
-    """One thing that goes on; and its context."""
+    """One operation in progress, and its context."""
 
     __slots__ = (
         "_amount",
@@ -130,7 +130,7 @@ class _Activity:
 
     @property
     def trace(self) -> TraceContext | None:
-        """What travels with what is sent here."""
+        """Return the trace that is sent along."""
         if self._span is None:
             return current_trace()
         carrier: dict[str, str] = {}
@@ -138,7 +138,7 @@ class _Activity:
         return TraceContext.parsed(carrier.get("traceparent"), carrier.get("tracestate"))
 
     def received(self, messages: int, traces: Iterable[TraceContext]) -> None:
-        """So many messages came."""
+        """Record that *messages* were received."""
         self._amount = messages
         span = self._span
         if span is not None and span.is_recording():
@@ -147,7 +147,7 @@ class _Activity:
                 span.add_link(trace.get_current_span(_context_of(each)).get_span_context())
 
     def ended(self, outcome: str, error: str = "") -> None:
-        """How it ended."""
+        """Record how it ended."""
         self._outcome, self._error = outcome, error
 
     def __enter__(self) -> Activity:
@@ -179,7 +179,7 @@ class _Activity:
 
 
 def _here() -> Context | None:
-    """Where something happens; None: in no trace."""
+    """Return the trace of the current span; None if there is none."""
     if trace.get_current_span().get_span_context().is_valid:
         return context.get_current()
     known = current_trace()
@@ -192,7 +192,7 @@ def _context_of(sent: TraceContext) -> Context:
 
 
 def _name(verb: Verb, unit: Unit, facts: Mapping[str, Fact]) -> str:
-    """`send email`, `receive mailbox`, `acquire lock`: of few kinds, as names of spans are."""
+    """Return the name of a span, such as `send email`: names have few values."""
     if verb == "call":
         verb_of_script = str(facts.get("script", "call")).rpartition("/")[2]
         return f"{verb_of_script} {unit.kind}"
@@ -201,7 +201,7 @@ def _name(verb: Verb, unit: Unit, facts: Mapping[str, Fact]) -> str:
 
 
 def _described(verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -> Attributes:
-    """The attributes that it begins with."""
+    """Return the attributes of a new span."""
     script = str(facts.get("script", ""))
     operation = names.SETTLING.get(script)
     if verb in ("wait", "load", "call") and operation is None:

@@ -3,7 +3,7 @@
 The first argument of each is its key in the history. An execution is one operation "complete",
 with the task's id, when it was enqueued and the token of the claim: "ok" when it came to its end,
 "unknown" without an end when its process was killed, with one when it was stopped. What came to its
-end returns its token, so the result tells which claim was the one that counted.
+end returns its token, so the result shows which claim was the one that counted.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ async def told_at_once(key: str, seconds: float = 0.0) -> int:
 
 @tasks.task(queue=QUEUE, ack="now")
 def told_at_once_by_a_thread(key: str, seconds: float = 0.0) -> int:
-    """Likewise, in a thread."""
+    """Do the same in a thread."""
     with execution(key) as token:
         time.sleep(seconds)
     return token
@@ -97,7 +97,7 @@ def deadly(key: str, seconds: float = 0.0) -> None:
 
 @tasks.task(queue=QUEUE)
 def deadly_in_turn(key: str, gate: str) -> None:
-    """Likewise, in its n-th attempt when there is a file at *gate* followed by `.n`."""
+    """Do the same; in its n-th attempt end only when there is a file at *gate* followed by `.n`."""
     with execution(key):
         _wait_for(Path(f"{gate}.{current_task().attempt}"))
         os.kill(os.getpid(), signal.SIGKILL)
@@ -113,7 +113,7 @@ def waits(key: str, gate: str) -> int:
 
 @tasks.task(queue=QUEUE)
 async def waits_on_the_loop(key: str, gate: str) -> int:
-    """Likewise, as a coroutine."""
+    """Do the same as a coroutine."""
     with execution(key) as token:
         while not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 (another process makes the file)
             await asyncio.sleep(POLL_S)
@@ -122,7 +122,7 @@ async def waits_on_the_loop(key: str, gate: str) -> int:
 
 @tasks.task(queue=QUEUE, ack="now")
 async def waits_and_tells(key: str, gate: str) -> int:
-    """Likewise, and the server knows of the end by itself."""
+    """Do the same, and the server knows of the end by itself."""
     with execution(key) as token:
         while not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 (another process makes the file)
             await asyncio.sleep(POLL_S)
@@ -140,7 +140,7 @@ async def blocks(key: str, gate: str) -> int:
 
 @tasks.task(queue=QUEUE, timeout=OVERDUE_S, retry=Retry(attempts=2, backoff=0.05))
 def endless(key: str) -> None:
-    """Run for ever in Python, until it is interrupted."""
+    """Run without end in Python, until it is interrupted."""
     with execution(key):
         while True:
             time.sleep(0.001)
@@ -148,14 +148,14 @@ def endless(key: str) -> None:
 
 @tasks.task(queue=QUEUE, timeout=OVERDUE_S, retry=Retry(attempts=2, backoff=0.05))
 async def endless_on_the_loop(key: str) -> None:
-    """Likewise, as a coroutine."""
+    """Do the same as a coroutine."""
     with execution(key):
         await asyncio.Event().wait()
 
 
 @tasks.task(queue=QUEUE, timeout=HUNG_S, retry=Retry(attempts=1))
 def stuck(key: str, pipe: str) -> None:
-    """Hang in C, where no interruption comes through, until somebody opens *pipe* to write."""
+    """Hang in C, where no interruption comes through, until a process opens *pipe* to write."""
     with execution(key):
         os.close(os.open(pipe, os.O_RDONLY))
 

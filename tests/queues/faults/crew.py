@@ -99,7 +99,7 @@ class Crew:
         self._open.close()
 
     def client(self) -> Holdfast:
-        """A client with no connection yet."""
+        """Return a client with no connection yet."""
         return Holdfast.from_url(self.url, namespace=self.namespace)
 
     def enqueue(self, call: Any, *, many: int = 0) -> list[TaskHandle[Any]]:
@@ -122,19 +122,19 @@ class Crew:
         return handles
 
     def history(self) -> list[Operation]:
-        """What producer and workers did so far."""
+        """Return what the producer and the workers did so far."""
         return read(self.folder.glob("*.jsonl"))
 
     def runs(self, key: str) -> list[Operation]:
-        """The executions of one task, as they began."""
+        """Return the executions of one task, in the order of their starts."""
         return [run for run in self.history() if (run.kind, run.key) == ("complete", key)]
 
     def completed(self) -> set[str]:
-        """The keys of the tasks that came to their end."""
+        """Return the keys of the tasks that completed."""
         return {run.key for run in self.history() if (run.kind, run.outcome) == ("complete", "ok")}
 
     def places(self) -> QueueSnapshot:
-        """Where every task is, at one moment."""
+        """Return the place of every task at one moment."""
         return QueueSnapshot.read(self.raw, self.unit)
 
     def drained(self, timeout: float) -> None:
@@ -158,7 +158,7 @@ class Crew:
         assert not any(statuses.values()), statuses
 
     def dead(self) -> dict[str, TaskStatus]:
-        """The dead tasks, by their key."""
+        """Return the dead tasks, by their key."""
         bodies = self.raw.hgetall(keys.bodies(self.unit))
         listed = self.hf.queue(QUEUE).dead(limit=1000)
         return {json.loads(bodies[task.task_id.encode()])["args"][0]: task for task in listed}
@@ -200,7 +200,7 @@ def each_claim_ran_once(history: list[Operation]) -> None:
 
 
 def each_call_is_one_task(history: list[Operation]) -> None:
-    """Check that no call was stored twice; each try to enqueue it packed it anew."""
+    """Check that no call was stored twice; each try to enqueue it packed it again."""
     stored: dict[str, set[tuple[str, str]]] = {}
     for run in history:
         if run.kind == "complete":
@@ -211,7 +211,7 @@ def each_call_is_one_task(history: list[Operation]) -> None:
 
 
 def is_at_work(worker: Process) -> bool:
-    """Whether the last run of *worker* has got so far that it can be stopped in good order."""
+    """Return whether the last run of *worker* serves already, so that a signal stops it."""
     return worker.is_running and f":{worker.pid}:" in worker.output
 
 

@@ -62,11 +62,11 @@ class Plot:
 
     @property
     def cancelled(self) -> set[str]:
-        """The tasks that were cancelled before they had ended."""
+        """Return the tasks that were cancelled before they had ended."""
         return {key for key, told in self._told.items() if any(yes for yes, _ in told.cancels)}
 
     def act(self) -> None:
-        """One thing more: mostly a task, sometimes a word about one, or about the whole queue."""
+        """Make one more call: mostly for a task, sometimes for the whole queue."""
         self._number += 1
         choices = self._choices
         match choices.randrange(14):
@@ -80,7 +80,7 @@ class Plot:
                 self._enqueue(self._task())
 
     def _task(self) -> Call[Any]:
-        """A call of any kind; the first word of its key says which."""
+        """Return a call of any kind; the first word of its key names the kind."""
         n, choices = self._number, self._choices
         a_bit, a_while = choices.uniform(0, 0.05), choices.uniform(0, 0.5)
         later, soon = choices.random(), choices.uniform(0.05, 1.0)
@@ -173,7 +173,7 @@ class Plot:
         return ends
 
     def _check_end(self, key: str, told: Told, status: TaskStatus, runs: list[Operation]) -> None:
-        """It has ended in one way, and no other trace is left of it."""
+        """Check that a task has ended once, and that no other trace of it is left."""
         raw, unit, task_id = self._crew.raw, self._crew.unit, told.handle.task_id
         assert status.state in {"done", "dead", "cancelled"}, (key, status)
         kept = raw.exists(keys.result(unit, task_id))
@@ -190,7 +190,7 @@ class Plot:
             assert token == latest, f"{key} was claimed again, but an older claim counted: {runs}"
 
     def _check_claims(self, key: str, told: Told, runs: list[Operation]) -> None:
-        """No claim of it was made when none may be; a token is the server's time of its claim."""
+        """Check the times of all claims of a task; a token is the server's time of its claim."""
         for run in runs:
             claimed_us = run.fields["token"]
             earliest_us = told.asked_us + told.delay_s * 1e6 - SLACK_US
@@ -206,9 +206,9 @@ class Plot:
                 assert not paused, f"{key} was claimed during a pause: {run}"
 
     def _check_results(self) -> None:
-        """Whoever waited was told the same as whoever asks now."""
+        """Check that the callers that waited got the result that a caller gets now."""
         for key, result in self._results.items():
-            assert result is not None, f"nobody told the result of {key}"
+            assert result is not None, f"no waiter got the result of {key}"
             now = _outcome(self._told[key].handle.result)
             if isinstance(result, TaskFailed):
                 assert isinstance(now, TaskFailed), (key, result, now)
@@ -225,5 +225,5 @@ def _outcome(result: Callable[..., object]) -> object:
 
 
 def now_us() -> int:
-    """The time of this machine, which is the server's too, in microseconds."""
+    """Return the time of this machine, which is also the server's, in microseconds."""
     return time.time_ns() // 1000

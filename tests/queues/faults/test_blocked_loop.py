@@ -1,4 +1,4 @@
-"""A task that blocks the event loop costs nobody a lease, and is named in the log."""
+"""A task that blocks the event loop costs no lease, and is named in the log."""
 
 import re
 from pathlib import Path

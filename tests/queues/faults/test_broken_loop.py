@@ -119,7 +119,7 @@ def run_async(url: str, namespace: str, **how: Any) -> None:
 
 
 def outcome(run: Callable[..., None], *args: Any, **how: Any) -> list[BaseException]:
-    """A list that gets what *run* ends with, in a thread that may hang."""
+    """Return a list that gets what *run* ends with, in a thread that may hang."""
     raised: list[BaseException] = []
 
     def serve() -> None:

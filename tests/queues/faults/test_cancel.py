@@ -16,7 +16,7 @@ FUNCTIONS = ["waits", "waits_on_the_loop"]
 
 
 def is_stopped(crew: Crew, key: str) -> bool:
-    """Whether the only execution of a task has ended without coming to its end."""
+    """Return whether the only execution of a task was stopped before its end."""
     [run] = crew.runs(key)
     assert run.outcome != "ok"
     return run.return_ns is not None

@@ -1,4 +1,4 @@
-"""A server whose memory is used up: nothing new comes in, all that is there gets done."""
+"""A server without free memory refuses new tasks, and the stored ones are done."""
 
 from collections.abc import Iterator
 

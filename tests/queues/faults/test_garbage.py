@@ -75,7 +75,7 @@ def put(site: Site, task_id: bytes, body: bytes) -> None:
 
 
 def envelope(**fields: Any) -> bytes:
-    """An envelope of `note`, some fields replaced, those that are None left out."""
+    """Return an envelope of `note` with some fields replaced; fields that are None are omitted."""
     sound = {"v": 1, "id": "bad", "queue": "work", "task": "note", "args": [1]}
     whole = {name: value for name, value in (sound | fields).items() if value is not None}
     return json.dumps(whole).encode()

@@ -57,7 +57,7 @@ def converts(value: Unreadable) -> None: ...
 
 @dataclass
 class Result:
-    """A result of which one field raises when it is read."""
+    """A result with a field that raises when it is read."""
 
     value: Any
 

@@ -65,7 +65,7 @@ def test_no_task_is_lost_in_two_hundred_rounds_of_kills(
 
 
 def one_round(server: Server, folder: Path, seed: int) -> None:
-    """Some seconds of trouble; then the workers finish, and everything is checked."""
+    """Make some seconds of faults, let the workers finish, and check everything."""
     choices = random.Random(seed)
     with (
         Proxy(server.address) as proxy,

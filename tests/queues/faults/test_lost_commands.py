@@ -24,7 +24,7 @@ def note(value: object) -> None:
 
 @pytest.fixture
 def direct(standalone: Server) -> Iterator[Holdfast]:
-    """A client that does not go through the proxy."""
+    """Return a client that does not use the proxy."""
     ran.clear()
     namespace = f"lost-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:

@@ -55,7 +55,7 @@ def namespace() -> str:
 
 @pytest.fixture
 def direct(standalone: Server, namespace: str) -> Iterator[Holdfast]:
-    """A client that does not go through the proxy, and has made the server know the scripts."""
+    """Return a client that does not use the proxy, and that has loaded the scripts."""
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         hf.enqueue(note.call("first"))
         drain(hf)
@@ -74,7 +74,7 @@ def drain(hf: Holdfast, *queues: str) -> None:
 
 @contextmanager
 def working(url: str, namespace: str, *, lease: float = 60.0) -> Iterator[None]:
-    """A worker, as long as the block lasts; no test waits for the end of such a lease."""
+    """Run a worker while the block lasts; no test waits for the end of such a lease."""
     with Holdfast.from_url(f"{url}?socket_timeout=1", namespace=namespace) as hf:
         worker = hf.worker(tasks, concurrency=4, lease=lease)
         thread = threading.Thread(target=worker.run)
@@ -204,7 +204,7 @@ def test_a_claim_that_the_worker_never_heard_of_and_the_ledger_forgot_is_taken_b
 
 
 def is_claimed(queue: Queue) -> bool:
-    """Whether a task of it runs before long."""
+    """Return whether a task of the queue runs soon."""
     try:
         return eventually(lambda: queue.stats().running == 1, timeout=3)
     except AssertionError:

@@ -73,7 +73,7 @@ def hf(half: Half, rollback: Rollback) -> Any:
 
 @contextmanager
 def working(half: Half, hf: Any, **options: Any) -> Iterator[Any]:
-    """A worker of this half, as long as the block lasts."""
+    """Run a worker of this half while the block lasts."""
     made: list[Any] = []
 
     async def run() -> None:
@@ -98,7 +98,7 @@ def working(half: Half, hf: Any, **options: Any) -> Iterator[Any]:
 
 
 def begun(half: Half, hf: Any, call: Any) -> TaskHandle[Any]:
-    """A task that was enqueued, and runs."""
+    """Return a task that was enqueued, and runs."""
     gates[call.args[0]] = threading.Event()
     handle: TaskHandle[Any] = half.do(hf.enqueue(call))
     eventually(lambda: len(ran) == 1)

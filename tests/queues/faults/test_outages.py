@@ -18,7 +18,7 @@ from queues.faults.crew import Crew
 from queues.faults.queue_snapshot import let_leases_end
 
 LEASE_S = 1.0
-HEARD_S = 30.0  # a producer whose timeout is 1 s has an answer by then
+HEARD_S = 30.0  # a producer with a timeout of 1 s has an answer by then
 HEALED_S = 60.0  # a worker tries again every second, then waits for leases; the rest is slack
 
 PROMISED_S = 5.0  # tasks of a killed worker run again so long after the end of their lease
@@ -29,7 +29,7 @@ OUTAGES = [2.0, pytest.param(10.0, marks=pytest.mark.long)]
 
 @contextlib.contextmanager
 def killed(server: Server) -> Iterator[None]:
-    """The server is down during the block."""
+    """Stop the server during the block."""
     server.kill()
     yield
     server.start()
@@ -37,7 +37,7 @@ def killed(server: Server) -> Iterator[None]:
 
 @contextlib.contextmanager
 def refusing(proxy: Proxy) -> Iterator[None]:
-    """The server cannot be reached during the block."""
+    """Refuse connections during the block."""
     with proxy.refuse():
         yield
 
@@ -82,7 +82,7 @@ def refused(hf: Holdfast) -> None:
 
 
 def lives_through(crew: Crew, outage: contextlib.AbstractContextManager[object], s: float) -> None:
-    """One worker and its producers, before, during and after an outage of so many seconds."""
+    """Run a worker and its producers before, during and after an outage of so many seconds."""
     [worker] = crew.workers
     pid = worker.pid
     with crew.client() as newcomer:
@@ -259,6 +259,6 @@ def test_a_task_does_not_wait_for_a_worker_that_hangs(standalone: Server, tmp_pa
 
 
 def holder(crew: Crew, key: str) -> Process:
-    """The worker that began the task first."""
+    """Return the worker that started the task first."""
     process = crew.runs(key)[0].process
     return next(worker for worker in crew.workers if process.endswith(f":{worker.pid}"))

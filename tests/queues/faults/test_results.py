@@ -1,4 +1,4 @@
-"""Whoever waits for a result gets it, whatever happens to the ring or the server meanwhile."""
+"""A caller that waits for a result gets it, even if a notification is lost or the server ends."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ PATIENCE_S = 30.0
 
 
 def awaited(handle: TaskHandle[Any]) -> Any:
-    """What `result` says in the end: while the server cannot be asked, it is asked again."""
+    """Return what `result` returns in the end; repeat it while the server is unreachable."""
     deadline_s = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -47,18 +47,18 @@ def cut(crew: Crew, proxy: Proxy, server: Server) -> None:
 
 
 def refuse(crew: Crew, proxy: Proxy, server: Server) -> None:
-    """The server cannot be reached for a while."""
+    """Refuse connections for a while."""
     with proxy.refuse():
         time.sleep(1.5)
 
 
 def restart(crew: Crew, proxy: Proxy, server: Server) -> None:
-    """The server ends in good order, and comes again."""
+    """Stop the server, and start it again."""
     server.restart()
 
 
 def kill(crew: Crew, proxy: Proxy, server: Server) -> None:
-    """The server is killed, and comes again."""
+    """Kill the server, and start it again."""
     server.kill()
     time.sleep(0.5)
     server.start()

@@ -38,7 +38,7 @@ def test_each_task_ends_in_one_way_in_two_hundred_rounds(
 
 
 def one_round(server: Server, folder: Path, seed: int) -> None:
-    """Some seconds of trouble; then the workers finish, and everything is checked."""
+    """Make some seconds of faults, let the workers finish, and check everything."""
     with (
         Proxy(server.address) as proxy,
         Crew(server, folder, workers=2, lease=LEASE_S, url=proxy.url) as crew,

@@ -39,7 +39,7 @@ class Hand:
         )
 
     def step(self, want: int, *settled: Any, lease_ms: int = 60_000, again: bool = False) -> Any:
-        """One step: how the settled ones were taken, and the claims as (id, token)."""
+        """Make one step, and return how it settled, and the claims as (id, token)."""
         self._number += not again
         names, args = (
             self._named(settled),
@@ -142,7 +142,7 @@ def test_a_step_extends_no_claim(hf: Holdfast, site: Site) -> None:
 
 
 def late_by_the_server(site: Site) -> bool:
-    """Whether leases of a millisecond that were given before are over."""
+    """Return whether earlier leases of a millisecond have ended."""
     unit = Namespace.of(site.namespace).unit(keys.KIND, "work")
     ends = site.client.zrange(keys.leases(unit), 0, -1, withscores=True)
     return all(time.time() * 1000 > at + 5 for _, at in ends)

@@ -51,7 +51,7 @@ def enqueue_together(crew: Crew, fate: Fate, killers: int, innocents: int = INNO
 
 
 def begun(crew: Crew) -> dict[str, int]:
-    """How often each task was begun."""
+    """Return how often each task was started."""
     counts: dict[str, int] = {}
     for run in crew.history():
         if run.kind == "complete":
@@ -197,7 +197,7 @@ def innocent() -> None:
 
 
 def made_suspects(site: Site, hf: Holdfast, count: int) -> None:
-    """So many tasks that have lost two workers, the way a worker of great concurrency leaves them.
+    """Make tasks that have lost two workers, as a killed worker of high concurrency leaves them.
 
     One with 600 places was killed twice; it makes steps of 256 at most.
     """

@@ -27,7 +27,7 @@ def release(pipe: str) -> None:
 
 
 def most_at_once(runs: Iterable[Operation]) -> int:
-    """How many executions there were at the same moment, at most."""
+    """Return the largest number of executions at one moment."""
     moments: list[tuple[float, int]] = []
     for run in runs:
         if run.kind == "complete":

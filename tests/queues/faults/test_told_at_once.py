@@ -14,7 +14,7 @@ from queues.faults.crew import Crew
 
 LEASE_S = 1.0
 CONCURRENCY = 8
-BATCH = 64  # finished tasks of which the server is told together, unless each is told at once
+BATCH = 64  # finished tasks that are settled in one step, unless each is settled at once
 DRAINED_S = 60.0
 
 TASKS = {
@@ -25,7 +25,7 @@ TASKS = {
 
 
 def finished_and_run_again(crew: Crew) -> dict[str, int]:
-    """By process: how many of the tasks that it had finished were begun again by a later one."""
+    """Return by process how many of its finished tasks a later process started again."""
     runs = [run for run in crew.history() if run.kind == "complete"]
     last = {run.key: run for run in runs}  # they are in the order in which they began
     repeated: Counter[str] = Counter()
@@ -36,7 +36,7 @@ def finished_and_run_again(crew: Crew) -> dict[str, int]:
 
 
 def killed_often(server: Server, folder: Path, seed: int, ack: str, kills: int, each: int) -> None:
-    """A worker that is killed at random moments among many short tasks."""
+    """Kill a worker at random moments while it runs many short tasks."""
     choices = random.Random(seed)
     task, bound = TASKS[ack]
     with Crew(server, folder, workers=1, lease=LEASE_S, concurrency=CONCURRENCY) as crew:

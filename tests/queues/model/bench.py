@@ -53,15 +53,15 @@ class Bench:
         self.plain.close()
 
     def unit(self, queue: str) -> Unit:
-        """The queue of that name."""
+        """Return the queue of that name."""
         return self.namespace.unit(keys.KIND, queue)
 
     def now_us(self) -> int:
-        """The server's clock."""
+        """Return the time of the server in microseconds."""
         return _us(self.plain.time())
 
     def timed(self, do: Callable[[], T]) -> tuple[T, Window]:
-        """What *do* returns, and when the server was asked for it."""
+        """Return what *do* returns, and the times of the server before and after it."""
         begun = self.now_us()
         answer = do()
         return answer, (begun, self.now_us())
@@ -122,7 +122,7 @@ class Workman:
 
 
 def said(do: Callable[[], T]) -> T | tuple[object, ...]:
-    """What *do* returns, or the refusal that it raises, as a value."""
+    """Return what *do* returns, or the refusal that it raises, as a value."""
     try:
         return do()
     except QueueAtCapacity as error:
@@ -134,7 +134,7 @@ def said(do: Callable[[], T]) -> T | tuple[object, ...]:
 
 
 def instants(window: Window) -> Iterator[int]:
-    """Every instant of *window* that can make a difference in whole milliseconds."""
+    """Return every instant of *window* that differs in whole milliseconds."""
     begun, ended = window
     yield begun
     for ms in range(begun // 1000 + 1, ended // 1000 + 1):

@@ -49,7 +49,7 @@ COUNTER = itertools.count()
 
 @st.composite
 def tasks(draw: st.DrawFn) -> dict[str, Any]:
-    """The options of a task that may be enqueued."""
+    """Return the options of a task that may be enqueued."""
     options = dict(draw(WAITS))
     expires = draw(EXPIRIES)
     if isinstance(expires, float) and options.get("delay", 0.0) >= expires:
@@ -127,7 +127,7 @@ class QueueMachine(RuleBasedStateMachine):
         perishable=st.sampled_from(["", "a", "ab", "abcdefgh"]),
     )
     def begin(self, queue: int, options: list[dict[str, Any]], perishable: str) -> None:
-        """Something to work with; a queue in which all expire shows other things than one does."""
+        """Enqueue the first tasks; a queue in which all tasks expire is a case of its own."""
         self.perishable = perishable
         self._enqueue_many([(queue, one) for one in options], 0, 0, again=False)
 
@@ -141,7 +141,7 @@ class QueueMachine(RuleBasedStateMachine):
     def enqueue(
         self, queue: int, options: dict[str, Any], client: int, writer: int, again: bool
     ) -> None:
-        """One task."""
+        """Enqueue one task."""
         call, op_id = self._call(queue, options), self._op_id(writer)
         new = self._new(call, op_id.removeprefix("hf:"), queue)
         hf = self.bench.clients[client]
@@ -168,7 +168,7 @@ class QueueMachine(RuleBasedStateMachine):
     def enqueue_many(
         self, picks: list[tuple[int, dict[str, Any]]], client: int, writer: int, again: bool
     ) -> None:
-        """Several, some of them twins, perhaps of both queues."""
+        """Enqueue several tasks, some with the same id, perhaps in both queues."""
         self._enqueue_many(picks, client, writer, again=again)
 
     def _enqueue_many(
@@ -216,7 +216,7 @@ class QueueMachine(RuleBasedStateMachine):
         return New(task_id, call.args[0], priority, call.wait, call.expires)
 
     def _enqueued(self, queue: int, new: list[New], client: int) -> tuple[str, Effect]:
-        """What becomes of a batch, and how."""
+        """Return the effects of a batch on the models, and its reply."""
         says = self.says.get((client, queue))
 
         def effect(model: QueueModel, now_us: int) -> str:
@@ -234,7 +234,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(queue=QUEUES, task_id=TASK_IDS, writer=WRITERS, again=AGAIN)
     def cancel(self, queue: int, task_id: str, writer: int, again: bool) -> None:
-        """By its handle."""
+        """Cancel a task by its handle."""
         handle = self._queue(queue).handle(task_id)
         task = self.models[queue].tasks.get(task_id)
         self._write(
@@ -277,7 +277,7 @@ class QueueMachine(RuleBasedStateMachine):
         again=AGAIN,
     )
     def replay(self, queue: int, task_ids: list[str] | None, writer: int, again: bool) -> None:
-        """All of the dead, or those that are named."""
+        """Replay all dead tasks, or those that are named."""
         handle = self._queue(queue)
         self._write(
             writer,
@@ -290,7 +290,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(queue=QUEUES, dead=st.booleans(), writer=WRITERS, again=AGAIN)
     def purge(self, queue: int, dead: bool, writer: int, again: bool) -> None:
-        """What waits, or what is dead."""
+        """Purge the queued tasks, or the dead ones."""
         handle = self._queue(queue)
         self._write(
             writer,
@@ -312,7 +312,7 @@ class QueueMachine(RuleBasedStateMachine):
     def redefine(
         self, queue: int, capacity: int | None, client: int, writer: int, again: bool
     ) -> None:
-        """From now on the client that did it says so, too."""
+        """Change the capacity; the client gives the new one from now on."""
         handle = self.bench.clients[client].queue(self.names[queue])
 
         def do(op_id: str) -> None:
@@ -326,7 +326,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(queue=QUEUES, capacity=st.integers(1, 6), client=CLIENTS)
     def insist(self, queue: int, capacity: int, client: int) -> None:
-        """A client says what the capacity is; nothing is asked yet."""
+        """Make a client give a capacity with its tasks; it sends nothing yet."""
         self.bench.clients[client].queue(self.names[queue], capacity=capacity)
         self._say(client, queue, capacity)
 
@@ -338,7 +338,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(queue=QUEUES, task_id=TASK_IDS, worker=WORKERS)
     def wait_for(self, queue: int, task_id: str, worker: int) -> None:
-        """As `TaskHandle.result` does."""
+        """Wait for a task as `TaskHandle.result` does."""
         unit, channel = self.units[queue], self.workmen[queue][worker].channel
         names = AWAIT.keys(unit, keys.result(unit, task_id))
         _, window = self.bench.run(AWAIT, names, [task_id, channel])
@@ -349,14 +349,14 @@ class QueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: any(self.operations))
     @rule(writer=WRITERS)
     def repeat_the_last_write(self, writer: int) -> None:
-        """A writer's last operation, long after: it answers what it answered."""
+        """Repeat a writer's last operation much later, and compare the replies."""
         if self.operations[writer]:
             self._repeat(self.operations[writer][-1])
 
     @precondition(lambda self: any(self.operations))
     @rule(writer=WRITERS, back=st.integers(1, 5))
     def repeat_an_old_write(self, writer: int, back: int) -> None:
-        """An operation that its writer left behind is refused."""
+        """Check that an older operation of a writer is refused."""
         for operation in self.operations[writer][-1 - back : -1]:
             entry = operation.superseded
             if entry is not None and self.ledger[entry] > operation.number:
@@ -368,12 +368,12 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(queue=QUEUES, worker=WORKERS)
     def repeat_the_last_step(self, queue: int, worker: int) -> None:
-        """A worker's last step, long after: the claims that are still its own."""
+        """Repeat a worker's last step much later: it returns the claims that it still holds."""
         self._repeat_step(queue, self.workmen[queue][worker])
 
     @rule(queue=QUEUES, worker=WORKERS)
     def repeat_an_old_step(self, queue: int, worker: int) -> None:
-        """A step that was left behind is refused, and does nothing."""
+        """Check that an older step is refused, and changes nothing."""
         workman = self.workmen[queue][worker]
         if workman.last is None or workman.number < 2:
             return
@@ -429,7 +429,7 @@ class QueueMachine(RuleBasedStateMachine):
         picks: list[tuple[int, tuple[str, int]]],
         again: bool,
     ) -> None:
-        """Say what became of claims, of stale ones too, and take what is next."""
+        """Settle claims, stale ones included, and claim the next tasks."""
         workman = self.workmen[queue][worker]
         settlements = self._settlements(queue, workman, picks)
         order = Order(workman.channel, workman.name, want, suspects, lease_ms, 3, settlements)
@@ -445,7 +445,7 @@ class QueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.claims[0])
     @rule(worker=WORKERS, pick=VERDICTS, want=st.integers(0, 1))
     def end(self, worker: int, pick: list[tuple[int, tuple[str, int]]], want: int) -> None:
-        """Say what became of claims that stand, in the queue where more happens."""
+        """Settle claims that are held, in the queue with more of them."""
         workman = self.workmen[0][worker]
         settlements = self._settlements(0, workman, pick)
         order = Order(workman.channel, workman.name, want, want, 60_000, 3, settlements)
@@ -630,7 +630,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.touched.clear()
 
     def _stats(self, model: QueueModel, now_ms: int) -> QueueStats:
-        """What `stats()` says at this moment."""
+        """Return the `stats()` of this moment."""
         due = sum(task.place == "due" and task.at <= now_ms for task in model.tasks.values())
         return QueueStats(
             ready=model.count("ready") + due,
@@ -643,7 +643,7 @@ class QueueMachine(RuleBasedStateMachine):
         )
 
     def _told(self, queue: int) -> dict[str, list[str] | TaskStatus]:
-        """What the public side lists by state, and what it says of each task by id."""
+        """Return the tasks that `tasks()` lists by state, and the status of each task by id."""
         handle = self._queue(queue)
         told: dict[str, list[str] | TaskStatus] = {}
         for state in LISTED:
@@ -659,7 +659,7 @@ class QueueMachine(RuleBasedStateMachine):
         return model.listed(what, now_ms) if what in LISTED else model.status(what, now_ms)
 
     def _asked_about(self, queue: int) -> list[str]:
-        """Every task of which something is known, and one of those of which nothing is."""
+        """Return every task that has a trace, and one that has none."""
         known = self.models[queue].tasks.keys() | self.models[queue].results.keys()
         unknown = [task_id for task_id in self.task_ids[queue] if task_id not in known]
         return sorted(known) + unknown[:1]

@@ -36,7 +36,7 @@ class Task:
         token: of its last claim.
         attempts: how often it was begun.
         crashes: how many of these ended with their worker.
-        parked: since when nobody knew it (ms); 0 for not at all.
+        parked: since when no worker knew it (ms); 0 for never.
         since: while it runs: when it was due, None if it stood in a ready line.
         note: who runs it, or what went wrong last.
         recorded: whether it was ever claimed, or died.
@@ -123,7 +123,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a step says; *questioned* are claims of its worker whose lease is over."""
+    """The reply of a step; *questioned* are claims of its worker with an ended lease."""
 
     wait_ms: int
     left: int
@@ -136,7 +136,7 @@ class Answer:
 class QueueModel:
     """One queue. Times are given: microseconds of the server's clock.
 
-    The capacity is None as long as nobody said one, and 0 for no limit.
+    The capacity is None until a client gives one, and 0 for no limit.
     """
 
     tasks: dict[str, Task] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class QueueModel:
     last: int = 0
 
     def clone(self) -> QueueModel:
-        """A copy that can go another way."""
+        """Return an independent copy."""
         return replace(
             self,
             tasks={task_id: replace(task) for task_id, task in self.tasks.items()},
@@ -163,7 +163,7 @@ class QueueModel:
         )
 
     def count(self, *places: Place) -> int:
-        """How many tasks are there."""
+        """Return the number of tasks."""
         return sum(task.place in places for task in self.tasks.values())
 
     # What producers and operators do
@@ -242,7 +242,7 @@ class QueueModel:
         return len(dropped)
 
     def wait_for(self, task_id: str, channel: str) -> None:
-        """Somebody wants to know when it ends."""
+        """Note that a channel waits for the end of a task."""
         task = self.tasks.get(task_id)
         if task is not None and task.place != "dead":
             self.awaited.setdefault(task_id, set()).add(channel)
@@ -250,7 +250,7 @@ class QueueModel:
     # What workers do
 
     def line(self, now_ms: int) -> list[Task]:
-        """Who may be claimed: high before low, due before ready, each from the front."""
+        """Return the tasks in the order of claims: high before low, due before ready."""
         waiting = [
             task
             for task in self.tasks.values()
@@ -285,7 +285,7 @@ class QueueModel:
         return Answer(0, -1, accepted, tuple(claims), questioned)
 
     def repeated(self, order: Order, before: Answer, now_us: int) -> Answer:
-        """The same step again: the claims that are still this worker's, for a full lease."""
+        """Repeat a step: return the claims that this worker still holds, with a full lease."""
         claims = []
         for claim in before.claims:
             task = self.tasks.get(claim.task_id)
@@ -344,7 +344,7 @@ class QueueModel:
             task.place, task.at = "due", now_ms + wait_ms
 
     def _take_back(self, order: Order, now_ms: int) -> tuple[int, tuple[tuple[str, int], ...]]:
-        """Take back running tasks whose lease has ended; report those of the worker that asks.
+        """Take back running tasks with an ended lease; report those of the worker that asks.
 
         A step that only settles judges nothing.
         """
@@ -415,7 +415,7 @@ class QueueModel:
             self.outdated.discard(task_id)
 
     def _to_the_end(self, task: Task, now_ms: int) -> None:
-        """In line; among the due ones while a cancelled task of its id still stands in line."""
+        """Queue a task: as a due one while there is a tombstone of its id."""
         if task.task_id in self.tombstones:
             task.place, task.at = "due", now_ms
         else:
@@ -423,13 +423,13 @@ class QueueModel:
             task.place, task.at = "ready", self.last
 
     def _ring(self) -> None:
-        """Nobody listens here, so every waiting worker is tried, and given up."""
+        """Forget all idle workers: in this test no process listens to their channels."""
         self.idle.clear()
 
     # What can be seen
 
     def differences(self, seen: Seen) -> list[str]:
-        """What the server has otherwise, in words."""
+        """Return what differs on the server, in words."""
         tasks = self.tasks.values()
         waiting = [task for task in tasks if task.place in ("ready", "due")]
         expected: dict[str, tuple[object, object]] = {
@@ -471,7 +471,7 @@ class QueueModel:
             del self.results[task_id]
 
     def status(self, task_id: str, now_ms: int) -> TaskStatus:
-        """What the handle of a task says; without when its producer says it was enqueued."""
+        """Return the status of a task as its handle does, without `enqueued_at`."""
         task = self.tasks.get(task_id)
         if task is None:
             ended = self.results.get(task_id)
@@ -501,13 +501,13 @@ class QueueModel:
 
     @staticmethod
     def state(task: Task, now_ms: int) -> str:
-        """The state of a task in words of the public side."""
+        """Return the public name of the state of a task."""
         if task.place == "due":
             return "delayed" if task.at > now_ms else "queued"
         return "queued" if task.place == "ready" else task.place
 
     def listed(self, state: str, now_ms: int) -> list[str]:
-        """The ids that `Queue.tasks` lists, in its order."""
+        """Return the ids that `Queue.tasks` lists, in its order."""
         if state == "queued":
             return [task.task_id for task in self.line(now_ms)]
         found = [task for task in self.tasks.values() if self.state(task, now_ms) == state]
@@ -520,7 +520,7 @@ class QueueModel:
         return {task.task_id: task.at for task in self.tasks.values() if task.place == place}
 
     def _comparable(self, task_id: str, record: Record) -> Record:
-        """Of a dead task, nobody reads when it would have expired or since when it was parked."""
+        """Omit the expiry and the parking time of a dead task, which no script reads."""
         task = self.tasks.get(task_id)
         dead = task is not None and task.place == "dead"
         return replace(record, expires=0, parked=0) if dead else record
@@ -548,5 +548,5 @@ def _record(task: Task) -> Record:
 
 
 def _instant(time: str, now_us: int) -> int:
-    """The instant of `+ms` (never early: rounded up) or `@ms`."""
+    """Return the instant of `+ms` (never early: rounded up) or `@ms`."""
     return int(time[1:]) + (-(-now_us // 1000) if time[0] == "+" else 0)

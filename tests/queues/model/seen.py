@@ -23,7 +23,7 @@ LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("
 """Keys that end with the tasks they describe, and so need no time to live."""
 
 EXPIRING = frozenset({"idle", "awaited", "throughput", "result", "ledger"})
-"""Keys that must have one: nobody may ever come back to them."""
+"""Keys that must expire, because they may never be used again."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Seen:
 
     @classmethod
     def of(cls, client: redis.Redis, unit: Unit, task_ids: list[str]) -> Seen:
-        """What there is of *unit*, with the results of these tasks."""
+        """Return the content of *unit*, with the results of these tasks."""
         pipe = client.pipeline(transaction=True)
         pipe.hgetall(keys.bodies(unit))
         pipe.hgetall(keys.state(unit))
@@ -104,11 +104,11 @@ class Seen:
         )
 
     def in_line(self, priority: int) -> list[str]:
-        """The ready line of a priority, without those that were cancelled in it."""
+        """Return the ready list of a priority, without tombstones."""
         return [task_id for task_id in self.ready[priority - 1] if task_id not in self.tombstones]
 
     def misplaced(self) -> list[str]:
-        """Every id is in one place only, and what was cancelled is known to be."""
+        """Return the ids that are not in exactly one place, and tombstones without a place."""
         problems = []
         places = [*map(list, (self.leases, self.dead, *self.due))]
         places += [self.in_line(priority) for priority in (1, 2, 3)]

@@ -38,7 +38,7 @@ def check(server: Server, examples: int, steps: int, *, seed: int | None) -> Non
 
 @pytest.fixture
 def machine(standalone: Server) -> Iterator[QueueMachine]:
-    """A machine for those roads that must be taken each time."""
+    """Return a machine for the cases that each run must cover."""
     with Bench(standalone, f"model-{secrets.token_hex(4)}") as bench:
         machine: QueueMachine = type("Machine", (QueueMachine,), {"bench": bench})()
         yield machine
@@ -66,7 +66,7 @@ def test_one_suspect_at_a_time(machine: QueueMachine) -> None:
     machine.public_words_are_true()
 
 
-@pytest.mark.timeout(600)  # a failing example is made small before it is told
+@pytest.mark.timeout(600)  # a failing example is made small before it is reported
 def test_the_queue_does_as_the_model_does(standalone: Server) -> None:
     """The same examples each time: what fails here fails everywhere."""
     check(standalone, 6, 30, seed=None)

@@ -31,7 +31,7 @@ _PAGE: Final = 1000
 
 _SHORTEST_SILENCE_S: Final = 1.0
 _LONGEST_SILENCE_S: Final = 60.0
-"""A list that cannot be reached is left alone, longer each time: whoever notes waits for it."""
+"""Seconds without notes to a list that cannot be reached, doubled each time."""
 
 _REMEMBERED: Final = 4096
 """Units whose last note is remembered here; more are just noted more often."""
@@ -42,7 +42,7 @@ class Catalog:
 
     Args:
         caller: how to reach the server.
-        namespace: whose units.
+        namespace: of the units.
         kind: of the calls that note and forget, as in `Caller.call`.
     """
 
@@ -54,10 +54,10 @@ class Catalog:
         self._namespace = namespace
         self._noted: dict[Unit, float] = {}
         self._failures: dict[str, int] = {}  # by kind: all units of one are in the same list
-        self._left_until: dict[str, float] = {}  # likewise
+        self._left_until: dict[str, float] = {}  # by kind as well
 
     def has(self, unit: Unit) -> bool:
-        """Whether `note` has nothing to do.
+        """Return whether `note` has nothing to do.
 
         *unit* was noted from here lately, or its list could not be reached a moment ago.
         """
@@ -67,7 +67,7 @@ class Catalog:
         )
 
     def forget_note(self, unit: Unit) -> None:
-        """Have `note` note *unit* whatever was noted before: it has begun anew."""
+        """Forget that *unit* was noted: it was removed or begins again."""
         self._noted.pop(unit, None)
 
     def note(self, unit: Unit) -> None:
@@ -100,7 +100,7 @@ class Catalog:
             self._failures.pop(kind, None)
 
     def _leave(self, kind: str) -> None:
-        """Leave the list of a *kind* alone for a while. Of many who failed together, one counts."""
+        """Send no notes of a *kind* for a while. Concurrent failures count as one."""
         now = time.monotonic()
         if now >= self._left_until.get(kind, 0.0):
             failures = self._failures[kind] = self._failures.get(kind, 0) + 1
@@ -115,7 +115,7 @@ class Catalog:
         return _readable(self._range(kind, start, limit))
 
     def every(self, kind: str, most: int = MOST, containing: str = "") -> list[str]:
-        """Names of units of a *kind*, the latest noted first: all, or as many as are wanted.
+        """Return names of units of a *kind*, the latest noted first.
 
         Args:
             kind: of the units.

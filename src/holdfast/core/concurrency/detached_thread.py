@@ -1,4 +1,4 @@
-"""Functions that run in a thread of their own, for whose end one may stop waiting."""
+"""Functions that run in a thread of their own. The caller may stop waiting for their end."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .interruption import raise_interruption
 
 
 def detached(function: Callable[..., Any], *args: Any) -> Future[Any]:
-    """Run a blocking *function* beside the caller; what becomes of it."""
+    """Run a blocking *function* beside the caller, and return the future of its outcome."""
     future: Future[Any] = Future()
-    future.set_running_or_notify_cancel()  # so nobody who stops waiting can cancel it
+    future.set_running_or_notify_cancel()  # so a caller that stops waiting cannot cancel it
     context = copy_context()
 
     def run() -> None:
         try:
             outcome = context.run(function, *args)
-        except BaseException as error:  # noqa: BLE001 (whoever waits decides)
+        except BaseException as error:  # noqa: BLE001 (the waiting caller decides)
             future.set_exception(error)
         else:
             future.set_result(outcome)

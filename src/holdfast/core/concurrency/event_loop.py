@@ -6,7 +6,7 @@ import asyncio
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """A loop of uvloop where that is installed, for it is quicker; else one of the library's."""
+    """Return a loop of uvloop if that is installed, because it is faster; otherwise asyncio's."""
     try:
         import uvloop
     except ModuleNotFoundError:

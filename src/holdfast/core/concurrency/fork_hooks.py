@@ -1,4 +1,4 @@
-"""What begins anew in a forked child."""
+"""Objects that reset themselves in a forked child."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from weakref import WeakSet
 
 
 class Renewable(Protocol):
-    """What a child inherits in the midst of something."""
+    """What a child inherits in an unfinished state."""
 
     def after_fork(self) -> None:
         """Forget what belongs to the parent. Called before anything else runs in the child."""
 
 
 def register_after_fork(thing: Renewable) -> None:
-    """Have `thing.begin_anew()` called in every forked child, as long as *thing* lives.
+    """Call `thing.after_fork()` in every forked child, as long as *thing* lives.
 
     So it need not ask at every turn which process it is in: that is a system call.
     """
@@ -24,7 +24,7 @@ def register_after_fork(thing: Renewable) -> None:
 
 
 def process_id() -> int:
-    """That of this process, which was asked for once: `os.getpid` is a system call each time."""
+    """Return the id of this process, read once: `os.getpid` is a system call each time."""
     return _process().id
 
 
@@ -52,6 +52,6 @@ def _inherited() -> WeakSet[Renewable]:
         for thing in list(things):
             thing.after_fork()
 
-    if hasattr(os, "register_at_fork"):  # not where nobody can fork
+    if hasattr(os, "register_at_fork"):  # not on platforms without fork
         os.register_at_fork(after_in_child=after_fork)
     return things

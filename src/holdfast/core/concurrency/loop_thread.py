@@ -1,6 +1,6 @@
 """One private event loop per process, in a thread of its own.
 
-The renewer and the bell live there, for both halves: they go on while the user's own loop is
+The renewer and the notifier run there, for both halves: they go on while the user's own loop is
 blocked or their own threads compute. User code never runs there.
 """
 
@@ -57,7 +57,7 @@ class Submitted(Generic[Result]):
 class LoopThread:
     """A daemon thread that runs an event loop until its last user leaves."""
 
-    # By process: a forked child starts its own, under a lock that nobody held when it was born.
+    # By process: a forked child starts its own, under a lock that was free when it was forked.
     _mine: dict[int, LoopThread] = {}  # noqa: RUF012
     _guards: dict[int, Mutex] = {}  # noqa: RUF012
 
@@ -71,7 +71,7 @@ class LoopThread:
 
     @classmethod
     def enter(cls) -> LoopThread:
-        """This process's thread, started for its first user. Pair it with `leave`."""
+        """Return the thread of this process, started for its first user. Pair it with `leave`."""
         with cls._guard():
             thread = cls._mine.get(os.getpid())
             if thread is None:
@@ -84,7 +84,7 @@ class LoopThread:
             return thread
 
     def leave(self) -> None:
-        """One user less; the last one ends the thread."""
+        """Remove one user; the last one ends the thread."""
         with self._guard():
             self._users -= 1
             if self._users or self._mine.get(os.getpid()) is not self:
@@ -143,9 +143,9 @@ class LoopThread:
 
 
 class OwnLoop:
-    """The event loop that runs here, as those see it who would live in a `LoopThread` otherwise.
+    """The running event loop, with the methods of a `LoopThread`.
 
-    What is heard in it needs no other thread to be told; but nothing is heard while it is blocked.
+    Callbacks need no other thread, but none runs while the loop is blocked.
     """
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class OwnLoop:
         self._under_way: set[Submitted[Any]] = set()
 
     def leave(self) -> None:
-        """The loop is its owner's: nothing ends."""
+        """Do nothing: the loop belongs to its owner."""
 
     def leave_after(self, work: Coroutine[Any, Any, None]) -> None:
         """Begin *work*; the loop is its owner's."""

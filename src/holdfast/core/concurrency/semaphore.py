@@ -86,10 +86,16 @@ class Semaphore:
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
         entry = _Entry(frame)
-        self._entries[entry] = None
-        # While it is alone it is inside: entries that come later go behind it.
-        if len(self._entries) > 1 and not self._admits(entry):
-            self._wait(entry, frame)
+        try:
+            self._entries[entry] = None
+            # While it is alone it is inside: later entries go behind it.
+            if len(self._entries) > 1 and not self._admits(entry):
+                self._wait(entry, frame)
+        except BaseException:
+            # The frame may catch this and live on: waiters would take the entry for a live one.
+            self._entries.pop(entry, None)
+            self._call_next()
+            raise
 
     def __exit__(
         self,

@@ -1,4 +1,4 @@
-"""Threads for blocking functions, whose end an event loop waits for and may stop waiting for."""
+"""Threads for blocking functions. An event loop waits for their end, and may stop waiting."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Outcome: TypeAlias = tuple[Any, BaseException | None]
 
 
 class Interrupted(BaseException):
-    """Raised inside a function that runs in one of `Threads` when nobody waits for it any more.
+    """Raised inside a function that runs in one of `Threads` when its caller stops waiting.
 
     It comes between any two bytecodes, once. A function that holds something frees it with
     `finally` or `with` and lets this pass; one that catches it runs on, in its thread.
@@ -112,7 +112,7 @@ class Threads:
 
     @property
     def abandoned(self) -> int:
-        """Functions that still run, each in its thread, though nobody waits for them any more."""
+        """Functions that still run, each in its thread, although their callers stopped waiting."""
         return self._abandoned
 
     async def run(self, function: Callable[[], T]) -> T:
@@ -178,7 +178,7 @@ class Threads:
         self._started += 1
 
     def _abandon(self, job: _Job) -> _Outcome | None:
-        """Nobody waits for *job* any more: see that it does not begin, or interrupt it.
+        """Keep *job* from beginning, or interrupt it: its caller stopped waiting.
 
         Returns:
             How it has ended, if it has.
@@ -215,7 +215,7 @@ class Threads:
                 job.future.set_result(job.outcome)
 
     def _work(self) -> None:
-        """What each thread does."""
+        """Run jobs in one thread."""
         ident = threading.get_ident()
         while (job := self._jobs.get()) is not None:
             job.thread = ident
@@ -224,7 +224,9 @@ class Threads:
                 # One wake-up is enough for all that end before the loop comes to collect.
                 if not self._waking:
                     self._waking = True
-                    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+                    with contextlib.suppress(
+                        RuntimeError
+                    ):  # the loop is closed, and no caller waits
                         self._loop.call_soon_threadsafe(self._collect)
             del job  # an idle thread keeps nothing alive
         self._jobs.put(None)  # for the next thread
@@ -275,7 +277,7 @@ def _outcome(context: Context, function: Callable[[], Any]) -> _Outcome:
 
 
 def _stack(ident: int) -> traceback.StackSummary:
-    """Where the function is that a thread runs: its own frames; none if it has just ended."""
+    """Return the frames of the function that a thread runs; none if it has just ended."""
     frame = sys._current_frames().get(ident)  # noqa: SLF001 (documented, in spite of its name)
     places = list(traceback.walk_stack(frame)) if frame is not None else []
     own = takewhile(lambda place: place[0].f_code.co_filename != __file__, places)
@@ -288,14 +290,14 @@ def _told(stack: traceback.StackSummary) -> str:
 
 
 def _bearable(error: StopIteration) -> RuntimeError:
-    """What stands for *error*, which no future can carry."""
+    """Return an exception in place of *error*, which no future can carry."""
     instead = RuntimeError("the function raised StopIteration")
     instead.__cause__ = error
     return instead
 
 
 def _interrupter() -> Callable[[int], object]:
-    """A function that raises `Interrupted` in the thread of an ident."""
+    """Return a function that raises `Interrupted` in the thread of an ident."""
     import ctypes  # only workers need it, and it takes a while
 
     # Not as an attribute of pythonapi: that one function belongs to the whole process, with the

@@ -1,4 +1,4 @@
-"""Watches an event loop from outside, and says who keeps it from turning."""
+"""Watches an event loop from outside, and reports what blocks it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Blockage:
 
 
 class Watchdog:
-    """Tells when the event loop in which it was made has not turned for a while.
+    """Reports when the event loop in which it was made has not turned for a while.
 
     Args:
         limit_s: how long a turn may take.
-        blocked: told of each longer one, once, while it lasts; from a thread of its own, so it must
-            be quick.
+        blocked: called once for each longer turn, while it lasts. It runs in a thread of its own
+            and must be quick.
     """
 
     def __init__(self, limit_s: float, blocked: Callable[[Blockage], None]) -> None:
@@ -82,7 +82,7 @@ class Watchdog:
 
 
 def _starts_thread(frame: FrameType | None) -> bool:
-    """Whether a thread is started there, which lasts until the new one gets the interpreter."""
+    """Return whether a thread is started there, which lasts until the new one runs."""
     stack = walk_stack(frame) if frame is not None else ()
     return any(each.f_code is threading.Thread.start.__code__ for each, _ in stack)
 

@@ -85,7 +85,7 @@ class NoScript(msgspec.Struct, frozen=True):
 
 
 class Unable(msgspec.Struct, frozen=True):
-    """The server has no seal as a durable call needs it. Not applied."""
+    """The server does not support the barrier of a durable call. Not applied."""
 
     reason: str
 
@@ -94,19 +94,19 @@ Outcome = Replied | Unsent | Lost | Refused | Damaged | Moved | Busy | NoScript 
 
 
 def outcome_of(reply: Any, asked: Address) -> Outcome:
-    """The outcome that a reply of the server at *asked* stands for."""
+    """Return the outcome of a *reply* from the server at *asked*."""
     if isinstance(reply, ErrorReply):
         return _of_error(str(reply), asked)
     return Replied(reply)
 
 
 def outcome_of_all(replies: list[Any], asked: Address, marks: int) -> Outcome:
-    """The same for several: the first error stands for all.
+    """Return the outcome of several replies: the first error counts for all.
 
     Args:
         replies: to one request.
         asked: who gave them.
-        marks: how many of them, the last ones, are those of a mark (`Request.marked`).
+        marks: how many of them, the last ones, are those of a marker (`Request.marked`).
     """
     answers = replies[:-marks] if marks else replies
     for reply in answers:
@@ -119,7 +119,7 @@ def outcome_of_all(replies: list[Any], asked: Address, marks: int) -> Outcome:
 
 
 def missing_durability(outcome: Outcome, barrier: DurabilityBarrier) -> str:
-    """Why writes are not safe whose *seal* has this outcome; empty: they are."""
+    """Return why writes are not durable, from the outcome of their barrier; empty if they are."""
     if isinstance(outcome, Replied):
         return barrier.missing(outcome.value)
     return str(getattr(outcome, "reason", outcome))

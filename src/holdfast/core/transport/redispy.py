@@ -33,7 +33,7 @@ ERROR_REPLIES: Final = (ResponseError, BusyLoadingError, AuthenticationError)
 
 
 def error_reply(error: Exception) -> ErrorReply:
-    """What the server said, of which redis-py has made *error*."""
+    """Return the server's reply that redis-py has turned into *error*."""
     code = getattr(error, "status_code", None)
     return ErrorReply(f"{code} {error}" if code else str(error))
 
@@ -55,7 +55,7 @@ def check_role(reply: Any) -> None:
 
 
 def native(connection: Any) -> bool:
-    """Whether a connection is of a class of redis-py's own, so that it can be taken over."""
+    """Return whether the class of a connection is from redis-py, so that it can be taken over."""
     return type(connection).__module__.partition(".")[0] == "redis"
 
 
@@ -74,7 +74,7 @@ class _Curt(ssl.SSLObject):
     """Ends when it has said goodbye, as TLS allows where nothing is to be heard any more."""
 
     def unwrap(self) -> None:
-        """Say goodbye."""
+        """Send the end of the TLS session."""
         with contextlib.suppress(ssl.SSLWantReadError):
             super().unwrap()
 
@@ -97,5 +97,5 @@ def forget_writer(connection: Any) -> None:
 
 
 def socket_of(connection: Any) -> socket.socket:
-    """The socket of an open blocking connection, which goes on to own it."""
+    """Return the socket of an open blocking connection, which still owns it."""
     return cast("socket.socket", connection._sock)  # noqa: SLF001

@@ -76,12 +76,12 @@ class Request(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, *command: Part) -> Request:
-        """One command."""
+        """Return the request of one command."""
         return cls(packed(command))
 
     @classmethod
     def of_script(cls, sha1: str, keys: Sequence[str | bytes], args: Sequence[Part]) -> Request:
-        """One call of a script by its hash."""
+        """Return the request that calls a script by its hash."""
         parts = ("EVALSHA", sha1, f"{len(keys)}", *keys, *texts(args))  # keys are text
         return cls(hiredis.pack_command(parts))  # type: ignore[arg-type]
 
@@ -89,7 +89,7 @@ class Request(msgspec.Struct, frozen=True):
         return Request(self.payload + other.payload, self.replies + other.replies)
 
     def marked(self, mark: Request) -> Request:
-        """This, and a *mark* after it: an error of the mark does not mean that this failed."""
+        """Return this and a *mark*. An error of the mark does not mean that this failed."""
         whole = self + mark
         return Request(whole.payload, whole.replies, mark.replies)
 
@@ -111,7 +111,7 @@ class PreparedCommand:
         self._after = _parts(rest)
 
     def filled(self, first: str) -> Request:
-        """The call with this *first* argument."""
+        """Return the request with this *first* argument."""
         text = first.encode()
         return Request(b"%b$%d\r\n%b\r\n%b" % (self._before, len(text), text, self._after))
 

@@ -116,7 +116,7 @@ class Settings:
 
     @classmethod
     def of(cls, client: Client) -> Settings:
-        """The settings of a redis-py client, blocking or asyncio.
+        """Return the settings of a redis-py client, blocking or asyncio.
 
         Raises:
             TypeError: it is not a client of redis-py.
@@ -137,7 +137,7 @@ class Settings:
 
     @classmethod
     def from_url(cls, url: str) -> Settings:
-        """The settings of a URL: `redis rediss unix redis+sentinel redis+cluster`, or with TLS.
+        """Return the settings of a URL: `redis rediss unix redis+sentinel redis+cluster`, or TLS.
 
         Sentinels and cluster nodes are listed with commas; the path of a sentinel URL names the
         service: `redis+sentinel://host:26379,other:26379/mymaster?db=0`.
@@ -161,28 +161,28 @@ class Settings:
 
     @property
     def plain(self) -> bool:
-        """Whether calls are just sent and answered: nothing waits for replicas, nobody is told."""
+        """Return whether calls are only sent and answered, without durability and telemetry."""
         return self.durability is None and self.telemetry is None
 
     @property
     def patience_s(self) -> float:
-        """How long a connection may take to open."""
+        """Return the seconds that a connection may take to open."""
         return max(self.timeout_s, self.opening_s)
 
     def where(self, address: Address) -> str:
-        """An address as people write it."""
+        """Return an address as people write it."""
         host, port = address
         return f"{host}:{port}" if port else host
 
     @property
     def nowhere(self) -> str:
-        """What it means that nobody can say where a unit lives."""
+        """Return the error text for a unit with an unknown server."""
         if self.topology == "sentinel":
             return f"no Sentinel of {self._asked} says where {self.service!r} is"
         return f"no node of {self._asked} says who owns its slot"
 
     def explained(self, address: Address, reason: str) -> str:
-        """Where something went wrong, and why; without a reason, time was over."""
+        """Return an error text with the address and the reason; an empty reason is a timeout."""
         where = self.where(address)
         return f"{where}: {reason or f'no answer within {self.timeout_s:g} s'}"
 
@@ -191,7 +191,7 @@ class Settings:
         return ", ".join(f"{host}:{port}" for host, port in self.addresses)
 
     def connection(self, flavour: Any, address: Address, *, sentinel: bool = False) -> Any:
-        """A new connection object, not yet connected.
+        """Return a new connection object, not yet connected.
 
         Args:
             flavour: `redis.connection` or `redis.asyncio.connection`: the half that will use it.
@@ -228,13 +228,13 @@ _CLASSES: Final = {
 
 @cache
 def _driver() -> DriverInfo:
-    """Who the client is; redis-py looks its own version up on the disk each time it is asked."""
+    """Return the name of the client, once: redis-py reads its version from the disk each time."""
     return DriverInfo().add_upstream_driver("holdfast", __version__)
 
 
 @cache
 def _parameters(kind: Any) -> frozenset[str]:
-    """What the constructors of a connection class and its bases take."""
+    """Return the parameters of a connection class and its bases."""
     return frozenset(
         name
         for base in kind.__mro__
@@ -244,7 +244,7 @@ def _parameters(kind: Any) -> frozenset[str]:
 
 
 def _common(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that do not depend on the topology."""
+    """Return the settings that do not depend on the topology."""
     return {
         "options": _options(given),
         "timeout_s": given.get("socket_timeout") or DEFAULT_TIMEOUT_S,
@@ -309,7 +309,7 @@ def _of_url(url: str) -> Settings:
 
 
 def _of_many(base: str, topology: str, rest: str) -> Settings:
-    """A URL with several hosts: each is parsed by redis-py as a URL of its own."""
+    """Return the settings of a URL with several hosts: redis-py parses each as a URL of its own."""
     parts = urlsplit(f"{base}://{rest}")
     login, at, hosts = parts.netloc.rpartition("@")
     if not all(hosts.split(",")):

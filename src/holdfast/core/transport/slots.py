@@ -10,11 +10,11 @@ from .settings import Address
 SLOTS: Final = 16384
 
 UNKNOWN_HOSTS: Final = ("", "?")
-"""What a node says that does not know under which name it is reached: the one you asked."""
+"""The host of a node that does not know its own name: use the address that was asked."""
 
 
 class SlotMap:
-    """The primaries by slot, as one node told it."""
+    """The primaries by slot, as one node reported them."""
 
     def __init__(self, owners: list[Address | None], nodes: tuple[Address, ...]) -> None:
         self._owners = owners
@@ -24,7 +24,7 @@ class SlotMap:
     def parse(
         cls, reply: Iterable[Any], asked: Address, remap: Callable[[Address], Address] | None
     ) -> SlotMap:
-        """The map of a reply to `CLUSTER SLOTS`; *asked* is who gave it."""
+        """Return the map in a reply to `CLUSTER SLOTS` from the node at *asked*."""
         owners: list[Address | None] = [None] * SLOTS
         nodes: dict[Address, None] = {}
         for first, last, primary, *_ in reply:
@@ -37,11 +37,11 @@ class SlotMap:
         return cls(owners, tuple(nodes))
 
     def owner(self, slot: int) -> Address | None:
-        """The primary of *slot*; None while nobody owns it."""
+        """Return the primary of *slot*; None while no node owns it."""
         return self._owners[slot]
 
     def owners(self) -> Iterable[Address]:
-        """Each primary that owns a slot."""
+        """Return each primary that owns a slot."""
         return dict.fromkeys(owner for owner in self._owners if owner is not None)
 
     def moved(self, slot: int, address: Address) -> None:

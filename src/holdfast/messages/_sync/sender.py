@@ -41,12 +41,14 @@ class ChatSender:
         Returns:
             The number of the message; or `missing` or `not_member`, as `send.lua` replies.
         """
-        with during(self._caller.settings.telemetry, "send", log.unit) as sending:
+        telemetry = self._caller.settings.telemetry
+        with during(telemetry, "send", log.unit) as sending:
             # Encode here: a trace that cannot be encoded must not fail the other messages.
             message.trace = stored(sending.trace).encode()
-            if op_id is None:
+            # A repeated message has an id of its own, and telemetry reports each call.
+            if op_id is None and telemetry is None:
                 reply = self._batcher.get().submit(log, message, len(message.body))
-            else:  # a repeated message has an operation id of its own
+            else:
                 [reply] = self._call(log, [message], op_id)
             if not reply.isdigit():
                 sending.ended("refused", reply.decode())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from typing import Any, Final
 
-from ...core._async.caller import AsyncCaller
+from ...core._async.caller import AsyncCaller, Settings
 from ...core.clock import Deadline
 from ...core.concurrency._async.background_task import (
     RunningTask,
@@ -29,7 +29,6 @@ from ...core.error_text import log_safely
 from ...core.maxmemory import MaxmemoryCheck
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
-from ...core.transport.settings import Settings
 from ...errors import HoldfastError
 from ...errors.records import logger_of
 from .claim import Claim

@@ -19,7 +19,7 @@ from typing import Final
 import polars as pl
 
 from ..addresses import private_networks
-from .table import GeoLocation
+from .location import GeoLocation
 
 UNKNOWN_NAME: Final = "??"
 """Name of a location, or of a part of one, that the table does not know."""

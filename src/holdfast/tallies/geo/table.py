@@ -6,28 +6,15 @@ import os
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..addresses import parse_address
+from .location import GeoLocation
 
 if TYPE_CHECKING:
     from .geo_data import GeoData
 
 PathLike = str | os.PathLike[str]
-
-
-class GeoLocation(NamedTuple):
-    """The location of an address, as far as a table knows it.
-
-    Attributes:
-        country: country code of two letters (ISO 3166-1).
-        region: name of the first subdivision of the country.
-        city: name of the city.
-    """
-
-    country: str | None
-    region: str | None
-    city: str | None
 
 
 class GeoTable:

@@ -1,4 +1,4 @@
-"""The bytes of one connection: requests out, replies in. Hand-written twin of `_sync.py`."""
+"""The bytes of one connection: requests out, replies in. Hand-written twin of `_sync/stream.py`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Heard = Callable[[Sequence[Any]], None]
 """Given the replies, in the order in which they come: those together that came together."""
 
 Ended = Callable[[str], None]
-"""Told why nothing will be heard any more; once, and not after `AsyncStream.close`."""
+"""Called once with the reason when the stream ends, and not after `AsyncStream.close`."""
 
 _GOODBYE_S: Final = 1.0
 """How long `close` waits for the other side."""
@@ -77,7 +77,7 @@ class AsyncStream(asyncio.BufferedProtocol):
 
     @property
     def ending(self) -> bool:
-        """Whether it has ended, or is about to."""
+        """Return whether it has ended, or is about to."""
         return self._over or self._transport.is_closing()
 
     def write(self, payload: bytes) -> None:
@@ -125,11 +125,11 @@ class AsyncStream(asyncio.BufferedProtocol):
         self._between = True  # last, so that an interruption anywhere is noticed
 
     def eof_received(self) -> None:
-        """The server says no more; the transport closes by itself."""
+        """End the stream: the server closed it. The transport closes by itself."""
         self._end("the server closed the connection")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
+        """End the stream: the connection has ended."""
         self._end(str(exc or "the server closed the connection"))
         if not self._gone.done():
             self._gone.set_result(None)
@@ -145,7 +145,7 @@ class AsyncStream(asyncio.BufferedProtocol):
 
 
 class AsyncPlainStream:
-    """A connection whose class is the user's: read and written as it wants to be.
+    """A connection of the user's own class, used through its own methods.
 
     Args:
         connection: of redis-py's kind, open.
@@ -166,7 +166,7 @@ class AsyncPlainStream:
 
     @property
     def ending(self) -> bool:
-        """Whether it has ended."""
+        """Return whether it has ended."""
         return self._over
 
     def write(self, payload: bytes) -> None:
@@ -192,7 +192,7 @@ class AsyncPlainStream:
         try:
             while True:
                 reply = await self._reply()
-                if self._over:  # meanwhile: whoever asked has been told that it is lost
+                if self._over:  # meanwhile: the caller has `Lost` as its outcome
                     return
                 self._heard([reply])
         except Exception as error:  # noqa: BLE001 (a class of the user's may raise anything)
@@ -209,7 +209,7 @@ class AsyncPlainStream:
             while True:
                 payload = await self._payloads.get()
                 await self._connection.send_packed_command([payload], check_health=False)
-        except Exception as error:  # noqa: BLE001 (likewise)
+        except Exception as error:  # noqa: BLE001 (the user's class may raise anything)
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
@@ -251,7 +251,7 @@ async def open_stream(
 
 
 async def _check_role(connection: Any) -> None:
-    """Raises ConnectionError: it is a replica. Who may not ask is not told."""
+    """Raise ConnectionError if it is a replica. Without permission to ask, it passes."""
     await connection.send_packed_command([ROLE_ASKED], check_health=False)
     with contextlib.suppress(*ERROR_REPLIES):
         check_role(await connection.read_response(disconnect_on_error=False))

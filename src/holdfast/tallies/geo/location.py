@@ -1,0 +1,19 @@
+"""The location of an address."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class GeoLocation(NamedTuple):
+    """The location of an address, as far as a table knows it.
+
+    Attributes:
+        country: country code of two letters (ISO 3166-1).
+        region: name of the first subdivision of the country.
+        city: name of the city.
+    """
+
+    country: str | None
+    region: str | None
+    city: str | None
