@@ -52,7 +52,6 @@ def test_distances(seconds: float, text: str) -> None:
 
 
 def test_instants_are_in_utc() -> None:
-    """Whatever their time zone."""
     at = NOW.astimezone(timezone(timedelta(hours=5)))
     assert formats.utc(at) == "2026-03-14 17:00:00"
     assert formats.iso(at) == "2026-03-14T17:00:00.000Z"
@@ -61,14 +60,12 @@ def test_instants_are_in_utc() -> None:
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 tasks"), (1, "1 task"), (1204, "1,204 tasks")])
 def test_counts_have_their_noun(count: int, text: str) -> None:
-    """In the singular and the plural."""
     assert formats.counted(count, "task") == text
     assert formats.counted(2, "mailbox", "mailboxes") == "2 mailboxes"
 
 
 @pytest.mark.parametrize(("share", "text"), [(0.931, "93.1 %"), (1, "100 %"), (0, "0 %")])
 def test_shares(share: float, text: str) -> None:
-    """In percent."""
     assert formats.percent(share) == text
 
 

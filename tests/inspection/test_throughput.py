@@ -15,7 +15,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def throughput(*done: int) -> list[Throughput]:
-    """So many tasks in the last minutes, the last of which begins at `NOW`."""
+    """Return the throughput of the last minutes; the last minute begins at `NOW`."""
     first = NOW - (len(done) - 1) * MINUTE
     return [Throughput(first + n * MINUTE, count) for n, count in enumerate(done)]
 

@@ -113,7 +113,7 @@ def test_a_server_left_by_a_killed_supervisor_is_stopped_before_the_next(folder:
     assert left.wait(30) == 0
 
 
-def test_a_supervisor_that_is_told_to_end_stops_its_server_in_order(folder: Path) -> None:
+def test_a_supervisor_that_is_asked_to_end_stops_its_server_in_order(folder: Path) -> None:
     with user_of(folder) as user:
         user.line()
         os.kill(supervisor_of(folder), signal.SIGTERM)
@@ -121,7 +121,7 @@ def test_a_supervisor_that_is_told_to_end_stops_its_server_in_order(folder: Path
         assert "ready to exit" in (folder / "server.log").read_text()
 
 
-def test_a_server_that_is_told_to_end_is_not_started_again(folder: Path) -> None:
+def test_a_server_that_is_asked_to_end_is_not_started_again(folder: Path) -> None:
     """SHUTDOWN is meant, even while there are users; opening the folder starts it."""
     with EmbeddedServer.open(folder) as server:
         with redis.Redis.from_url(server.url) as client:

@@ -103,7 +103,7 @@ sys.stdin.read()
 
 
 @linux_only
-def test_the_supervisor_is_nobodys_child_and_holds_nothing_of_its_starter(folder: Path) -> None:
+def test_the_supervisor_is_detached_and_inherits_nothing(folder: Path) -> None:
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)
     with EmbeddedServer.open(folder):
@@ -142,7 +142,7 @@ def test_a_long_name_with_odd_characters_gets_a_short_address(
             assert Path(server.socket).samefile(folder / "valkey.sock")
 
 
-def test_an_alias_in_a_directory_of_somebody_else_is_refused(
+def test_an_alias_in_a_directory_of_another_user_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as short:

@@ -111,7 +111,7 @@ def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
 
 
 @linux_only
-def test_opening_during_the_shutdown_waits_and_starts_anew(folder: Path) -> None:
+def test_opening_during_the_shutdown_waits_and_starts_again(folder: Path) -> None:
     with ExitStack() as stack:
         users = [stack.enter_context(Process(COME_AND_GO, folder, "10")) for _ in range(3)]
         for user in users:

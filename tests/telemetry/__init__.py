@@ -1,1 +1,1 @@
-"""What a client tells others, in traces and in numbers."""
+"""Traces and metrics of a client."""

@@ -22,7 +22,7 @@ def order(count: int) -> None:
 
 
 def say(what: dict[str, object]) -> None:
-    """A line at once: tasks run side by side."""
+    """Print one line in a single write, because tasks run concurrently."""
     sys.stdout.write(json.dumps(what) + "\n")
 
 

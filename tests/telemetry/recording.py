@@ -1,4 +1,4 @@
-"""An SDK that keeps what it is told in memory."""
+"""OpenTelemetry SDK that records in memory."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class Recording:
 
     @property
     def spans(self) -> tuple[ReadableSpan, ...]:
-        """All spans that have ended."""
+        """Return all spans that have ended."""
         return self._exporter.get_finished_spans()
 
     @property
@@ -37,12 +37,12 @@ class Recording:
         return [span.name for span in self.spans]
 
     def span(self, name: str) -> ReadableSpan:
-        """The only one of that name."""
+        """Return the only span of that name."""
         [span] = [span for span in self.spans if span.name == name]
         return span
 
     def metric(self, name: str) -> list[tuple[dict[str, Any], float]]:
-        """What a metric says: attributes, and the count or the sum, of each point."""
+        """Return the attributes and the count or sum of each point of a metric."""
         found = self._reader.get_metrics_data()
         return [
             (dict(point.attributes), getattr(point, "count", None) or getattr(point, "value", 0))
@@ -54,23 +54,23 @@ class Recording:
         ]
 
     def everything(self) -> str:
-        """All that was recorded, as text."""
+        """Return everything that was recorded, as text."""
         found = self._reader.get_metrics_data()
         return "".join(span.to_json() for span in self.spans) + (found.to_json() if found else "")
 
 
 def trace_of(span: ReadableSpan) -> str:
-    """The trace of a span, in hexadecimal digits."""
+    """Return the trace id of a span, in hexadecimal digits."""
     return f"{_context(span).trace_id:032x}"
 
 
 def span_id(span: ReadableSpan) -> int:
-    """Its own number."""
+    """Return the id of a span."""
     return int(_context(span).span_id)
 
 
 def parent_of(span: ReadableSpan) -> int | None:
-    """That of the one it is part of."""
+    """Return the id of the parent of a span, or None."""
     return None if span.parent is None else int(span.parent.span_id)
 
 

@@ -1,4 +1,4 @@
-"""Without the packages nothing changes; whoever wants telemetry is told what to install."""
+"""Without the packages, clients work; asking for telemetry names the package to install."""
 
 import secrets
 import subprocess

@@ -11,7 +11,7 @@ STORED = stored(TRACE).encode()
 
 
 def entry(site: Site, box: str) -> str:
-    """The key of the log of a mailbox."""
+    """Return the key of the log of a mailbox."""
     return f"{site.namespace}:{{mailbox:{box}}}:log"
 
 
@@ -62,7 +62,7 @@ def test_what_another_program_wrote_as_a_trace_spoils_no_message(site: Site, tol
 
 
 def _next(name: bytes) -> str:
-    """An id behind that one, of the same number."""
+    """Return the next stream id with the same first number."""
     number, _, sent = name.decode().partition("-")
     return f"{number}-{int(sent) + 1}"
 

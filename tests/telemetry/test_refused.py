@@ -23,7 +23,7 @@ def note(value: int) -> None:
 
 
 def as_json(**fields: object) -> bytes:
-    """The sound envelope in JSON, some fields replaced."""
+    """Return the valid envelope as JSON, with *fields* replaced."""
     return msgspec.json.encode(SOUND | fields)
 
 
@@ -54,7 +54,7 @@ def refuse(site: Site, body: bytes, telemetry: Telemetry) -> None:
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_opentelemetry_is_told(site: Site, kind: str) -> None:
+def test_opentelemetry_counts_rejected_tasks(site: Site, kind: str) -> None:
     body, outcome, error, name = REFUSED[kind]
     recording = Recording()
     refuse(site, body, recording.telemetry)
@@ -70,7 +70,7 @@ def test_opentelemetry_is_told(site: Site, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_prometheus_is_told(site: Site, kind: str) -> None:
+def test_prometheus_counts_rejected_tasks(site: Site, kind: str) -> None:
     body, outcome, _, name = REFUSED[kind]
     registry = CollectorRegistry()
     refuse(site, body, PrometheusMetrics(registry))

@@ -231,7 +231,7 @@ async def test_a_call_is_a_part_of_what_asks_for_it(
     assert counted["counters/add"] == 2
 
 
-async def test_no_secret_is_told(hf: AsyncHoldfast, recording: Recording) -> None:
+async def test_no_secret_is_recorded(hf: AsyncHoldfast, recording: Recording) -> None:
     with recording.tracer.start_as_current_span("request"):
         await hf.enqueue(send_email.call(SECRET))
         await hf.mailbox("jack").send({"body": SECRET}, sender="jill")

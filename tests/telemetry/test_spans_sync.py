@@ -220,7 +220,7 @@ def test_a_call_is_a_part_of_what_asks_for_it(hf: Holdfast, recording: Recording
     assert counted["counters/add"] == 2
 
 
-def test_no_secret_is_told(hf: Holdfast, recording: Recording) -> None:
+def test_no_secret_is_recorded(hf: Holdfast, recording: Recording) -> None:
     with recording.tracer.start_as_current_span("request"):
         hf.enqueue(send_email.call(SECRET))
         hf.mailbox("jack").send({"body": SECRET}, sender="jill")

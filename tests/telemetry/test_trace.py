@@ -51,7 +51,7 @@ def test_a_trace_has_its_parts() -> None:
         f"{PARENT}\n",
     ],
 )
-def test_what_is_none_is_ignored(given: str | None) -> None:
+def test_an_invalid_trace_is_ignored(given: str | None) -> None:
     assert TraceContext.parsed(given) is None
 
 

@@ -28,7 +28,7 @@ def send(well: bool) -> None:
 
 
 def send(well: bool) -> None:
-    """As the worker has it."""
+    """Declare the task that the worker runs."""
 
 
 SENDING = TaskRegistry().task(queue="email", name="send")(send)
@@ -36,7 +36,7 @@ SENDING = TaskRegistry().task(queue="email", name="send")(send)
 
 @pytest.fixture
 def worker(standalone: Server, tmp_path: Path) -> Iterator[tuple[Process, Holdfast]]:
-    """One that serves its metrics at a free port, and a client of its namespace."""
+    """Start a worker that serves metrics on a free port; return it with a client."""
     (tmp_path / "chores.py").write_text(TASKS)
     namespace = f"worker-{secrets.token_hex(4)}"
     where = ("--url", standalone.url, "--namespace", namespace)

@@ -21,7 +21,7 @@ expect.set_options(timeout=PATIENCE_MS)
 
 
 def chromium() -> str:
-    """The browser to test with: `$HOLDFAST_TEST_BROWSER`, or one on the PATH."""
+    """Return the browser to test with: `$HOLDFAST_TEST_BROWSER`, or one on the PATH."""
     named = os.environ.get("HOLDFAST_TEST_BROWSER")
     found = named or shutil.which("chromium") or shutil.which("google-chrome")
     if found is None:
@@ -31,7 +31,7 @@ def chromium() -> str:
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A browser as long as the context lasts."""
+    """Launch a browser, and close it at the end of the context."""
     with sync_playwright() as playwright:
         thrifty = ["--no-sandbox", "--renderer-process-limit=1"]
         browser = playwright.chromium.launch(
@@ -42,7 +42,7 @@ def launched() -> Iterator[Browser]:
 
 
 Tab = Callable[..., Page]
-"""Opens a page of the dashboard as a visitor of some role."""
+"""Function that opens a page of the dashboard with a given role."""
 
 
 def visit(page: Page, live: RunningApp, path: str) -> None:

@@ -14,13 +14,13 @@ from web.running import RunningApp, opened
 
 @pytest.fixture
 def live(site: Site) -> Iterator[RunningApp]:
-    """A gateway with its usual limits, in each topology."""
+    """Serve a gateway with its default limits, in each topology."""
     with opened(site.url, site.namespace) as live:
         yield live
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for the tests of a module: its event loop ends before other modules run."""
+    """Launch one browser per module: its event loop ends before other modules run."""
     with launched() as browser:
         yield browser

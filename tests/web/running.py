@@ -41,28 +41,28 @@ class RunningApp:
 
     @property
     def host(self) -> str:
-        """As in the header Host."""
+        """Return the value of the header Host."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Return the base URL of the application."""
         return f"http://{self.host}"
 
     def of(self, user: str | None, **headers: str) -> httpx.Client:
-        """A client of HTTP with the token of *user*; None has none."""
+        """Return an HTTP client with the token of *user*; None sends no token."""
         if user is not None:
             headers["Authorization"] = f"Bearer {self.tokens.issue(user)}"
         return self._client(self.url, headers)
 
     def visitor(self, role: Role | None, **headers: str) -> httpx.Client:
-        """A client of the dashboard with a pass of that *role*; None has none."""
+        """Return a client of the dashboard with a pass for *role*; None sends no pass."""
         if role is not None:
             headers["Authorization"] = f"Bearer {self.passes.issue('ann', role)}"
         return self._client(f"{self.url}/dashboard", headers)
 
     def login(self, role: Role = "operator", name: str = "ann") -> str:
-        """The link with which a browser logs in."""
+        """Return the link that logs a browser in."""
         return f"{self.url}/dashboard/login#token={self.passes.issue(name, role)}"
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class RunningApp:
 def opened(
     url: str, namespace: str, limits: Limits | None = None, **options: Any
 ) -> Iterator[RunningApp]:
-    """A gateway for as long as the context lasts."""
+    """Serve a gateway, a dashboard and metrics until the end of the context."""
     tokens = options.pop("authenticator", Tokens(SECRET))
     proxies, clients = options.pop("proxies", ()), options.pop("clients", [])
     taken, ready = listening("127.0.0.1", 0), threading.Event()

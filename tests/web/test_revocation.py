@@ -25,14 +25,14 @@ NEVER_S = 3600.0
 
 @pytest.fixture
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """A gateway whose streams are looked at only when something happens."""
+    """Serve a gateway for tests of revoked tokens."""
     with opened(standalone.url, "revocation") as live:
         yield live
 
 
 @pytest.fixture
 def no_pings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No ping of a stream looks at its token."""
+    """Disable the pings of streams, because each ping checks the token."""
     monkeypatch.setattr(stream_session, "PING_S", NEVER_S)
 
 
@@ -80,7 +80,7 @@ def test_passes_are_revoked_as_well(live: RunningApp, standalone: Server) -> Non
 def test_a_long_poll_with_a_revoked_token_gets_nothing(
     live: RunningApp, standalone: Server
 ) -> None:
-    """Though it was valid when the poll began."""
+    """The token was valid when the poll began."""
     jill, answers = live.of("jim"), list[int]()
     poll = threading.Thread(
         target=lambda: answers.append(jill.get("/v1/mailbox?timeout=60").status_code)
@@ -117,7 +117,7 @@ def test_nothing_is_delivered_with_a_revoked_token(
 def test_nothing_is_sent_with_a_revoked_token(
     live: RunningApp, standalone: Server, kind: str
 ) -> None:
-    """Nor acknowledged."""
+    """A revoked token cannot acknowledge messages either."""
     user = f"jane-{kind}"
     live.hf.mailbox(user).send("read me", sender="jack")
     with device(live, user) as jane:
@@ -199,7 +199,7 @@ def test_a_stream_ends_when_its_token_does(standalone: Server) -> None:
 
 @pytest.mark.usefixtures("no_pings")
 def test_a_closed_client_ends_its_streams(standalone: Server) -> None:
-    """With the code that says: come again. Requests are told to do so as well."""
+    """The close code asks the device to reconnect; requests get a 503."""
     clients: list[AsyncHoldfast] = []
     loops: list[asyncio.AbstractEventLoop] = []
 
@@ -219,7 +219,7 @@ def test_a_closed_client_ends_its_streams(standalone: Server) -> None:
 def test_a_stream_outlives_a_server_that_cannot_say(
     fresh_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether a token is revoked is asked again; the stream stays meanwhile."""
+    """The gateway asks again whether the token is revoked; the stream stays open meanwhile."""
     monkeypatch.setattr(stream_session, "PING_S", 0.3)
     with opened(fresh_server.url, "away") as live, device(live, "jill", sources=[]) as jill:
         fresh_server.kill()
@@ -232,7 +232,7 @@ def test_a_stream_outlives_a_server_that_cannot_say(
 
 
 def sent(jill: object) -> bool:
-    """Whether a message gets through again."""
+    """Return whether the gateway accepts a message again."""
     jill.say(type="send", to="mailbox:jack", body=1)  # type: ignore[attr-defined]
     while True:
         frame = json.loads(jill.line.recv(PATIENCE_S))  # type: ignore[attr-defined]

@@ -70,13 +70,12 @@ class Clock:
 
 @given(st.text(min_size=1, max_size=200))
 def test_a_token_is_of_its_user(user: str) -> None:
-    """Whatever the name."""
     tokens = Tokens(SECRET)
     assert tokens.user(tokens.issue(user)) == user
 
 
 def test_a_token_ends() -> None:
-    """By the clock of whoever checks it, to the instant."""
+    """A token expires by the clock of the process that checks it, to the instant."""
     clock = Clock()
     tokens = Tokens(SECRET, clock=clock)
     token = tokens.issue("jill", lifetime=timedelta(minutes=1))
@@ -87,7 +86,7 @@ def test_a_token_ends() -> None:
 
 
 def test_every_bit_counts() -> None:
-    """A token that differs anywhere is none, nor is another spelling of the same bytes."""
+    """Reject a token with any changed character, and any other encoding of the same bytes."""
     tokens = Tokens(SECRET)
     token = tokens.issue("jill")
     for i, old in enumerate(token):
@@ -103,12 +102,12 @@ def test_every_bit_counts() -> None:
     ["", ".", "..", "hf1", "hf1..", "hf1.e30.e30", "x" * 5000, "\N{SNOWMAN}.a.b", "hf1.%.%"],
 )
 def test_what_is_no_token(token: str) -> None:
-    """Is nobody's, and no error."""
+    """Return None for a malformed token, without an error."""
     assert Tokens(SECRET).user(token) is None
 
 
 def test_claims_are_not_believed_without_their_signature() -> None:
-    """Nor with that of another user's."""
+    """Reject claims that are unsigned, or signed for another user."""
     tokens = Tokens(SECRET)
     version, claims, signature = tokens.issue("jill").split(".")
     data = urlsafe_b64decode(claims + "=" * (-len(claims) % 4)).replace(b"jill", b"root")
@@ -117,7 +116,7 @@ def test_claims_are_not_believed_without_their_signature() -> None:
     assert Tokens(OTHER).user(tokens.issue("jill")) is None
 
 
-def test_secrets_are_replaced_without_anybody_logging_in_anew() -> None:
+def test_secrets_are_replaced_without_a_new_login() -> None:
     """The first one signs, all are accepted."""
     old = Tokens(SECRET).issue("jill")
     both = Tokens(OTHER, SECRET)
@@ -130,7 +129,6 @@ def test_secrets_are_replaced_without_anybody_logging_in_anew() -> None:
     "refused", [[], [b"short"], [SECRET, SECRET[:31]], *([each] for each in GUESSED)]
 )
 def test_secrets_that_can_be_guessed_are_refused(refused: list[bytes]) -> None:
-    """In words."""
     with pytest.raises(ValueError, match="secret"):
         Tokens(*refused)
 
@@ -172,13 +170,13 @@ def test_a_token_says_when_it_was_made() -> None:
 
 @pytest.mark.parametrize("lifetime", [0, -1, float("nan"), float("inf"), timedelta(days=5000)])
 def test_lifetimes_have_an_end(lifetime: float | timedelta) -> None:
-    """At most ten years."""
+    """A lifetime is at most ten years."""
     with pytest.raises(ValueError, match="lifetime"):
         Tokens(SECRET).issue("jill", lifetime=lifetime)
 
 
 @pytest.mark.parametrize("user", ["", "x" * 4000])
 def test_users_that_no_token_can_name(user: str) -> None:
-    """Nobody, and who would not fit into a header."""
+    """Reject an empty user, and one that is too long for a header."""
     with pytest.raises(ValueError, match="token"):
         Tokens(SECRET).issue(user)

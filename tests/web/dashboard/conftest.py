@@ -20,16 +20,16 @@ EXPECTED = ("ERR_INTERNET_DISCONNECTED", "503 (Service Unavailable)", "htmx:")
 
 @pytest.fixture
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """A dashboard of an empty namespace."""
+    """Serve a dashboard of an empty namespace."""
     with opened(standalone.url, f"dashboard-{secrets.token_hex(4)}") as live:
         yield live
 
 
 @pytest.fixture
 def tab(browser: Browser, live: RunningApp) -> Iterator[Tab]:
-    """Log in as somebody; nothing may go wrong in the page while the test runs.
+    """Open a tab that is logged in, and fail the test if the page reports an error.
 
-    Its tabs are closed before the live is: a page without one complains.
+    The tabs close before the dashboard: a page without its dashboard reports errors.
     """
     complaints: list[str] = []
     contexts: list[Any] = []

@@ -58,14 +58,14 @@ QUERIES: Final[dict[str, list[dict[str, str]]]] = {
 
 
 _held: list[Lease] = []
-"""A lease that nobody has any more warns that it was not released."""
+"""Leases kept alive: a lease that is garbage-collected warns that it was not released."""
 
 
 class Source:
-    """Rows, of which one cannot be read."""
+    """Source of rows; the row `bad` cannot be read."""
 
     def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """All but that one."""
+        """Return each row, and an error for the row `bad`."""
         row, error = {HOSTILE: HOSTILE}, ValueError(HOSTILE)
         return {each: error if each == "bad" else {"id": each, **row} for each in ids}
 

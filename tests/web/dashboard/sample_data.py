@@ -46,7 +46,7 @@ tasks = TaskRegistry()
 
 @tasks.task(queue=HOSTILE, name=HOSTILE, retry=Retry(attempts=1))
 def hostile(what: str, **more: str) -> None:
-    """Fails if it is told to."""
+    """Fail if *what* is `fail`."""
     if what == "fail":
         raise ValueError(HOSTILE)
 

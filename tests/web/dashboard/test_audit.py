@@ -18,7 +18,7 @@ Records = Callable[[], list[tuple[Any, ...]]]
 
 @pytest.fixture
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """A dashboard, with a chat and a mailbox."""
+    """Serve a dashboard of a namespace with a chat and a mailbox."""
     with opened(standalone.url, "audit") as live:
         live.chat = live.hf.create_chat(["jack"], sender="jill", body="private")
         live.hf.mailbox("jack").send("private", sender="jill")
@@ -27,7 +27,7 @@ def live(standalone: Server) -> Iterator[RunningApp]:
 
 @pytest.fixture
 def records(caplog: pytest.LogCaptureFixture) -> Records:
-    """What was recorded: who, in which role, did what to what, and what came of it."""
+    """Return a function that returns the audit records: user, role, action, target and result."""
     caplog.set_level(logging.INFO, "holdfast.audit")
 
     def found() -> list[tuple[Any, ...]]:
@@ -45,7 +45,7 @@ HERE = {"address": "127.0.0.1"}
 
 
 def test_logins_and_logouts_are_recorded(live: RunningApp, records: Records) -> None:
-    """Also those that failed, and wrong passes that are used without logging in."""
+    """Failed logins are recorded too, and wrong passes that are sent without a login."""
     browser = live.visitor(None, Origin=live.url, Accept="text/html")
     assert browser.post("/login", data={"pass": "wrong"}).status_code == 401
     made = live.passes.issue("ann", "viewer")

@@ -93,7 +93,7 @@ def test_a_counter_is_shown_in_any_precision_and_as_a_sheet(live: RunningApp) ->
 
 
 def test_completions_are_tried(live: RunningApp) -> None:
-    """Names, and those that somebody used lately."""
+    """Show completions, and the names that were used recently."""
     live.hf.completions("guild:3").add_many(["jeff", ("Carla Santos", "42")])
     live.hf.recent("player:7").touch("jenny")
     seen = see(live, "completions", q="san")
@@ -110,13 +110,13 @@ class Rows:
         self.asked = 0
 
     def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """That row."""
+        """Return a row that changes with each load."""
         self.asked += 1
         return {each: {"left": 100 - self.asked} for each in ids}
 
 
 def test_a_row_is_explained_and_invalidated(live: RunningApp) -> None:
-    """After which it is loaded anew."""
+    """Load the row again after its invalidation."""
     rows = Rows()
     cache = live.hf.row_cache("inventory", source=rows)
     cache.schedule(("eu", 7), every=600.0)
@@ -137,7 +137,7 @@ def test_a_row_is_explained_and_invalidated(live: RunningApp) -> None:
 
 
 def test_a_feed_shows_how_far_its_consumers_are(live: RunningApp) -> None:
-    """And which files are left, for whom."""
+    """Show which files are left for each consumer."""
     feed = live.hf.file_feed("logs", consumers=["a", "b"])
     for name in ("one.log", "two.log"):
         feed.publish(io.BytesIO(b"line\n" * 100), name=name)

@@ -28,7 +28,7 @@ def send(to: str) -> None:
 
 
 def figure(page: Page, name: str) -> Any:
-    """The value under that name."""
+    """Return the value with the label *name*."""
     return page.locator(".figure", has=page.locator("dt", has_text=name)).locator("dd")
 
 
@@ -44,7 +44,7 @@ def test_the_pass_leaves_the_address_at_once(tab: Tab, live: RunningApp) -> None
 
 
 def test_values_move_by_themselves_under_traffic(tab: Tab, live: RunningApp) -> None:
-    """Without anybody pressing anything; and stand still while they are told to."""
+    """Refresh the values without a click, and keep them while updates are paused."""
     page = tab(live)
     expect(figure(page, "Waiting")).to_contain_text("0")
     live.hf.enqueue_many([send.call("jill") for _ in range(7)])
@@ -67,8 +67,8 @@ def test_values_move_by_themselves_under_traffic(tab: Tab, live: RunningApp) -> 
     expect(page.locator(".uplot canvas")).to_have_count(1)
 
 
-def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, live: RunningApp) -> None:
-    """Until it is seen again."""
+def test_a_hidden_page_sends_no_requests(tab: Tab, live: RunningApp) -> None:
+    """The page sends requests again once it is visible."""
     page = tab(live)
     asked: list[str] = []
     page.clock.install()
@@ -83,7 +83,7 @@ def test_a_page_that_nobody_sees_asks_for_nothing(tab: Tab, live: RunningApp) ->
 
 
 def show(page: Page, *, hidden: bool) -> None:
-    """As a browser tells a page whether its tab is in front."""
+    """Report to the page that its tab is hidden or visible, as a browser does."""
     page.evaluate(
         """hidden => {
             Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
@@ -120,7 +120,7 @@ def test_chosen_tasks_are_replayed_after_a_question(tab: Tab, live: RunningApp) 
 
 
 def test_what_is_chosen_stays_while_others_come(tab: Tab, live: RunningApp) -> None:
-    """A list under which somebody chooses does not move away."""
+    """A list does not move while the user selects rows in it."""
     live.hf.enqueue_many([send.call("jill") for _ in range(2)])
     page = tab(live)
     visit(page, live, "tasks?queue=email")
@@ -132,8 +132,8 @@ def test_what_is_chosen_stays_while_others_come(tab: Tab, live: RunningApp) -> N
     expect(page.locator("input[name=id]")).to_have_count(3)
 
 
-def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, live: RunningApp) -> None:
-    """An answer that was asked for before somebody began to choose."""
+def test_a_late_response_keeps_the_selection(tab: Tab, live: RunningApp) -> None:
+    """Ignore a response to a request that was sent before the user began to select rows."""
     live.hf.enqueue_many([send.call("jill") for _ in range(2)])
     page = tab(live)
     visit(page, live, "tasks?queue=email")
@@ -157,7 +157,6 @@ def test_what_was_on_its_way_takes_nothing_out_of_hand(tab: Tab, live: RunningAp
 
 
 def test_a_queue_is_paused_by_keyboard(tab: Tab, live: RunningApp) -> None:
-    """As by mouse."""
     live.hf.enqueue(send.call("jill"))
     page = tab(live)
     visit(page, live, "queue?name=email")
@@ -169,7 +168,7 @@ def test_a_queue_is_paused_by_keyboard(tab: Tab, live: RunningApp) -> None:
 
 
 def test_a_viewer_sees_no_buttons(tab: Tab, live: RunningApp) -> None:
-    """They would be refused anyway."""
+    """The server would refuse the actions anyway."""
     live.hf.enqueue(send.call("jill"))
     page = tab(live, role="viewer")
     for path in ("queues", "queue?name=email", "tasks?queue=email"):

@@ -26,13 +26,12 @@ SCREENS = (
     *("completions?name=guild:3", "rows", "cache?name=inventory", "feeds", "feed?name=logs"),
     *("tallies", "tally?name=daily"),
 )
-"""All but those whose figures other tests here see moving, and the server's, which has no names."""
+"""All screens except those that other tests cover, and the server's, which shows no names."""
 
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
 def test_each_screen_shows_what_comes_by_itself(tab: Tab, live: RunningApp, tmp_path: Path) -> None:
-    """Nobody presses anything."""
     live.hf.enqueue(send.call("jill").options(task_id="one"))
     live.hf.completions("guild:3").add("jeff")
     first = tab(live)
@@ -53,7 +52,7 @@ def test_each_screen_shows_what_comes_by_itself(tab: Tab, live: RunningApp, tmp_
 
 
 def arrive(hf: Holdfast, folder: Path, until_seen: ExitStack) -> dict[str, str]:
-    """Something new everywhere; where its name is not shown, what is shown."""
+    """Add an entry to every block; return the text to expect where the page shows no name."""
     hf.enqueue(send.call("bad").options(priority="high"))
     work(hf, registry)
     hf.enqueue_many([send.call(NEWS) for _ in range(7)])
@@ -96,7 +95,7 @@ def counted(line: bytes) -> Counted:
 @pytest.mark.long
 @pytest.mark.timeout(300)
 def test_each_button_does_what_it_says(tab: Tab, live: RunningApp) -> None:
-    """After the question that tells how many it is about."""
+    """Each button first asks for confirmation and shows how many items it changes."""
     hf = live.hf
     queue = hf.queue("email")
     hf.enqueue_many([send.call("bad") for _ in range(3)])

@@ -27,7 +27,7 @@ OPEN = {"/login", "/logout", "/assets/{hash}/{name:path}"}
 
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """One for all, with tasks in every state."""
+    """Serve one dashboard for all tests, with tasks in every state."""
     rate = Rate(100_000.0, 100_000)
     limits = Limits(user=rate, address=rate, failures=rate)
     with opened(standalone.url, "dashboard-routes", limits) as live:
@@ -53,8 +53,8 @@ def test_what_changes_something_is_a_post() -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
-def test_nobody_sees_a_page(live: RunningApp, path: str, accept: str) -> None:
-    """A browser is led to where one logs in; a program is told."""
+def test_a_page_needs_a_login(live: RunningApp, path: str, accept: str) -> None:
+    """A browser is redirected to the login page; a program gets a problem."""
     answer = live.visitor(None, Accept=accept).get(f"/{path}")
     if accept == "text/html":
         where, _, query = answer.headers["location"].partition("?")
@@ -65,8 +65,8 @@ def test_nobody_sees_a_page(live: RunningApp, path: str, accept: str) -> None:
 
 
 @pytest.mark.parametrize("path", TWINS)
-def test_nobody_sees_a_twin(live: RunningApp, path: str) -> None:
-    """Nor what is in it as a table."""
+def test_the_json_of_a_page_needs_a_login(live: RunningApp, path: str) -> None:
+    """The CSV of a page needs a login too."""
     answer = live.visitor(None).get(f"/{path}")
     assert answer.status_code == (401 if path.endswith(".json") else 303)
 
@@ -83,7 +83,7 @@ def test_a_token_of_the_gateway_opens_nothing_here(live: RunningApp) -> None:
 
 @pytest.mark.parametrize("path", ACTIONS)
 def test_an_action_is_for_operators(live: RunningApp, path: str) -> None:
-    """Nobody: 401. A viewer: 403, before anything is looked at."""
+    """Without a login: 401. A viewer: 403, before the request is validated."""
     assert live.visitor(None).post(f"/{path}.json", headers=FORM).status_code == 404
     json_please = {**FORM, "Accept": "application/json"}
     assert live.visitor(None).post(f"/{path}", headers=json_please).status_code == 401
@@ -96,7 +96,7 @@ def test_an_action_is_for_operators(live: RunningApp, path: str) -> None:
 
 @pytest.mark.parametrize("path", ACTIONS)
 def test_no_get_changes_anything(live: RunningApp, path: str) -> None:
-    """There is none."""
+    """No action accepts GET."""
     answer = live.visitor("operator").get(f"/{path}", params={"queue": HOSTILE, "id": "dead"})
     assert answer.status_code == 405
 
@@ -106,7 +106,7 @@ def test_no_get_changes_anything(live: RunningApp, path: str) -> None:
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_foreign_host_is_refused(live: RunningApp, method: str, path: str) -> None:
-    """Whoever asks."""
+    """The role of the user does not matter."""
     answer = live.visitor("operator", Host="evil.test").request(method, f"/{path}")
     assert (answer.status_code, is_problem(answer)) == (421, True)
 
@@ -124,7 +124,7 @@ FOREIGN = [
 def test_a_page_of_another_site_does_nothing(
     live: RunningApp, path: str, headers: dict[str, str]
 ) -> None:
-    """With a cookie, or with a pass."""
+    """Refuse requests of other sites that carry a cookie or a pass."""
     for client in (live.visitor("operator"), with_cookie(live)):
         answer = client.post(f"/{path}", headers={**FORM, **headers})
         assert (answer.status_code, is_problem(answer)) == (403, True)
@@ -143,7 +143,7 @@ def test_a_cookie_alone_does_nothing(live: RunningApp, path: str) -> None:
 
 
 def with_cookie(live: RunningApp) -> httpx.Client:
-    """A browser, after it has logged in."""
+    """Return a client that has logged in and holds the session cookie."""
     client = live.visitor(None)
     answer = client.post("/login", data={"pass": live.passes.issue("ann", "operator")})
     assert answer.status_code == 303
@@ -253,7 +253,7 @@ def test_the_scripts_are_small(live: RunningApp) -> None:
 
 
 def test_a_form_leads_back_to_where_it_was_and_nowhere_else(live: RunningApp) -> None:
-    """To a page of the dashboard."""
+    """A form redirects only to a page of the dashboard."""
     live.hf.queue("back").pause()
     client = live.visitor("operator", Accept="text/html")
     for back, expected in {

@@ -1,4 +1,4 @@
-"""What people are told when the server behind the dashboard fails."""
+"""Errors that the dashboard shows when its server fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HTML = {"Accept": "text/html"}
 
 
 def test_each_page_opens_with_a_diagnosis(fresh_server: Server) -> None:
-    """Whoever is logged in is told where the server is; a program gets a problem."""
+    """A page names the address of the server to a logged-in user; a program gets a problem."""
     with opened(fresh_server.url, "diagnosis") as live:
         fresh_server.kill()
         for path in PAGES:
@@ -30,7 +30,7 @@ def test_each_page_opens_with_a_diagnosis(fresh_server: Server) -> None:
         assert live.visitor(None, **HTML).get("/login").status_code == 200
 
 
-def test_an_action_whose_reply_was_lost_is_repeated_once(proxy: Proxy) -> None:
+def test_an_action_with_a_lost_reply_is_repeated_once(proxy: Proxy) -> None:
     """By the form that the page shows for it."""
     with opened(proxy.url, "lost-action") as live:
         fill(live.hf)
@@ -53,7 +53,7 @@ def test_an_action_whose_reply_was_lost_is_repeated_once(proxy: Proxy) -> None:
 
 
 def said(live: RunningApp, cookie: str) -> str:
-    """What the next page says."""
+    """Return the message that the next page shows."""
     value = cookie.partition(";")[0]
     page = live.visitor("viewer", Cookie=value, **HTML).get("/queues")
     [found] = re.findall(r'<p class="flash" role="status">(.*?)</p>', page.text)

@@ -144,7 +144,7 @@ def test_a_name_turns_nothing_around(tab: Tab, live: RunningApp) -> None:
         ("", "(no name)"),
     ],
 )
-def test_names_are_told_apart(name: str, text: str) -> None:
+def test_different_names_look_different(name: str, text: str) -> None:
     """Where no HTML fits; nothing of a name is lost."""
     assert in_text(name) == text
     assert "".join(part for part, _ in pieces(name)) == name
@@ -155,7 +155,7 @@ def test_names_are_told_apart(name: str, text: str) -> None:
     "path", ["queue/pause", "queue/resume", "semaphore/limit", "row/invalidate"]
 )
 def test_a_form_makes_nothing_new(live: RunningApp, path: str, sent: str) -> None:
-    """It says that there is no such thing."""
+    """The action reports that the object does not exist."""
     fill(live.hf, "a\nb")
     fields = {"queue": sent, "name": sent, "limit": "7", "id": "1"}
     answer = live.visitor("operator", **HTML).post(f"/{path}", data=fields)
@@ -168,7 +168,7 @@ def test_a_form_makes_nothing_new(live: RunningApp, path: str, sent: str) -> Non
 
 @pytest.mark.parametrize("path", ["queue/pause", "queues"])
 def test_what_is_not_encoded_is_refused(live: RunningApp, path: str) -> None:
-    """400, not a name with letters that nobody gave."""
+    """Answer 400 instead of decoding the name to replacement characters."""
     client = live.visitor("operator", **HTML)
     data = {"queue*": "%ff"}
     post = "pause" in path
@@ -195,7 +195,7 @@ def test_one_comes_to_the_page_that_one_asked_for(live: RunningApp, wanted: str)
 
 
 def login_field(page: httpx.Response) -> str:
-    """The page to come to, as the form has it."""
+    """Return the page that the login form redirects to."""
     _, _, rest = page.text.partition('name="next" value="')
     return rest.partition('"')[0].replace("&amp;", "&")
 
@@ -217,7 +217,7 @@ def login_field(page: httpx.Response) -> str:
     ],
 )
 def test_one_comes_to_nothing_else(live: RunningApp, elsewhere: str) -> None:
-    """Neither another site nor what changes something."""
+    """The login redirects neither to another site nor to an action."""
     client = live.visitor(None, **HTML)
     assert login_field(client.get("/login", params={"next": elsewhere})) == "/"
     token = live.passes.issue("ann", "viewer")

@@ -40,7 +40,6 @@ def survey(*changes: object) -> Survey:
 
 
 def test_all_is_well() -> None:
-    """Without findings."""
     found = health_of(survey(), 0)
     assert (found.level, found.text, found.findings) == ("ok", "All is well.", ())
 
@@ -62,7 +61,7 @@ def test_all_is_well() -> None:
     ],
 )  # fmt: skip
 def test_each_problem_is_a_finding(level: str, text: str, changed: object) -> None:
-    """With a sentence and a severity."""
+    """Each finding has a sentence and a severity."""
     found = health_of(survey(changed), changed if isinstance(changed, int) else 0)
     assert found.level == level
     assert [text in finding.text for finding in found.findings] == [True]

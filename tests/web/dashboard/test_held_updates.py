@@ -26,12 +26,12 @@ def enqueue(live: RunningApp, queue: str, count: int = 1) -> None:
 
 
 def row(page: Page, name: str) -> Locator:
-    """The row of that queue."""
+    """Return the row of the queue *name*."""
     return page.locator("tbody tr", has=page.get_by_role("link", name=name, exact=True))
 
 
 def paused(live: RunningApp) -> set[str]:
-    """Those of the queues that are paused."""
+    """Return the names of the paused queues."""
     return {name for name in live.hf.queues() if live.hf.queue(name).stats().paused}
 
 
@@ -54,7 +54,7 @@ def update(page: Page) -> None:
 
 @pytest.fixture
 def page(tab: Tab, live: RunningApp) -> Page:
-    """The queues, `billing` first: those with most waiting."""
+    """Open the list of queues; `billing` is first because it has the most waiting tasks."""
     enqueue(live, "email", 1)
     enqueue(live, "billing", 2)
     page = tab(live)
@@ -160,7 +160,7 @@ def test_a_finger_is_down_before_the_update_and_up_after_it(tab: Tab, live: Runn
     assert paused(live) == {"billing"}
 
 
-def test_the_pointer_is_on_its_way(page: Page, live: RunningApp) -> None:
+def test_rows_stay_while_the_pointer_moves(page: Page, live: RunningApp) -> None:
     """Nothing moves under a hand that moves: it is where it aimed when it arrives."""
     box = row(page, "billing").get_by_role("button").bounding_box()
     table = page.locator("tbody").bounding_box()
@@ -177,7 +177,7 @@ def test_the_pointer_is_on_its_way(page: Page, live: RunningApp) -> None:
 
 
 def test_rows_that_have_moved_take_no_press_at_once(page: Page, live: RunningApp) -> None:
-    """Nobody has seen them there."""
+    """Ignore a click on a row that moved under the pointer just before."""
     place = row(page, "billing").get_by_role("button").bounding_box()
     assert place
     page.mouse.move(5, 5)

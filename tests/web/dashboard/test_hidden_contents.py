@@ -42,7 +42,7 @@ class Rows:
     """A source of rows."""
 
     def load(self, ids: list[int]) -> dict[int, str]:
-        """Each is a secret."""
+        """Return the canary for each id."""
         return dict.fromkeys(ids, CANARY)
 
 
@@ -60,13 +60,13 @@ def fill(hf: Holdfast, folder: Path) -> None:
 
 
 def counted(line: bytes) -> Counted | None:
-    """Only the good ones; the others are rejected on a day that is known."""
+    """Return the counts of a line; a line that is not good gets a name too long to be accepted."""
     return Counted(DAY, {"word": "good"} if line == b"good" else {"word": "x" * 100_000})
 
 
 @pytest.fixture(scope="module")
 def url(standalone: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a user whose password is a canary as well; something is in each block."""
+    """Return the URL of a user with the canary as password, after filling each block."""
     rule = ("on", f">{CANARY}", "~*", "&*", "+@all")
     standalone.execute("ACL", "SETUSER", "hidden", *rule)
     url = standalone.url.replace("://", f"://hidden:{CANARY}@")
@@ -84,7 +84,7 @@ def url(standalone: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @asynccontextmanager
 async def looking(url: str, arguments: bool) -> AsyncIterator[httpx.AsyncClient]:
-    """An operator before the dashboard."""
+    """Open a client of the dashboard that is logged in as an operator."""
     passes = Passes(secrets.token_bytes(32))
     async with AsyncHoldfast.from_url(url, namespace="hidden") as hf:
         app = dashboard(hf, access=passes, arguments=arguments)
@@ -109,7 +109,7 @@ async def test_contents_may_be_left_out(url: str, page: str) -> None:
 
 @pytest.mark.parametrize("state", ["queued", "delayed", "dead"])
 async def test_what_is_left_out_cannot_be_guessed(url: str, state: str) -> None:
-    """Whoever may search for it learns it letter by letter."""
+    """A search in hidden contents would reveal them letter by letter."""
     for arguments in (True, False):
         async with looking(url, arguments) as client:
             asked = {"queue": "work", "state": state, "q": CANARY[:-1]}
@@ -118,7 +118,7 @@ async def test_what_is_left_out_cannot_be_guessed(url: str, state: str) -> None:
 
 
 async def test_the_password_is_on_no_page(url: str) -> None:
-    """Nor in what a program reads."""
+    """The password is not in the JSON either."""
     async with looking(url, arguments=False) as client:
         plain = (path for page in PAGES for path in (page, f"{page or 'overview'}.json"))
         for path in (*plain, *SHOWING, "queue?name=work", "failures?queue=work"):

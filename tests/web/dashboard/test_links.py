@@ -64,7 +64,7 @@ class Forms(HTMLParser):
         self._choice = "" if tag == "select" else self._choice
 
     def sent(self) -> Iterator[str]:
-        """Where the forms lead that only ask: as they are, for each choice, with a search."""
+        """Yield the URLs of the GET forms: unchanged, with each choice, and with a search."""
         for at, (method, action, fields) in enumerate(self.forms):
             if method != "get":
                 continue
@@ -77,7 +77,7 @@ class Forms(HTMLParser):
 
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """Something of everything, more queues than a page has, and names that are easily lost."""
+    """Serve a dashboard with data in every block, two pages of queues, and names to escape."""
     rate = Rate(100_000.0, 100_000)
     limits = Limits(user=rate, address=rate, failures=rate)
     with opened(standalone.url, "dashboard-links", limits) as live:
@@ -111,7 +111,7 @@ def test_no_link_and_no_form_leads_nowhere(live: RunningApp) -> None:
 
 
 def leads(page: httpx.Response) -> Iterator[str]:
-    """Where a page leads to, below the dashboard."""
+    """Yield the URLs that a page links to, below the dashboard."""
     forms = Forms(page.text)
     for method, action, fields in forms.forms:
         if method == "post" and action != "/dashboard/logout":
@@ -134,7 +134,7 @@ def test_clear_leaves_the_order(live: RunningApp, path: str) -> None:
 
 
 def test_clear_leaves_the_queue(live: RunningApp) -> None:
-    """Whose tasks are on the page, and may be cancelled there."""
+    """`Clear` resets the filters but keeps the queue of the page."""
     client = live.visitor("operator", **HTML)
     asked = {"queue": "queue-07", "state": "queued", "q": "nothing", "task": "send"}
     page = client.get("/tasks", params=asked)
@@ -147,7 +147,7 @@ def test_clear_leaves_the_queue(live: RunningApp) -> None:
 
 
 def cleared(page: httpx.Response) -> list[str]:
-    """Where `Clear` leads to."""
+    """Return the URLs of the `Clear` links."""
     assert page.status_code == 200
     parts = page.text.split(">Clear</a>")[:-1]
     links = [part.rpartition('href="')[2].rstrip('"') for part in parts]

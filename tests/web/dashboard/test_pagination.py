@@ -32,7 +32,7 @@ HTML = {"Accept": "text/html"}
 
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """One in which the names were used in their order, the first one long ago."""
+    """Serve a dashboard of names that were used in their order, the first one long ago."""
     with opened(standalone.url, "dashboard-lists") as live:
         with standalone.client() as client:
             names = {f"n{n:04}": 1_000_000.0 + n for n in range(NAMES)}
@@ -69,7 +69,7 @@ def test_a_search_of_queues_looks_at_all_in_each_order(live: RunningApp, order: 
 
 
 def test_a_list_that_the_server_has_cut_is_said_to_be(standalone: Server) -> None:
-    """It remembers so many names."""
+    """The server remembers a bounded number of names."""
     with opened(standalone.url, "dashboard-cut") as live, standalone.client() as client:
         names = {f"n{n:05}": 1.0 + n for n in range(10_000)}
         client.zadd("dashboard-cut:{catalog:mailbox}:names", names)
@@ -100,7 +100,7 @@ def test_locks_and_counters_behind_those_that_are_looked_at_are_found(standalone
 
 
 def fill(hf: Holdfast) -> None:
-    """Something of each, in use."""
+    """Create one object of each block, and keep the leases held."""
     held.append(hf.lock("wanted").acquire())
     held.append(hf.semaphore("wanted", limit=1).acquire())
     hf.counter("wanted").add(1)
@@ -110,7 +110,7 @@ held: list[Any] = []
 
 
 def see(live: RunningApp, path: str, **query: Any) -> Any:
-    """The JSON of a page."""
+    """Return the JSON of a page."""
     answer = live.visitor("viewer").get(f"/{path}.json", params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()

@@ -1,4 +1,4 @@
-"""What a page costs: a bounded number of calls, none of which grows with what is stored."""
+"""Cost of a page: a bounded number of calls, and no call grows with the stored data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALLS = 2 * SURVEYED + 20
 """Of one page at most; 64 of them travel together, so it takes no more than 20 round trips."""
 
 GROWING = {"keys", "scan", "smembers", "sscan", "hscan", "zscan", "hkeys", "hvals", "sort"}
-"""Commands whose cost is that of all that is there; `HGETALL` is for the 120 minutes of a pace."""
+"""Commands with a cost that grows with the data. `HGETALL` reads only the last 120 minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def live(quiet: Server) -> Iterator[RunningApp]:
 
 @pytest.fixture(scope="module")
 def quiet() -> Iterator[Server]:
-    """A server to whom nobody else talks."""
+    """Start a server that no other test uses."""
     with Server() as server:
         yield server
 

@@ -30,20 +30,20 @@ registry = TaskRegistry()
 
 @registry.task(queue="dying", retry=Retry(attempts=1))
 def die(n: int) -> None:
-    """Of one of a few causes."""
+    """Fail with one of seven causes."""
     raise ValueError(f"cause {n % 7} of {n}")
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """A server to whom nobody else talks."""
+    """Start a server that no other test uses."""
     with Server() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def live(server: Server) -> Iterator[RunningApp]:
-    """A dashboard in front of all that."""
+    """Serve a dashboard of many dead tasks."""
     with opened(server.url, "scale") as live:
         live.hf.enqueue_many([die.call(n) for n in range(DEAD)])
         work(live.hf, registry)

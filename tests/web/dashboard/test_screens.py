@@ -34,25 +34,25 @@ def send(to: str, number: int = 0) -> str:
 
 @registry.task(queue="other", retry=Retry(attempts=1))
 def fail() -> None:
-    """As it says."""
+    """Fail with an SMTP error."""
     raise ConnectionError("smtp said 421 to 'x'")
 
 
 def see(live: RunningApp, path: str, **query: Any) -> Any:
-    """The JSON of a page."""
+    """Return the JSON of a page."""
     answer = live.visitor("viewer").get(f"/{path}.json", params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def act(live: RunningApp, path: str, **fields: Any) -> httpx.Response:
-    """What an action answers to a program."""
+    """Call an action as a program does, and return its response."""
     client = live.visitor("operator", Accept="application/json")
     return client.post(f"/{path}", json=fields)
 
 
 def done(live: RunningApp, path: str, **fields: Any) -> tuple[str, int]:
-    """What it says, and how many it changed."""
+    """Call an action; return its message, and how many items it changed."""
     answer = act(live, path, **fields)
     assert answer.status_code == 200, answer.text
     return answer.json()["message"], answer.json()["changed"]
@@ -102,7 +102,6 @@ def test_queues_are_found_and_put_in_order(live: RunningApp) -> None:
 
 
 def test_a_queue_is_paused_and_goes_on(live: RunningApp) -> None:
-    """As its page says."""
     live.hf.enqueue(send.call("jill"))
     done(live, "queue/pause", queue="email")
     assert see(live, "queue", name="email")["stats"]["paused"] is True
@@ -111,7 +110,7 @@ def test_a_queue_is_paused_and_goes_on(live: RunningApp) -> None:
 
 
 def test_failures_of_one_cause_are_one_group(live: RunningApp) -> None:
-    """Whatever numbers and names they tell; and are put in line again together."""
+    """Numbers and names in the errors do not matter, and the group is replayed together."""
     live.hf.enqueue_many([send.call(f"bad{n}", 400 + n) for n in range(3)])
     live.hf.enqueue(fail.call())
     run(live)
@@ -150,7 +149,7 @@ def test_tasks_are_listed_searched_and_paged(live: RunningApp) -> None:
 
 
 def test_tasks_are_cancelled_and_replayed_by_id(live: RunningApp) -> None:
-    """Several at once; those that had ended are told."""
+    """Cancel several at once; the response counts those that had already ended."""
     handles = live.hf.enqueue_many([send.call("jill"), send.call("jack"), send.call("bad")])
     ids = [handle.task_id for handle in handles]
     said, changed = done(live, "task/cancel", queue="email", id=[*ids[:2], "unknown"])
@@ -163,7 +162,7 @@ def test_tasks_are_cancelled_and_replayed_by_id(live: RunningApp) -> None:
 
 
 def test_all_dead_are_replayed_or_dropped_with_their_number(live: RunningApp) -> None:
-    """And so are those that wait."""
+    """Waiting tasks are dropped in the same way."""
     live.hf.enqueue_many([send.call("bad") for _ in range(4)])
     run(live)
     assert done(live, "queue/replay", queue="email")[1] == 4
@@ -175,7 +174,7 @@ def test_all_dead_are_replayed_or_dropped_with_their_number(live: RunningApp) ->
 
 
 def test_an_action_is_repeated_under_its_key_only_once(live: RunningApp) -> None:
-    """As after a reply that was lost; somebody else's key is another one."""
+    """Retry as after a lost reply; the same key of another user is a different key."""
     live.hf.enqueue_many([send.call("bad") for _ in range(2)])
     run(live)
     first = done(live, "queue/replay", queue="email", key="mine")
@@ -196,7 +195,7 @@ def test_what_was_asked_for_long_ago_is_not_repeated(live: RunningApp) -> None:
 
 
 def test_only_the_failures_that_were_shown_are_replayed(live: RunningApp) -> None:
-    """What dies of the same cause meanwhile stays dead until somebody has seen it."""
+    """Tasks that die later of the same cause stay dead until the page has shown them."""
     live.hf.enqueue_many([send.call("bad") for _ in range(2)])
     run(live)
     [group] = see(live, "failures")["groups"]
@@ -240,7 +239,6 @@ def test_every_action_is_in_the_audit_log(
 def test_no_action_is_without_its_record(
     live: RunningApp, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever the screen."""
     with caplog.at_level(logging.INFO, "holdfast.audit"):
         act(live, path, what="is missing")
     [record] = [record for record in caplog.records if record.name == "holdfast.audit"]

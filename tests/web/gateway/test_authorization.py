@@ -41,14 +41,14 @@ def rules(request: pytest.FixtureRequest) -> tuple[Rules, Hook]:
 
 @contextmanager
 def guarded(server: Server, hook: Any) -> Iterator[RunningApp]:
-    """A gateway with that hook, and a chat of jill and jack."""
+    """Serve a gateway with the authorization hook *hook*, and a chat of jill and jack."""
     with opened(server.url, f"permission-{id(hook)}", may=hook) as live:
         live.chat = live.hf.create_chat(["jack"], sender="jill", body="hello")
         yield live
 
 
 def requests(chat: str) -> dict[str, tuple[str, str, dict[str, Any]]]:
-    """Each request that touches another user or a chat, by the action that it needs."""
+    """Return the requests that affect another user or a chat, keyed by the action they need."""
     path = f"/v1/chats/{chat}"
     return {
         "mailbox.send": ("POST", "/v1/mailboxes/jack", {"json": 1}),
@@ -134,7 +134,7 @@ def test_chats_that_may_not_be_read_are_nowhere(
 
 
 def test_a_hook_that_fails_allows_nothing(standalone: Server) -> None:
-    """Its words are for the log only."""
+    """The error of the hook is only logged."""
 
     def fail(user: str, action: str, target: str) -> bool:
         raise ValueError("a secret of the application")

@@ -22,14 +22,14 @@ NO_NETWORK = "ERR_INTERNET_DISCONNECTED"  # a browser says so by itself when a t
 
 @pytest.fixture
 def live(standalone: Server, tmp_path: Path) -> Iterator[RunningApp]:
-    """A gateway to look at."""
+    """Serve a gateway for the chat page."""
     with opened(standalone.url, tmp_path.name) as live:
         yield live
 
 
 @pytest.fixture
 def tab(browser: Browser, live: RunningApp) -> Iterator[Callable[..., Page]]:
-    """Open the page as somebody; nothing may go wrong in it while the test runs."""
+    """Open the page as a user, and fail the test if the page reports an error."""
     complaints: list[str] = []
     contexts: list[Any] = []
 
@@ -126,7 +126,7 @@ def test_what_was_read_offline_is_acknowledged_online(
 
 
 def test_a_broken_line_is_resumed_by_itself(tab: Callable[..., Page]) -> None:
-    """Without anybody pressing anything."""
+    """The page reconnects without a click."""
     jill, jack = tab("jill"), tab("jack")
     begin_chat(jill, "jack")
     open_chat(jack, "jill")
@@ -155,7 +155,7 @@ def test_what_is_hostile_stays_text(tab: Callable[..., Page], live: RunningApp) 
 
 
 def test_a_gap_is_shown(tab: Callable[..., Page], live: RunningApp) -> None:
-    """Who was away for longer than messages are kept is told how many are missing."""
+    """A user who was away for longer than messages are kept sees how many are missing."""
     chat = live.hf.create_chat(["jill", "jack"], sender="jack", body="one", keep=3)
     for n in range(2, 9):
         chat.send(str(n), sender="jack")
@@ -177,8 +177,8 @@ def test_the_token_leaves_the_address_at_once(tab: Callable[..., Page]) -> None:
     assert not any("hf1." in url for url in requests)
 
 
-def test_a_bad_token_is_told(browser: Browser, live: RunningApp) -> None:
-    """And one can log in with another."""
+def test_a_bad_token_is_reported(browser: Browser, live: RunningApp) -> None:
+    """The user can log in with another token."""
     with browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{live.url}/chat#token=wrong")

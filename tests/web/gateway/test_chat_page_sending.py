@@ -33,20 +33,20 @@ PENDING = ".message.pending"
 
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """A gateway to look at."""
+    """Serve a gateway for the chat page."""
     with opened(standalone.url, "page-sending") as live:
         yield live
 
 
 @pytest.fixture
 def chat(live: RunningApp) -> Chat:
-    """A chat of jill and jack."""
+    """Create a chat of jill and jack."""
     return live.hf.create_chat(["jill", "jack"], sender="jack", body="hello")
 
 
 @pytest.fixture
 def page(browser: Browser, live: RunningApp, chat: Chat) -> Iterator[Page]:
-    """The page of jill, with the chat open."""
+    """Open the chat on the page of jill."""
     with browser.new_context(viewport=DESK) as context:  # type: ignore[arg-type]
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)

@@ -77,7 +77,7 @@ def test_the_inbox_waits_for_any_chat(live: RunningApp) -> None:
     assert batch["messages"][0]["body"] == "surprise"
 
 
-def test_a_gap_is_told(live: RunningApp) -> None:
+def test_a_gap_is_reported(live: RunningApp) -> None:
     """What was not kept is named."""
     chat = live.hf.create_chat(["jack"], sender="jill", body="1", keep=2)
     for n in range(2, 6):

@@ -23,7 +23,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture
 def live(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningApp]:
-    """A gateway that is in a hurry."""
+    """Serve a gateway with short timeouts."""
     for name in ("HEAD_S", "BODY_IDLE_S"):
         monkeypatch.setattr(f"holdfast.web.server_protocols.{name}", 0.5)
     monkeypatch.setattr("holdfast.web.server_protocols.BODY_S", 2.0)
@@ -32,7 +32,7 @@ def live(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runnin
 
 
 def line_to(live: RunningApp) -> socket.socket:
-    """A connection on which nothing was said."""
+    """Open a TCP connection without sending anything."""
     return socket.create_connection(("127.0.0.1", live.port), PATIENCE_S)
 
 
@@ -45,7 +45,7 @@ def is_cut_off(line: socket.socket) -> bool:
 
 
 def head(live: RunningApp, path: str = "/v1/mailboxes/jack", **more: str) -> bytes:
-    """A request line with headers, of which the last line is missing."""
+    """Return a request line and headers, without the empty line that ends them."""
     token = live.tokens.issue("jill")
     lines = [
         f"POST {path} HTTP/1.1",
@@ -130,13 +130,13 @@ def test_slow_clients_that_get_on_are_served(live: RunningApp) -> None:
 
 
 def test_long_polls_outlive_the_deadlines(live: RunningApp) -> None:
-    """They are of requests, not of answers."""
+    """The deadlines are for requests, not for responses."""
     answer = live.of("jim").get("/v1/mailbox?timeout=3")
     assert (answer.status_code, answer.json()["messages"]) == (200, [])
 
 
 def test_tls_where_there_is_none_is_cut_off(live: RunningApp) -> None:
-    """Also half a handshake."""
+    """Close a connection after half a TLS handshake too."""
     context = ssl.create_default_context()
     with line_to(live) as line, pytest.raises((ssl.SSLError, ConnectionError)):
         context.wrap_socket(line, server_hostname="localhost")
@@ -188,7 +188,7 @@ def test_one_address_has_so_many_connections(standalone: Server) -> None:
 
 
 def is_served(live: RunningApp) -> bool:
-    """Whether one more connection gets an answer."""
+    """Return whether one more connection gets a response."""
     with line_to(live) as line, suppress(ConnectionError):
         line.sendall(f"GET /chat/icon.svg HTTP/1.1\r\nHost: {live.host}\r\n\r\n".encode())
         return line.recv(100).startswith(b"HTTP/1.1 200 ")
@@ -196,7 +196,7 @@ def is_served(live: RunningApp) -> bool:
 
 
 def test_all_addresses_have_so_many_connections(standalone: Server) -> None:
-    """Those of proxies as well."""
+    """The connections of proxies count too."""
     limits = Limits(all_connections=3)
     with (
         opened(standalone.url, "connections-all", limits, proxies=["127.0.0.1"]) as live,
@@ -243,7 +243,7 @@ def test_who_says_no_hello_is_cut_off(standalone: Server, monkeypatch: pytest.Mo
 
 
 def test_one_address_has_few_streams_without_a_user(standalone: Server) -> None:
-    """Those with one do not count."""
+    """Streams with a user do not count."""
     with (
         opened(standalone.url, "connections-arriving", Limits(arriving=2)) as live,
         ExitStack() as lines,
@@ -258,14 +258,14 @@ def test_one_address_has_few_streams_without_a_user(standalone: Server) -> None:
 
 
 def is_let_in(live: RunningApp) -> bool:
-    """Whether there is room for one more stream that has said nothing."""
+    """Return whether the gateway accepts one more stream that has not sent a frame."""
     with suppress(Exception), raw(live):
         return True
     return False
 
 
 def test_who_does_not_take_its_pongs_is_cut_off(standalone: Server) -> None:
-    """They would fill the memory."""
+    """Unread pongs would fill the memory."""
     ping = b"\x89\xfd" + b"\0" * 4 + b"x" * 125
     with opened(standalone.url, "connections-pings") as live, line_to(live) as line:
         line.sendall(upgrade(live))
@@ -284,7 +284,7 @@ def send_for_long(line: socket.socket, data: bytes) -> None:
 
 
 def upgrade(live: RunningApp) -> bytes:
-    """A request for a stream."""
+    """Return a request that opens a stream."""
     return (
         f"GET /v1/stream HTTP/1.1\r\nHost: {live.host}\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

@@ -1,4 +1,4 @@
-"""Requests cost what they take: members, bytes, chats; and nobody floods another user."""
+"""Cost of requests: members, bytes and chats count, and no user can flood another one."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_repetition_by_another_user_creates_a_chat(url: str) -> None:
 
 
 def test_bytes_are_paid_for(url: str) -> None:
-    """In requests and in frames."""
+    """Bytes count in requests and in frames."""
     with opened(url, "costs-bytes", Limits(user=SLOW)) as live:
         jill, jack = live.of("jill"), live.of("jack")
         codes = [jill.post("/v1/mailboxes/joe", json="x" * 10**6).status_code for _ in range(5)]
@@ -111,7 +111,7 @@ def test_bytes_are_paid_for(url: str) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/inbox", "/v1/inbox/unread", "/v1/chats"])
 def test_chats_that_are_looked_at_are_paid_for(url: str, path: str) -> None:
-    """Whoever has many chats reads them all with each request."""
+    """A request reads all chats of the user, so it costs more with more chats."""
     with opened(url, f"costs{path.replace('/', '-')}", Limits(user=SLOW)) as live:
         for _ in range(400):
             live.hf.create_chat([], sender="jill", body=1)
@@ -153,7 +153,6 @@ def test_streams_read_chats_at_a_bounded_rate(url: str, monkeypatch: pytest.Monk
 
 
 def test_frames_count_for_their_address(url: str) -> None:
-    """As requests do."""
     limits = Limits(address=Rate(0.001, 4))
     with opened(url, "costs-frames", limits) as live, device(live, "jill", sources=[]) as jill:
         for n in range(5):

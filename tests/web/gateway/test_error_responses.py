@@ -1,4 +1,4 @@
-"""What fails inside is told to nobody outside: no traceback, no path, no words of the error."""
+"""Responses after an internal error show no traceback, no path, and no text of the error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CANARY = "canary of /srv/shop/secret.py"
 
 
 class Broken:
-    """Says of nobody who it is: it fails."""
+    """Authenticator that always fails."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -33,7 +33,7 @@ class Broken:
 
 @pytest.fixture(params=[RuntimeError, ValueError, KeyError])
 async def client(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClient]:
-    """Of a gateway, a dashboard and metrics whose application has a bug."""
+    """Open a client of a gateway, a dashboard and metrics that have a bug in their hooks."""
     broken = Broken(request.param(CANARY))
     async with AsyncHoldfast.from_url("redis://127.0.0.1:1") as hf:
         app = Starlette(

@@ -40,7 +40,7 @@ OF_A_CHAT = [each for each in REQUESTS if "{chat}" in each[1] or "{chat}" in str
 
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
-    """One for all, with a chat and a mailbox of jill and jack."""
+    """Serve one gateway for all tests, with a chat and a mailbox of jill and jack."""
     limits = Limits(failures=Rate(1000.0, 1000))
     with opened(standalone.url, "routes", limits) as live:
         live.chat = live.hf.create_chat(["jack"], sender="jill", body=SECRET_TEXT)
@@ -51,7 +51,7 @@ def live(standalone: Server) -> Iterator[RunningApp]:
 def ask(
     client: httpx.Client, method: str, path: str, live: RunningApp, chat: str | None = None
 ) -> httpx.Response:
-    """A request as the table has it."""
+    """Send a request with the body from the table."""
     options: dict[str, Any] = dict(BODIES.get((method, path), {}))
     chat = chat or live.chat.chat_id
     if isinstance(options.get("json"), dict) and "chat" in options["json"]:
@@ -61,7 +61,7 @@ def ask(
 
 
 def is_problem(answer: httpx.Response) -> bool:
-    """Whether an answer has the form of RFC 9457, and the headers of every answer."""
+    """Return whether a response has the form of RFC 9457, and the headers of every response."""
     fields = answer.json()
     return (
         answer.headers["content-type"] == "application/problem+json"
@@ -79,8 +79,10 @@ def test_the_table_is_complete() -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), REQUESTS)
-def test_nobody_comes_in_without_a_token(live: RunningApp, method: str, path: str) -> None:
-    """Nor with a forged one."""
+def test_a_request_without_a_valid_token_is_refused(
+    live: RunningApp, method: str, path: str
+) -> None:
+    """A forged token is refused too."""
     answer = ask(live.of(None), method, path, live)
     assert (answer.status_code, is_problem(answer)) == (401, True)
     assert answer.headers["www-authenticate"] == 'Bearer realm="holdfast"'
@@ -92,7 +94,7 @@ def test_nobody_comes_in_without_a_token(live: RunningApp, method: str, path: st
 
 @pytest.mark.parametrize(("method", "path"), REQUESTS)
 def test_a_stranger_reads_nothing_of_others(live: RunningApp, method: str, path: str) -> None:
-    """And changes nothing of theirs."""
+    """A stranger cannot change the data of others either."""
     before = (dict(live.chat.members()), live.hf.mailbox("jack").status().read_seq)
     answer = ask(live.of("eve"), method, path, live)
     assert SECRET_TEXT not in answer.text
@@ -102,7 +104,7 @@ def test_a_stranger_reads_nothing_of_others(live: RunningApp, method: str, path:
 
 
 @pytest.mark.parametrize(("method", "path"), OF_A_CHAT)
-def test_a_stranger_is_not_told_whether_there_is_a_chat(
+def test_a_non_member_cannot_learn_whether_a_chat_exists(
     live: RunningApp, method: str, path: str
 ) -> None:
     """One that exists and one that does not look the same."""
@@ -134,7 +136,7 @@ def test_reading_answers_its_own(live: RunningApp, method: str, path: str) -> No
 
 @pytest.mark.parametrize(("method", "path"), WRITING)
 def test_a_page_of_another_site_changes_nothing(live: RunningApp, method: str, path: str) -> None:
-    """Whatever credentials the browser adds."""
+    """The credentials that the browser adds do not matter."""
     for headers in (
         {"Origin": "https://evil.test"},
         {"Origin": "null"},
@@ -167,7 +169,7 @@ def test_a_page_of_another_site_changes_nothing(live: RunningApp, method: str, p
 )
 @pytest.mark.parametrize("path", ["/v1/mailbox", "/chat", "/", "/nowhere"])
 def test_other_hosts_are_not_served(live: RunningApp, path: str, host: str) -> None:
-    """A page whose name suddenly resolves to this address sends its own name."""
+    """After DNS rebinding, a foreign page reaches this address, but sends its own host name."""
     answer = live.of("jill", Host=host).get(path)
     assert (answer.status_code, is_problem(answer)) == (421, True)
 
@@ -233,7 +235,7 @@ def test_bodies_that_are_none(live: RunningApp, body: bytes, status: int, told: 
 
 
 def test_a_body_must_say_what_it_is(live: RunningApp) -> None:
-    """Bytes and JSON are not told apart by guessing."""
+    """Reject a body without a content type: bytes and JSON are not guessed apart."""
     answer = live.of("jill").post("/v1/mailboxes/nobody", content=b"hi")
     assert (answer.status_code, is_problem(answer)) == (415, True)
 
@@ -253,7 +255,7 @@ def test_a_body_must_say_what_it_is(live: RunningApp) -> None:
     ],
 )
 def test_a_chat_that_cannot_be(live: RunningApp, json: Any) -> None:
-    """Named by field; nobody chooses an id, which would tell which ones are taken."""
+    """Name the wrong field; reject a chosen id, because it would reveal which ids exist."""
     answer = live.of("loner").post("/v1/chats", json=json)
     assert (answer.status_code, is_problem(answer)) == (400, True)
     assert live.hf.inbox("loner").chats() == []
@@ -267,7 +269,7 @@ def test_what_is_not_there(live: RunningApp, path: str) -> None:
 
 
 def test_one_cannot_be_made_a_member_by_oneself(live: RunningApp) -> None:
-    """Only members add somebody."""
+    """Only a member can add another user."""
     path = f"/v1/chats/{live.chat.chat_id}/members"
     assert live.of("eve").post(path, json={"user": "eve"}).status_code == 404
     assert "eve" not in live.chat.members()

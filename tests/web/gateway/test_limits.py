@@ -56,7 +56,7 @@ def test_users_have_a_rate(url: str) -> None:
 
 
 def test_addresses_have_a_rate(url: str) -> None:
-    """Whoever is behind them, and whatever they ask for."""
+    """The rate of an address counts the requests of all its users, to any path."""
     with opened(url, "limits-address", Limits(address=SLOW)) as live:
         codes = [live.of(f"user{n}").get("/v1/mailbox").status_code for n in range(4)]
         codes += [live.of(None).get(path).status_code for path in ("/chat", "/", "/nowhere")]
@@ -66,7 +66,9 @@ def test_addresses_have_a_rate(url: str) -> None:
 @pytest.mark.parametrize(
     ("proxies", "codes"), [(["127.0.0.1"], [200] * 7), ([], [200] * 5 + [429] * 2)]
 )
-def test_only_a_proxy_says_whom_it_asks_for(url: str, proxies: list[str], codes: list[int]) -> None:
+def test_only_a_proxy_sets_the_client_address(
+    url: str, proxies: list[str], codes: list[int]
+) -> None:
     """Anybody else could give itself a new address with each request."""
     limits = Limits(address=SLOW)
     with opened(url, f"limits-proxy-{len(proxies)}", limits, proxies=proxies) as live:
@@ -124,7 +126,7 @@ def test_a_message_over_the_limit_of_messages_is_refused(url: str) -> None:
 
 
 def test_only_so_many_wait(url: str) -> None:
-    """And whoever goes away makes room."""
+    """Limit the waiting long polls; a client that disconnects makes room."""
     with opened(url, "limits-waiting", Limits(waiting=2)) as live:
         lines = [poll(live, "jill") for _ in range(2)]
         jill = live.of("jill")
@@ -137,7 +139,7 @@ def test_only_so_many_wait(url: str) -> None:
 
 
 def poll(live: RunningApp, user: str) -> socket.socket:
-    """A long poll under way."""
+    """Start a long poll, and return its connection."""
     line = socket.create_connection(("127.0.0.1", live.port), 60)
     line.sendall(
         f"GET /v1/mailbox?timeout=60 HTTP/1.1\r\nHost: {live.host}\r\n"
@@ -159,7 +161,7 @@ class Cookies:
     """An authenticator of an application's own."""
 
     async def user_of(self, token: str | None, connection: HTTPConnection) -> str | None:
-        """The user in a cookie; signed, in a real one."""
+        """Return the user in a cookie; a real application signs it."""
         return connection.cookies.get("user")
 
 

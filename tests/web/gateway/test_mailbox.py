@@ -44,7 +44,7 @@ def test_status_says_whether_too_much_waits(live: RunningApp) -> None:
 
 
 def test_a_picture_stays_what_it_is(live: RunningApp) -> None:
-    """Its type is told from its bytes, whatever the sender claims."""
+    """Ignore the type that the sender gives, and detect the type from the bytes."""
     jill, jack = live.of("jill"), live.of("jack")
     jill.post("/v1/mailboxes/jack", content=PNG, headers={"Content-Type": "text/html"})
     [message] = jack.get("/v1/mailbox").json()["messages"]
@@ -77,7 +77,7 @@ def test_names_may_be_odd(live: RunningApp, name: str) -> None:
 
 
 def test_the_same_key_sends_once(live: RunningApp) -> None:
-    """A key is bound to its user: the same one of somebody else is another."""
+    """A key is bound to its user: the same key of another user is a different key."""
     for user, seq in (("jill", 1), ("jill", 1), ("joe", 2)):
         answer = live.of(user).post(
             "/v1/mailboxes/jack", json="hi", headers={"Idempotency-Key": "once"}
@@ -86,7 +86,7 @@ def test_the_same_key_sends_once(live: RunningApp) -> None:
 
 
 def test_a_full_mailbox_says_so(live: RunningApp) -> None:
-    """In the form of RFC 9457."""
+    """The error has the form of RFC 9457."""
     live.hf.mailbox("jack", capacity=1).send("one", sender="jill")
     answer = live.of("jill").post("/v1/mailboxes/jack", json="two")
     assert answer.status_code == 409

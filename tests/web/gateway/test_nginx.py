@@ -44,14 +44,14 @@ http {{
 
 
 def documented() -> str:
-    """The server of the configuration in the documentation."""
+    """Return the nginx configuration in the documentation."""
     [found] = re.findall(r"```nginx\n(.*?)```", GATEWAY.read_text(encoding="utf-8"), re.DOTALL)
     return str(found)
 
 
 @contextmanager
 def nginx(folder: Path, live: RunningApp, server: str) -> Iterator[tuple[int, ssl.SSLContext]]:
-    """An nginx before a gateway: its port, and what trusts its certificate."""
+    """Start nginx in front of a gateway; return its port, and a context that trusts it."""
     program = shutil.which("nginx")
     if program is None:
         pytest.skip("no nginx: run `apt install nginx-light`")
@@ -79,7 +79,7 @@ def nginx(folder: Path, live: RunningApp, server: str) -> Iterator[tuple[int, ss
 
 
 def is_listening(port: int) -> bool:
-    """Whether somebody takes connections there."""
+    """Return whether a server accepts connections on *port*."""
     with socket.socket() as line:
         return line.connect_ex(("127.0.0.1", port)) == 0
 
@@ -109,7 +109,7 @@ class Browser:
 def browser(
     standalone: Server, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[tuple[Browser, RunningApp, bool]]:
-    """A browser behind nginx; and whether that says by which scheme it was asked."""
+    """Open a browser behind nginx; return whether nginx passes on the scheme of the request."""
     is_told = request.param == "documented"
     server = documented()
     assert "X-Forwarded-Proto $scheme" in server

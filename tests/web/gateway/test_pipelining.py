@@ -25,7 +25,7 @@ class Line:
         self._file = self._socket.makefile("rb")
 
     def request(self, method: str, path: str, body: object = None) -> bytes:
-        """A request as it is sent."""
+        """Return the bytes of a request."""
         data = b"" if body is None else json.dumps(body).encode()
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: {self._app.host}\r\n"
@@ -35,12 +35,12 @@ class Line:
         return head.encode() + data
 
     def send(self, data: bytes, size: int = 1 << 20) -> None:
-        """In pieces of *size*."""
+        """Send *data* in pieces of *size* bytes."""
         for i in range(0, len(data), size):
             self._socket.sendall(data[i : i + size])
 
     def answer(self) -> tuple[int, object]:
-        """The next answer: its status, and its JSON."""
+        """Read the next response; return its status and its JSON."""
         status = int(self._file.readline().split()[1])
         length = 0
         while (line := self._file.readline().strip().lower()) != b"":

@@ -39,7 +39,7 @@ class Device:
         self.line.send(json.dumps(frame))
 
     def hear(self, kind: str) -> dict[str, Any]:
-        """The next frame, which must be of this kind; signs of life do not count."""
+        """Return the next frame that is not a ping, and check that it is of this kind."""
         while True:
             frame = json.loads(self.line.recv(PATIENCE_S))
             if frame["type"] != "ping":
@@ -47,7 +47,7 @@ class Device:
                 return dict(frame)
 
     def silent(self, seconds: float = 0.4) -> None:
-        """Nothing comes for so long; signs of life do not count."""
+        """Check that no frame except pings arrives for so many seconds."""
         ends_at = time.monotonic() + seconds
         with suppress(TimeoutError):
             while True:
@@ -57,7 +57,7 @@ class Device:
 
 @contextmanager
 def device(live: RunningApp, user: str, **hello: Any) -> Iterator[Device]:
-    """A device of *user* that has been welcomed."""
+    """Open a stream of *user*, and wait for its welcome."""
     with raw(live) as device:
         device.say(**{"type": "hello", "token": live.tokens.issue(user), **hello})
         assert device.hear("welcome")["user"] == user
@@ -66,14 +66,14 @@ def device(live: RunningApp, user: str, **hello: Any) -> Iterator[Device]:
 
 @contextmanager
 def raw(live: RunningApp, **options: Any) -> Iterator[Device]:
-    """A line on which nothing was said."""
+    """Open a stream without sending a frame."""
     with connect(f"ws://{live.host}/v1/stream", proxy=None, max_size=None, **options) as line:
         yield Device(line)
 
 
 @pytest.fixture(scope="module")
 def den(standalone: Server) -> Iterator[RunningApp]:
-    """A gateway for tests that do not depend on the topology."""
+    """Serve a gateway for tests that do not depend on the topology."""
     with opened(standalone.url, "streams") as live:
         yield live
 
@@ -125,8 +125,8 @@ def test_a_device_resumes_where_it_left_off(live: RunningApp) -> None:
         phone.silent()
 
 
-def test_a_device_of_another_age_is_told_of_the_reset(live: RunningApp) -> None:
-    """And gets what is there."""
+def test_a_device_from_another_epoch_is_notified_of_the_reset(live: RunningApp) -> None:
+    """The device gets the messages that are still stored."""
     chat = live.hf.create_chat(["jack"], sender="jill", body="one")
     with device(live, "jack", resume={f"chat:{chat.chat_id}": "17:9"}) as jack:
         batch = jack.hear("batch")
@@ -149,7 +149,7 @@ def test_a_new_member_is_not_shown_what_was_said_before(live: RunningApp) -> Non
 
 
 def test_a_position_of_an_older_version_is_a_reset(live: RunningApp) -> None:
-    """It does not say when its message was sent; what is new begins anew, and nothing is missed."""
+    """An old position has no send time, so the stream restarts and misses no message."""
     live.hf.mailbox("jack").send("one", sender="jill")
     with device(live, "jack", resume={"mailbox": "0:0"}) as jack:
         position = jack.hear("batch")["position"]
@@ -212,7 +212,7 @@ def test_who_does_not_introduce_itself_is_refused(den: RunningApp, hello: Any, c
 
 
 def closed(device: Device) -> int | None:
-    """The code with which the gateway closes a line."""
+    """Wait until the gateway closes the stream, and return the close code."""
     with pytest.raises(ConnectionClosed) as caught:
         device.line.recv(PATIENCE_S)
     return caught.value.rcvd.code if caught.value.rcvd else None
@@ -234,7 +234,6 @@ def test_frames_are_not_compressed(den: RunningApp) -> None:
 
 
 def test_a_token_may_come_as_a_header(den: RunningApp) -> None:
-    """As in every request."""
     headers = {"Authorization": f"Bearer {den.tokens.issue('jill')}"}
     with raw(den, additional_headers=headers) as jill:
         jill.say(type="hello")
@@ -250,13 +249,13 @@ def test_pages_of_other_sites_open_no_stream(den: RunningApp, origin: str) -> No
 
 
 def test_its_own_page_opens_one(den: RunningApp) -> None:
-    """Of the same origin."""
+    """A page of the same origin may open a stream."""
     with raw(den, additional_headers={"Origin": den.url}):
         pass
 
 
 def test_a_stranger_hears_nothing(den: RunningApp) -> None:
-    """With a position of a chat that is not its own; and it is not told whether there is one."""
+    """A user who is not a member gets the same error whether or not the chat exists."""
     chat = den.hf.create_chat(["jack"], sender="jill", body="for members only")
     with device(den, "eve", resume={f"chat:{chat.chat_id}": "1:0"}) as eve:
         answers = []
@@ -312,7 +311,7 @@ def test_too_many_streams_of_one_user(standalone: Server) -> None:
 
 
 def welcomed(live: RunningApp, user: str) -> bool:
-    """Whether there is a place for a stream of *user*."""
+    """Return whether the gateway accepts one more stream of *user*."""
     with raw(live) as device:
         device.say(type="hello", token=live.tokens.issue(user))
         return json.loads(device.line.recv(PATIENCE_S))["type"] == "welcome"
@@ -332,7 +331,7 @@ def test_frames_have_a_rate(standalone: Server) -> None:
 
 
 def test_a_stream_ends_with_its_token(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is looked at again with every sign of life."""
+    """Each ping checks the token again."""
     monkeypatch.setattr(stream_session, "PING_S", 0.2)
     now = [time.time()]
     tokens = Tokens(SECRET, clock=lambda: now[0])
@@ -347,7 +346,7 @@ def test_a_stream_ends_with_its_token(standalone: Server, monkeypatch: pytest.Mo
 
 
 def test_who_says_nothing_is_cut_off(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Soon; a line without a user is nobody's."""
+    """Close a stream that does not log in, after a short time."""
     monkeypatch.setattr(stream_session, "HELLO_S", 0.2)
     with opened(standalone.url, "streams-silent") as live, raw(live) as silent:
         assert silent.hear("error")["problem"]["status"] == 400
@@ -355,7 +354,7 @@ def test_who_says_nothing_is_cut_off(standalone: Server, monkeypatch: pytest.Mon
 
 
 def test_a_stream_outlives_an_outage_of_the_server(fresh_server: Server) -> None:
-    """The device is told, and gets what came afterwards without asking again."""
+    """The device is notified, and gets later messages without a new request."""
     with (
         Proxy(fresh_server.address) as proxy,
         opened(f"redis://127.0.0.1:{proxy.address[1]}", "streams-outage") as live,
@@ -375,7 +374,7 @@ def test_a_stream_outlives_an_outage_of_the_server(fresh_server: Server) -> None
 
 
 def test_streams_end_with_the_gateway(standalone: Server) -> None:
-    """With the code that says: come again."""
+    """The close code asks the device to reconnect."""
     codes: list[int | None] = []
     with opened(standalone.url, "streams-end") as live:
         context = device(live, "jill")
@@ -389,7 +388,7 @@ def test_streams_end_with_the_gateway(standalone: Server) -> None:
 def test_tokens_do_not_get_into_logs(
     standalone: Server, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever is logged, and wherever somebody puts one."""
+    """No log record contains a token, wherever the client sent it."""
     caplog.set_level("DEBUG")
     token = Tokens(SECRET).issue("jill")
     with opened(standalone.url, "streams-logs") as live:

@@ -1,4 +1,4 @@
-"""What clients are told when the server behind the gateway fails."""
+"""Errors that clients get when the server of the gateway fails."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KEY = {"Idempotency-Key": "mine"}
 def problem(
     live: RunningApp, path: str, body: object, headers: dict[str, str]
 ) -> dict[str, object]:
-    """What a request is refused with, which must be a 503 that says when to come again."""
+    """Return the problem of a request; it must be a 503 with a Retry-After."""
     answer = live.of("jill").post(path, json=body, headers=headers)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     return dict(answer.json())
 
 
 def warmed(live: RunningApp) -> str:
-    """A chat; the server knows the scripts, so that each is called under its digest."""
+    """Create a chat, and load the scripts so that later calls use their digests."""
     live.hf.mailbox("jack").send("warm", sender="jill")
     chat = live.hf.create_chat(["jill"], sender="jill", body="warm")
     chat.send("warm", sender="jill")
@@ -47,7 +47,7 @@ WRITES: dict[str, Order] = {
 
 @pytest.mark.parametrize("headers", [{}, KEY], ids=["no key", "key"])
 @pytest.mark.parametrize("name", WRITES)
-def test_a_lost_reply_is_told_with_the_key_to_repeat_it(
+def test_a_lost_reply_is_reported_with_the_key_to_repeat_it(
     proxy: Proxy, name: str, headers: dict[str, str]
 ) -> None:
     """And the repeat is applied once, and answers the same."""
@@ -69,8 +69,7 @@ def test_a_lost_reply_is_told_with_the_key_to_repeat_it(
         assert len(live.hf.inbox("jill").chats()) == 1 + (name == "create")
 
 
-def test_a_lost_reply_is_told_on_a_stream(proxy: Proxy) -> None:
-    """Likewise."""
+def test_a_lost_reply_is_reported_on_a_stream(proxy: Proxy) -> None:
     with opened(proxy.url, "trouble-stream") as live:
         to = f"chat:{warmed(live)}"
         with device(live, "jill", sources=[]) as jill:
@@ -82,8 +81,8 @@ def test_a_lost_reply_is_told_on_a_stream(proxy: Proxy) -> None:
                 assert jill.hear("sent")["seq"] == 3
 
 
-def test_an_outage_is_told_without_naming_the_server(fresh_server: Server) -> None:
-    """Where it is, is nobody's business; and when it is back, all is as before."""
+def test_an_outage_is_reported_without_naming_the_server(fresh_server: Server) -> None:
+    """Hide the address of the server; requests work again when the server is back."""
     with opened(fresh_server.url, "trouble-outage") as live:
         warmed(live)
         fresh_server.kill()

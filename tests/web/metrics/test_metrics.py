@@ -37,22 +37,22 @@ def read(answer: httpx.Response) -> Samples:
 
 
 def scraped(live: RunningApp) -> Samples:
-    """What Prometheus is told, with the pass of a viewer."""
+    """Return the samples that Prometheus gets with the pass of a viewer."""
     return read(scraper(live).get("/metrics"))
 
 
 def scraper(live: RunningApp, **headers: str) -> httpx.Client:
-    """One that has a pass."""
+    """Return a client with the pass of a viewer."""
     return live.of(None, Authorization=f"Bearer {live.passes.issue('prom', 'viewer')}", **headers)
 
 
 def at(samples: Samples, name: str, **labels: str) -> float:
-    """One sample."""
+    """Return the value of one sample."""
     return samples[name, frozenset(labels.items())]
 
 
 def labels_of(samples: Samples, label: str) -> set[str]:
-    """All values of a label."""
+    """Return all values of a label."""
     return {dict(labels)[label] for _, labels in samples if label in dict(labels)}
 
 
@@ -83,7 +83,7 @@ def test_it_tells_how_everything_stands(live: RunningApp) -> None:
 def _send(one: int) -> None: ...
 
 
-def test_what_ended_is_told_by_outcome(live: RunningApp) -> None:
+def test_ended_tasks_are_counted_by_outcome(live: RunningApp) -> None:
     """Within the last whole minute: here, none did."""
     live.hf.queue("email").pause()
     found = scraped(live)
@@ -94,8 +94,8 @@ NOBODY = {"nobody": {}, "forged": {"Authorization": "Bearer forged"}}
 
 
 @pytest.mark.parametrize("headers", NOBODY.values(), ids=NOBODY)
-def test_nobody_reads_it(live: RunningApp, headers: dict[str, str]) -> None:
-    """Nor with a token of the gateway: 401, whatever else it sends."""
+def test_metrics_need_a_pass(live: RunningApp, headers: dict[str, str]) -> None:
+    """Answer 401 without a pass, and with a token of the gateway."""
     answer = live.of(None, **headers).get("/metrics")
     assert (answer.status_code, is_problem(answer)) == (401, True)
     assert live.of("jill").get("/metrics").status_code == 401
@@ -105,7 +105,7 @@ def test_nobody_reads_it(live: RunningApp, headers: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
 def test_it_is_for_this_host_and_for_reading(live: RunningApp, method: str) -> None:
-    """A foreign Host is refused whoever asks, and nothing can be changed."""
+    """Refuse a foreign Host for every role, and every method except GET."""
     answer = scraper(live, Host="evil.test").request(method, "/metrics")
     assert (answer.status_code, is_problem(answer)) == (421, True)
     if method != "GET":
@@ -116,7 +116,6 @@ def test_it_is_for_this_host_and_for_reading(live: RunningApp, method: str) -> N
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])
 def test_each_role_reads_it(live: RunningApp, role: Any) -> None:
-    """It changes nothing."""
     client = live.of(None, Authorization=f"Bearer {live.passes.issue('ann', role)}")
     assert client.get("/metrics").headers["content-type"].startswith("text/plain; version=")
 
@@ -147,7 +146,7 @@ async def test_it_can_be_mounted_and_tells_of_chosen_counters(site: Site) -> Non
 
 @pytest.mark.parametrize(("most", "counters"), [(0, []), (251, []), (1, ["a", "b"])])
 async def test_bounds_are_checked(site: Site, most: int, counters: list[str]) -> None:
-    """When it is made."""
+    """Wrong bounds are an error when the application is created."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         with pytest.raises(ValueError, match="most"):
             metrics(hf, access=Passes(SECRET), most=most, counters=counters)
@@ -166,7 +165,7 @@ async def test_a_server_that_is_away_is_a_problem() -> None:
 
 @pytest.fixture(scope="module")
 def quiet() -> Iterator[Server]:
-    """A server to whom nobody else talks."""
+    """Start a server that no other test uses."""
     with Server() as server:
         yield server
 
