@@ -1,4 +1,4 @@
-"""Files that fail again and again: paused, then set aside until somebody says so."""
+"""Files that fail again and again: paused, then set aside until the application retries them."""
 
 import io
 import secrets

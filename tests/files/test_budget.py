@@ -1,4 +1,4 @@
-"""The budget of a feed: who waits for whom, for how long, and what is dropped then."""
+"""The budget of a feed: how long a publisher waits for consumers, and what it drops then."""
 
 import io
 import random
@@ -30,7 +30,7 @@ WINDOW = 8 * 2**17
 """Bytes of 8 chunks."""
 
 NOISE = random.Random(5).randbytes(4 * MIN_BUDGET)
-"""Which does not get any smaller."""
+"""Bytes that compression does not make smaller."""
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ def hf(standalone: Server, namespace: str) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def threads(hf: Holdfast) -> Iterator[ThreadPoolExecutor]:
-    """They end with their test, also where it failed and leaves them waiting."""
+    """Close the client at the end, so that threads end that a failed test leaves waiting."""
     with ThreadPoolExecutor(12) as threads:
         yield threads
         hf.close()
 
 
 def taken(feed: FileFeed, name: str) -> dict[str, bytes]:
-    """What a consumer gets until the feed is over, acknowledged as it goes; no damaged file."""
+    """Read and acknowledge all files until the feed is over; skip damaged files."""
     found: dict[str, bytes] = {}
     for file in feed.consumer(name).files():
         with suppress(DamagedFile), file:
@@ -331,7 +331,7 @@ def test_who_publishes_again_finds_the_room_that_was_made(
         assert saving.result() == NOISE
     finally:
         session.close()
-        feed.abort()  # whoever waits for more of it does not wait for ever
+        feed.abort()  # otherwise a consumer could wait forever for the rest of the file
 
 
 def test_an_unread_end_is_no_reason_to_wait(hf: Holdfast, threads: ThreadPoolExecutor) -> None:

@@ -1,4 +1,4 @@
-"""What is not installed: only who needs it is told, and what to install."""
+"""Missing extras: only a call that needs one fails, and its error names the extra to install."""
 
 import subprocess
 import sys

@@ -70,7 +70,7 @@ def test_all_frames_of_a_zstandard_file_are_unpacked(data: bytes) -> None:
 
 
 def flipped(data: bytes, at: int) -> bytes:
-    """*data* with one bit that is wrong."""
+    """Return *data* with one wrong bit in the byte *at*."""
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 

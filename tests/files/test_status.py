@@ -1,4 +1,4 @@
-"""What a feed tells of itself: who holds it up, and how far each is."""
+"""The status of a feed: which consumer delays it, and how far each one is."""
 
 import io
 import random
@@ -20,7 +20,7 @@ from holdfast.files.options import MIN_BUDGET
 
 NOISE = random.Random(9).randbytes(3 * MIN_BUDGET)
 LOOKED_AT = 1_000
-"""Files that a script looks at in one go, and more."""
+"""More files than a script examines in one call."""
 
 WAIT_S = 60
 
@@ -38,12 +38,12 @@ def client(standalone: Server) -> Iterator[redis.Redis]:
 
 
 def key(hf: Holdfast, part: str) -> str:
-    """A key of the feed, as it lies on the server."""
+    """Return the name of a key of the feed on the server."""
     return f"{hf.namespace}:{{feed:logs}}:{part}"
 
 
 def read(feed: FileFeed, name: str) -> list[str]:
-    """The names of the files that are there for a consumer."""
+    """Return the names of the files that a consumer gets."""
     names = []
     for file in feed.consumer(name).files(timeout=0):
         with file:
@@ -136,7 +136,7 @@ def test_an_acknowledgement_of_more_than_there_is_counts_for_what_there_is(hf: H
 
 
 def known(feed: FileFeed, hf: Holdfast, client: redis.Redis, **changes: object) -> dict[str, bytes]:
-    """What the server knows of the consumer `a`, with *changes*, as of others."""
+    """Return records of 999 other consumers: copies of that of `a`, with *changes*."""
     record = msgspec.msgpack.decode(client.hget(key(hf, "consumers"), "a"))
     return {str(n): msgspec.msgpack.encode(record | changes) for n in range(999)}
 

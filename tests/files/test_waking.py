@@ -1,4 +1,4 @@
-"""Waiting: whoever waits is woken by a ring, and asks the server next to nothing meanwhile."""
+"""Waiting: a notification wakes each waiter, which sends almost no commands meanwhile."""
 
 import io
 import random
@@ -37,7 +37,7 @@ def by_the_bell_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def taken(feed: FileFeed, name: str) -> dict[str, int]:
-    """How much a consumer gets of each file until the feed is over."""
+    """Return how many bytes of each file a consumer gets until the feed is over."""
     found: dict[str, int] = {}
     for file in feed.consumer(name).files():
         with file:
@@ -49,7 +49,7 @@ def taken(feed: FileFeed, name: str) -> dict[str, int]:
 
 @pytest.mark.usefixtures("by_the_bell_only")
 def test_all_are_woken(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
-    """Readers by a file, by more of it and by the seal; the publisher by room, again and again."""
+    """Files, new chunks and the seal wake the consumers; free budget wakes the publisher."""
     feed = hf.file_feed("logs", consumers=["a", "b"], budget=MIN_BUDGET)
     feed.publish(io.BytesIO(b"first\n"), name="first")
     reading = [threads.submit(taken, feed, name) for name in ("a", "b")]

@@ -115,7 +115,7 @@ def test_an_idle_refresher_is_quiet(hf: Holdfast, standalone: Server) -> None:
             )
 
         def is_quiet() -> bool:
-            """Whether it is for three seconds; it may not yet have come to rest."""
+            """Return whether the server gets almost no commands for three seconds."""
             before = commands()
             time.sleep(3)
             return commands() - before <= 8

@@ -37,7 +37,7 @@ def feed(proxy: Proxy, namespace: str) -> Iterator[FileFeed]:
 
 
 def whole(feed: FileFeed) -> dict[str, bytes]:
-    """All that a feed can do, from its begin to its end: what its consumer got."""
+    """Use every operation of a feed until it is over; return what its consumer got."""
     found: dict[str, bytes] = {}
     feed.publish(io.BytesIO(LINES), name="large", compress=None)
     feed.publish(io.BytesIO(b"small\n"), name="small")
