@@ -47,7 +47,9 @@ def said(code: str, *args: str | Path) -> str:
     return done.stdout
 
 
-def test_a_packed_file_is_told_and_the_others_are_sent(standalone: Server, tmp_path: Path) -> None:
+def test_a_packed_file_is_reported_and_the_others_are_sent(
+    standalone: Server, tmp_path: Path
+) -> None:
     needs = "Zstandard needs Python 3.14 or the extra: pip install 'holdfast[zstd]'"
     missing = "backports,compression,polars,maxminddb"
     assert said(FEED, missing, standalone.url, tmp_path).splitlines() == [

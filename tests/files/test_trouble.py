@@ -95,7 +95,7 @@ def test_chunks_that_changed_their_places_are_noticed(
     assert read(feed)[1] == {"first": "chunk 3 does not follow the one before"}
 
 
-def test_whoever_reads_is_told_that_the_server_lost_the_feed(
+def test_a_consumer_gets_an_error_when_the_server_lost_the_feed(
     hf: Holdfast, feed: FileFeed, client: redis.Redis
 ) -> None:
     files = feed.consumer("a").files()
@@ -109,7 +109,7 @@ def test_whoever_reads_is_told_that_the_server_lost_the_feed(
     assert read(feed) == ({"first": 4}, {})
 
 
-def test_a_publisher_is_told_that_the_server_lost_the_feed(
+def test_a_publisher_gets_an_error_when_the_server_lost_the_feed(
     hf: Holdfast, client: redis.Redis
 ) -> None:
     feed = hf.file_feed("logs", consumers=["a"])
@@ -132,7 +132,7 @@ def test_a_feed_takes_so_many_files_and_no_more(
         feed.publish(io.BytesIO(b""), name="one more")
 
 
-def test_progress_is_told(hf: Holdfast) -> None:
+def test_progress_is_reported(hf: Holdfast) -> None:
     told: list[tuple[str, int]] = []
     feed = hf.file_feed("logs", consumers=["a"])
     feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: told.append(args))

@@ -31,7 +31,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def by_the_bell_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def only_by_notification(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("publisher.RECHECK_S", "session.LOOK_S", "chunk_reader.LOOK_S"):
         monkeypatch.setattr(f"holdfast.files._sync.{name}", NEVER_S)
 
@@ -47,7 +47,7 @@ def taken(feed: FileFeed, name: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.usefixtures("by_the_bell_only")
+@pytest.mark.usefixtures("only_by_notification")
 def test_all_are_woken(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
     """Files, new chunks and the seal wake the consumers; free budget wakes the publisher."""
     feed = hf.file_feed("logs", consumers=["a", "b"], budget=MIN_BUDGET)
@@ -65,7 +65,7 @@ def calls(client: redis.Redis) -> int:
     return int(client.info("commandstats")["cmdstat_evalsha"]["calls"])
 
 
-def test_who_waits_asks_next_to_nothing(hf: Holdfast, standalone: Server) -> None:
+def test_a_waiter_sends_almost_no_commands(hf: Holdfast, standalone: Server) -> None:
     """The textbook's consumers asked eight thousand times a second, its publisher four times."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     with pytest.raises(BudgetExceeded):

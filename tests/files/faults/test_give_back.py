@@ -161,9 +161,7 @@ def rest(feed: FileFeed) -> set[str]:
 
 
 @pytest.mark.parametrize("lost", ["block", "run", "both"])
-def test_whoever_was_interrupted_anywhere_keeps_nothing(
-    hf: Holdfast, feed: FileFeed, lost: str
-) -> None:
+def test_an_interrupted_consumer_keeps_nothing(hf: Holdfast, feed: FileFeed, lost: str) -> None:
     files = hf.file_feed("logs").consumer("a").files()
     file = next(files)
     if lost != "run":

@@ -66,7 +66,7 @@ def whole(feed: FileFeed) -> dict[str, bytes]:
         *((script, 2) for script in (PUT, CLAIM, READ, SETTLE)),
     ],
 )
-def test_nobody_hears_of_a_lost_reply(
+def test_a_lost_reply_changes_nothing(
     proxy: Proxy, feed: FileFeed, way: str, script: Script, n: int
 ) -> None:
     """It is asked for again, and everything is as if it had come."""
