@@ -57,7 +57,7 @@ def key(hf: Holdfast, part: str) -> str:
 
 
 def read(feed: FileFeed, name: str, *, timeout: float = 0.0) -> Counter[str]:
-    """Read what comes, and fail on each bad file; how often each came."""
+    """Read all files, fail on each bad one, and return how often each file came."""
     times: Counter[str] = Counter()
     for file in feed.consumer(name).files(timeout=timeout):
         times[file.name] += 1

@@ -1,4 +1,4 @@
-"""Where files are saved: within the folder, whatever they are called."""
+"""Paths of saved files: they are within the folder for every name."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What is published: read in blocks, unpacked on the way."""
+"""Sources of published files: they are read in blocks and unpacked."""
 
 import gzip
 import io

@@ -61,7 +61,7 @@ def test_all_are_woken(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
 
 
 def calls(client: redis.Redis) -> int:
-    """Scripts that were called so far, by whomever."""
+    """Return how many scripts all clients have called so far."""
     return int(client.info("commandstats")["cmdstat_evalsha"]["calls"])
 
 

@@ -1,4 +1,4 @@
-"""Many who miss a row: one of them loads it, whatever happens to it."""
+"""Many readers of an uncached row: one of them loads it, also after failures."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Those who keep rows fresh, as long as they run."""
+"""Refreshers keep rows fresh while they run."""
 
 import secrets
 import time

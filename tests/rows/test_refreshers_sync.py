@@ -1,5 +1,5 @@
 # Generated from test_refreshers_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Those who keep rows fresh, as long as they run."""
+"""Refreshers keep rows fresh while they run."""
 
 import secrets
 import time

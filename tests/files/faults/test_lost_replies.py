@@ -1,4 +1,4 @@
-"""Lost requests and lost replies at each step: what is done twice counts once."""
+"""Lost requests and lost replies at each step: a repeated call takes effect once."""
 
 import io
 import secrets
@@ -69,7 +69,7 @@ def whole(feed: FileFeed) -> dict[str, bytes]:
 def test_a_lost_reply_changes_nothing(
     proxy: Proxy, feed: FileFeed, way: str, script: Script, n: int
 ) -> None:
-    """It is asked for again, and everything is as if it had come."""
+    """The client repeats the call, and the result is the same."""
     fault = getattr(proxy, way)(n, match=script.sha1.encode())
     assert whole(feed) == {"large": LINES, "small": b"small\n"}
     assert fault.fired == 1
