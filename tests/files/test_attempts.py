@@ -1,4 +1,4 @@
-"""Files that fail again and again: paused, then set aside until somebody says so."""
+"""Files that fail again and again: paused, then set aside until the application retries them."""
 
 import io
 import secrets
@@ -57,7 +57,7 @@ def key(hf: Holdfast, part: str) -> str:
 
 
 def read(feed: FileFeed, name: str, *, timeout: float = 0.0) -> Counter[str]:
-    """Read what comes, and fail on each bad file; how often each came."""
+    """Read all files, fail on each bad one, and return how often each file came."""
     times: Counter[str] = Counter()
     for file in feed.consumer(name).files(timeout=timeout):
         times[file.name] += 1
@@ -129,7 +129,7 @@ async def failing(feed: AsyncFileFeed) -> None:
                 raise OSError
 
 
-async def test_whoever_waits_in_asyncio_is_told(
+async def test_failed_files_are_reported_in_asyncio(
     hf: Holdfast, client: redis.Redis, feed: FileFeed, standalone: Server
 ) -> None:
     feed.seal()
@@ -146,7 +146,9 @@ async def test_whoever_waits_in_asyncio_is_told(
                 assert file.name == "bad"
 
 
-def test_who_gets_on_is_not_set_aside(hf: Holdfast, client: redis.Redis, feed: FileFeed) -> None:
+def test_a_file_with_progress_is_not_set_aside(
+    hf: Holdfast, client: redis.Redis, feed: FileFeed
+) -> None:
     read(feed, "a")
     hurry(client, hf)
     with suppress(OSError), next(feed.consumer("a").files()) as file:
@@ -200,7 +202,7 @@ def test_a_loss_of_another_file_gives_the_file_back(feed: FileFeed) -> None:
     assert times == {"bad": 1, "good": 1, "fine": 1}
 
 
-def test_a_consumer_whose_files_all_fail_pauses(hf: Holdfast, standalone: Server) -> None:
+def test_a_consumer_with_only_failing_files_pauses(hf: Holdfast, standalone: Server) -> None:
     feed = hf.file_feed("logs", mode="share")
     for n in range(60):
         feed.publish(io.BytesIO(b""), name=f"bad-{n}" if n < 40 else f"good-{n}")
@@ -220,7 +222,9 @@ def test_a_consumer_whose_files_all_fail_pauses(hf: Holdfast, standalone: Server
 
 
 @pytest.mark.parametrize("mode", ["broadcast", "share"])
-def test_what_was_set_aside_holds_nobody_up(hf: Holdfast, client: redis.Redis, mode: str) -> None:
+def test_a_file_that_was_set_aside_does_not_delay_the_others(
+    hf: Holdfast, client: redis.Redis, mode: str
+) -> None:
     noise = secrets.token_bytes(MIN_BUDGET // 4)
     consumers = {"mode": "share"} if mode == "share" else {"consumers": ["a"]}
     feed = hf.file_feed("logs", budget=MIN_BUDGET, **consumers)  # type: ignore[arg-type]

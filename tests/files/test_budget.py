@@ -1,4 +1,4 @@
-"""The budget of a feed: who waits for whom, for how long, and what is dropped then."""
+"""The budget of a feed: how long a publisher waits for consumers, and what it drops then."""
 
 import io
 import random
@@ -30,7 +30,7 @@ WINDOW = 8 * 2**17
 """Bytes of 8 chunks."""
 
 NOISE = random.Random(5).randbytes(4 * MIN_BUDGET)
-"""Which does not get any smaller."""
+"""Bytes that compression does not make smaller."""
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ def hf(standalone: Server, namespace: str) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def threads(hf: Holdfast) -> Iterator[ThreadPoolExecutor]:
-    """They end with their test, also where it failed and leaves them waiting."""
+    """Close the client at the end, so that threads end that a failed test leaves waiting."""
     with ThreadPoolExecutor(12) as threads:
         yield threads
         hf.close()
 
 
 def taken(feed: FileFeed, name: str) -> dict[str, bytes]:
-    """What a consumer gets until the feed is over, acknowledged as it goes; no damaged file."""
+    """Read and acknowledge all files until the feed is over; skip damaged files."""
     found: dict[str, bytes] = {}
     for file in feed.consumer(name).files():
         with suppress(DamagedFile), file:
@@ -98,7 +98,7 @@ def test_a_file_may_be_larger_than_the_budget(
     assert memory(standalone.client(), namespace) < 2000
 
 
-def test_who_waits_too_long_is_told_who_holds_it_up(hf: Holdfast) -> None:
+def test_the_error_of_a_full_budget_names_the_slow_consumers(hf: Holdfast) -> None:
     feed = hf.file_feed("logs", consumers=["quick", "slow"], budget=MIN_BUDGET)
     with pytest.raises(
         BudgetExceeded, match=r"used up for 0.1 s.* 'quick', 'slow' did not"
@@ -151,7 +151,9 @@ def taken_now(feed: FileFeed, name: str) -> dict[str, bytes]:
     return found
 
 
-def test_one_who_never_comes_holds_nobody_up(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
+def test_an_absent_consumer_does_not_delay_the_others(
+    hf: Holdfast, threads: ThreadPoolExecutor
+) -> None:
     names = [f"c{n}" for n in range(10)]
     feed = hf.file_feed("logs", consumers=names, budget=MIN_BUDGET, lease=4.0)
     sent = {str(n): NOISE[n : n + 700_000] for n in range(6)}
@@ -172,7 +174,7 @@ def test_one_who_never_comes_holds_nobody_up(hf: Holdfast, threads: ThreadPoolEx
     assert feed.status().state == "over"
 
 
-def test_nothing_is_dropped_while_nobody_reads(hf: Holdfast) -> None:
+def test_nothing_is_dropped_while_no_consumer_reads(hf: Holdfast) -> None:
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET, lease=1.0)
     with pytest.raises(BudgetExceeded):
         feed.publish(io.BytesIO(NOISE), name="a", timeout=2.5)
@@ -181,7 +183,7 @@ def test_nothing_is_dropped_while_nobody_reads(hf: Holdfast) -> None:
     assert first.data == NOISE[: first.end]
 
 
-def test_a_file_of_one_who_died_goes_to_another(hf: Holdfast, standalone: Server) -> None:
+def test_a_file_of_a_dead_consumer_goes_to_another(hf: Holdfast, standalone: Server) -> None:
     feed = hf.file_feed("logs", mode="share", lease=2.0)
     feed.publish(io.BytesIO(b"a\nb\n"), name="a")
     with Holdfast.from_url(standalone.url, namespace=hf.namespace) as gone:
@@ -210,7 +212,7 @@ def test_a_session_that_ends_gives_back_what_it_holds(hf: Holdfast) -> None:
         session.close()
 
 
-def test_a_silent_session_lives_on_if_nobody_wants_its_file(hf: Holdfast) -> None:
+def test_a_silent_session_lives_on_if_no_consumer_wants_its_file(hf: Holdfast) -> None:
     feed = hf.file_feed("logs", consumers=["a"], lease=1.0)
     feed.publish(io.BytesIO(b"a\n"), name="a")
     session = feed.consumer("a").files(timeout=0)
@@ -243,7 +245,7 @@ def test_what_was_read_of_a_large_file_may_be_gone(
     assert feed.status().state == "over"
 
 
-def test_who_acknowledges_as_it_goes_can_always_begin_again(
+def test_a_consumer_that_acknowledges_blocks_can_always_begin_again(
     hf: Holdfast, threads: ThreadPoolExecutor
 ) -> None:
     """The line that goes on in the next window is kept, however much its room is wanted."""
@@ -265,7 +267,7 @@ def test_who_acknowledges_as_it_goes_can_always_begin_again(
     assert publishing.result().size == len(data)
 
 
-def test_who_comes_later_leaves_room_to_the_file_that_is_read(
+def test_a_later_publisher_leaves_room_to_the_file_that_is_read(
     hf: Holdfast, threads: ThreadPoolExecutor
 ) -> None:
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
@@ -315,7 +317,7 @@ def test_small_files_are_kept_until_they_are_done_with(hf: Holdfast) -> None:
             raise ZeroDivisionError
 
 
-def test_who_publishes_again_finds_the_room_that_was_made(
+def test_a_repeated_publish_finds_the_room_that_was_made(
     hf: Holdfast, threads: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
@@ -331,7 +333,7 @@ def test_who_publishes_again_finds_the_room_that_was_made(
         assert saving.result() == NOISE
     finally:
         session.close()
-        feed.abort()  # whoever waits for more of it does not wait for ever
+        feed.abort()  # otherwise a consumer could wait forever for the rest of the file
 
 
 def test_an_unread_end_is_no_reason_to_wait(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
@@ -344,7 +346,7 @@ def test_an_unread_end_is_no_reason_to_wait(hf: Holdfast, threads: ThreadPoolExe
     assert feed.status().state == "over"
 
 
-def test_a_publisher_that_waits_is_told_of_the_end(
+def test_a_waiting_publisher_gets_an_error_when_the_feed_is_aborted(
     hf: Holdfast, threads: ThreadPoolExecutor
 ) -> None:
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)

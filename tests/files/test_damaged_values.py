@@ -1,6 +1,7 @@
-"""Feeds and tallies whose values another program has changed: every call ends, by an error of ours.
+"""Feeds and tallies with values that another program changed: every call ends.
 
-No script keeps the server busy, nothing takes gigabytes, and nobody gets a `ValueError` of Python.
+A call fails only with a documented error, not with a `ValueError` of Python. No script keeps the
+server busy, and no call takes gigabytes.
 """
 
 import io
@@ -37,7 +38,7 @@ FIELDS: Final = (
 )
 SCORES: Final = (math.inf, -math.inf, 1e300, 1.5, -1.0)
 SAMPLED: Final = 37
-"""One of so many damages is tried; with the mark `long` a few more."""
+"""One of this many damages is tried; with the mark `long`, a few more."""
 
 DAY: Final = "2011-10-10"
 
@@ -53,7 +54,7 @@ def by_word(line: bytes) -> Counted:
 
 
 def feed_of(hf: Holdfast, folder: Path) -> None:
-    """A feed in the middle of everything."""
+    """Publish three files; a consumer has read one of them, and part of the next."""
     feed = hf.file_feed("logs", consumers=["a", "b"])
     for name in ("one", "two", "three"):
         feed.publish(io.BytesIO(b"%b\n" % name.encode() * 100_000), name=name)
@@ -130,7 +131,7 @@ def damages(client: redis.Redis, key: bytes) -> Iterator[Callable[[], object]]:
 
 
 def fields_of(value: bytes) -> Iterator[bytes]:
-    """A value of MessagePack with one field changed."""
+    """Yield the MessagePack *value* with one field changed."""
     try:
         fields = msgspec.msgpack.decode(value)
     except msgspec.DecodeError:

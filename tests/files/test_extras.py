@@ -1,4 +1,4 @@
-"""What is not installed: only who needs it is told, and what to install."""
+"""Missing extras: only a call that needs one fails, and its error names the extra to install."""
 
 import subprocess
 import sys
@@ -47,7 +47,9 @@ def said(code: str, *args: str | Path) -> str:
     return done.stdout
 
 
-def test_a_packed_file_is_told_and_the_others_are_sent(standalone: Server, tmp_path: Path) -> None:
+def test_a_packed_file_is_reported_and_the_others_are_sent(
+    standalone: Server, tmp_path: Path
+) -> None:
     needs = "Zstandard needs Python 3.14 or the extra: pip install 'holdfast[zstd]'"
     missing = "backports,compression,polars,maxminddb"
     assert said(FEED, missing, standalone.url, tmp_path).splitlines() == [

@@ -324,7 +324,7 @@ async def test_everything_expires(hf: AsyncHoldfast, site: Site) -> None:
         assert all(86_000 < seconds <= 86_400 for seconds in lives.values())
 
 
-async def test_wrong_arguments_are_told_before_any_io(hf: AsyncHoldfast) -> None:
+async def test_wrong_arguments_are_rejected_before_any_io(hf: AsyncHoldfast) -> None:
     with pytest.raises(ValueError, match="needs the names of its consumers"):
         hf.file_feed("logs", budget=2**20)
     with pytest.raises(ValueError, match="1,048,576 to"):
@@ -377,7 +377,7 @@ async def test_files_that_are_left_are_listed(hf: AsyncHoldfast) -> None:
         await feed.files(limit=1_001)
 
 
-async def test_files_of_a_shared_feed_wait_for_anybody(hf: AsyncHoldfast) -> None:
+async def test_files_of_a_shared_feed_wait_for_any_consumer(hf: AsyncHoldfast) -> None:
     feed = hf.file_feed("logs", mode="share")
     await feed.publish(io.BytesIO(LINES), name="a.log")
     assert [(file.name, file.waits_for) for file in await feed.files()] == [("a.log", ())]

@@ -323,7 +323,7 @@ def test_everything_expires(hf: Holdfast, site: Site) -> None:
         assert all(86_000 < seconds <= 86_400 for seconds in lives.values())
 
 
-def test_wrong_arguments_are_told_before_any_io(hf: Holdfast) -> None:
+def test_wrong_arguments_are_rejected_before_any_io(hf: Holdfast) -> None:
     with pytest.raises(ValueError, match="needs the names of its consumers"):
         hf.file_feed("logs", budget=2**20)
     with pytest.raises(ValueError, match="1,048,576 to"):
@@ -376,7 +376,7 @@ def test_files_that_are_left_are_listed(hf: Holdfast) -> None:
         feed.files(limit=1_001)
 
 
-def test_files_of_a_shared_feed_wait_for_anybody(hf: Holdfast) -> None:
+def test_files_of_a_shared_feed_wait_for_any_consumer(hf: Holdfast) -> None:
     feed = hf.file_feed("logs", mode="share")
     feed.publish(io.BytesIO(LINES), name="a.log")
     assert [(file.name, file.waits_for) for file in feed.files()] == [("a.log", ())]

@@ -24,14 +24,14 @@ def cut(pieces: list[bytes], max_line: int = MAX, offset: int = 0) -> list[Block
     return [*(block for piece in pieces for block in cutter.cut(piece)), *cutter.finish()]
 
 
-def told(blocks: list[Block]) -> tuple[list[bytes], int]:
-    """The lines, and how many were too long."""
+def lines_in(blocks: list[Block]) -> tuple[list[bytes], int]:
+    """Return the lines, and how many lines were too long."""
     lines = [line for block in blocks for line in lines_of(block.data)]
     return lines, sum(block.overlong for block in blocks)
 
 
 def expected(data: bytes) -> tuple[list[bytes], int]:
-    """The same, the simple way."""
+    """Return the same as `lines_in`, from the whole file at once."""
     *whole, rest = data.split(b"\n")
     lines = [line.removesuffix(b"\r") for line in whole] + ([rest] if rest else [])
     return [x for x in lines if len(x) <= MAX], sum(len(x) > MAX for x in lines)
@@ -41,7 +41,7 @@ def expected(data: bytes) -> tuple[list[bytes], int]:
 def test_pieces_do_not_matter(pieces: list[bytes]) -> None:
     data = b"".join(pieces)
     blocks = cut(pieces)
-    assert told(blocks) == expected(data)
+    assert lines_in(blocks) == expected(data)
     assert all(a.end == b.offset for a, b in pairwise(blocks))
     assert not blocks or (blocks[0].offset, blocks[-1].end) == (0, len(data))
     for block in blocks:
@@ -50,7 +50,7 @@ def test_pieces_do_not_matter(pieces: list[bytes]) -> None:
 
 @given(st.binary(max_size=200), st.integers(0, 200))
 def test_any_bytes_are_lines(data: bytes, at: int) -> None:
-    assert told(cut([data[:at], data[at:]])) == expected(data)
+    assert lines_in(cut([data[:at], data[at:]])) == expected(data)
 
 
 def test_no_empty_line_follows_the_last_end() -> None:
@@ -80,7 +80,7 @@ def test_a_limit_is_checked() -> None:
 
 
 def chunk_of(data: bytes) -> bytes:
-    """The first of a file, not compressed."""
+    """Return the first chunk of a file, without compression."""
     packed = ChunkPacker(None).pack(data)
     return packed.chunk(packed.digest(EMPTY))
 

@@ -1,4 +1,4 @@
-"""Files of this machine, read as those of a feed are."""
+"""Local files, read with the interface of the files of a feed."""
 
 import gzip
 import os
@@ -25,7 +25,7 @@ async def blocks_of(file: local.AsyncLocalFile, start: int = 0) -> list[Block]:
 
 
 async def read(files: AsyncLocalFiles, start: int = 0) -> dict[str, list[Block]]:
-    """The blocks of each file."""
+    """Return the blocks of each file."""
     found = {}
     async for file in files.files():
         async with file:

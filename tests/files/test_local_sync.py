@@ -1,5 +1,5 @@
 # Generated from test_local_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Files of this machine, read as those of a feed are."""
+"""Local files, read with the interface of the files of a feed."""
 
 import gzip
 import os
@@ -26,7 +26,7 @@ def blocks_of(file: local.LocalFile, start: int = 0) -> list[Block]:
 
 
 def read(files: LocalFiles, start: int = 0) -> dict[str, list[Block]]:
-    """The blocks of each file."""
+    """Return the blocks of each file."""
     found = {}
     for file in files.files():
         with file:

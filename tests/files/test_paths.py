@@ -1,4 +1,4 @@
-"""Where files are saved: within the folder, whatever they are called."""
+"""Paths of saved files: they are within the folder for every name."""
 
 import hashlib
 import os
@@ -87,7 +87,7 @@ def test_a_link_does_not_lead_the_bytes_elsewhere(tmp_path: Path) -> None:
     assert (victim / part.name).read_bytes() == b"precious"
 
 
-def test_what_grows_is_nobody_elses_business(tmp_path: Path) -> None:
+def test_a_partial_file_is_private(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         saving = PartialFile(tmp_path, "a.log", "17-1")

@@ -1,4 +1,4 @@
-"""What is published: read in blocks, unpacked on the way."""
+"""Sources of published files: they are read in blocks and unpacked."""
 
 import gzip
 import io
@@ -70,7 +70,7 @@ def test_all_frames_of_a_zstandard_file_are_unpacked(data: bytes) -> None:
 
 
 def flipped(data: bytes, at: int) -> bytes:
-    """*data* with one bit that is wrong."""
+    """Return *data* with one wrong bit in the byte *at*."""
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
@@ -107,7 +107,7 @@ def test_a_bomb_stops_at_the_limit(packing: Packing) -> None:
     assert len(source.rest()) <= BLOCK
 
 
-def test_what_was_good_before_the_damage_is_told() -> None:
+def test_good_bytes_before_the_damage_are_returned() -> None:
     source = Source(io.BytesIO(gzip.compress(b"good\n") + b"bad"), "gzip", LIMIT)
     with pytest.raises(SourceDamaged):
         source.block()
@@ -187,7 +187,7 @@ def test_a_file_object_must_block_and_read_bytes(piece: object, error: type[Exce
         Source(Odd(), None, LIMIT).block()
 
 
-def test_names_tell_how_files_are_packed() -> None:
+def test_names_show_how_files_are_packed() -> None:
     assert [packing_of(name) for name in ("a.gz", "A.GZ", "a.zst", "a.log", "gz", ".gz")] == [
         "gzip",
         "gzip",

@@ -1,4 +1,4 @@
-"""What a feed tells of itself: who holds it up, and how far each is."""
+"""The status of a feed: which consumer delays it, and how far each one is."""
 
 import io
 import random
@@ -20,7 +20,7 @@ from holdfast.files.options import MIN_BUDGET
 
 NOISE = random.Random(9).randbytes(3 * MIN_BUDGET)
 LOOKED_AT = 1_000
-"""Files that a script looks at in one go, and more."""
+"""More files than a script examines in one call."""
 
 WAIT_S = 60
 
@@ -38,12 +38,12 @@ def client(standalone: Server) -> Iterator[redis.Redis]:
 
 
 def key(hf: Holdfast, part: str) -> str:
-    """A key of the feed, as it lies on the server."""
+    """Return the name of a key of the feed on the server."""
     return f"{hf.namespace}:{{feed:logs}}:{part}"
 
 
 def read(feed: FileFeed, name: str) -> list[str]:
-    """The names of the files that are there for a consumer."""
+    """Return the names of the files that a consumer gets."""
     names = []
     for file in feed.consumer(name).files(timeout=0):
         with file:
@@ -55,7 +55,7 @@ def let_many_pass(hf: Holdfast, client: redis.Redis) -> None:
     client.hincrby(key(hf, "meta"), "top", LOOKED_AT)
 
 
-def test_who_says_otherwise_is_told(hf: Holdfast) -> None:
+def test_another_definition_is_rejected(hf: Holdfast) -> None:
     hf.file_feed("logs", consumers=["a", "b"]).publish(io.BytesIO(b"x"), name="x")
     with pytest.raises(DefinitionConflict, match="or change it for everyone with redefine") as told:
         hf.file_feed("logs", consumers=["b", "a"], budget=MIN_BUDGET).publish(
@@ -69,7 +69,7 @@ def test_who_says_otherwise_is_told(hf: Holdfast) -> None:
     assert hf.file_feed("logs").status().files == 1
 
 
-def test_who_holds_a_feed_up_is_found_behind_many_files(hf: Holdfast, client: redis.Redis) -> None:
+def test_a_slow_consumer_is_found_behind_many_files(hf: Holdfast, client: redis.Redis) -> None:
     feed = hf.file_feed("logs", consumers=["quick", "slow"])
     feed.publish(io.BytesIO(b"first"), name="first")
     assert read(feed, "quick") == read(feed, "slow") == ["first"]
@@ -95,7 +95,7 @@ def test_a_large_file_goes_on_though_the_first_one_is_held(
         assert publishing.result(WAIT_S).size == len(NOISE)
 
 
-def test_who_left_a_file_early_is_behind_with_nothing_of_it(hf: Holdfast) -> None:
+def test_a_consumer_that_left_a_file_early_is_not_behind(hf: Holdfast) -> None:
     feed = hf.file_feed("logs", consumers=["early", "late"])
 
     def leave(name: str, size: int) -> None:
@@ -106,7 +106,7 @@ def test_who_left_a_file_early_is_behind_with_nothing_of_it(hf: Holdfast) -> Non
     assert behind == {"early": 0, "late": len(NOISE)}
 
 
-def test_whose_feed_was_sealed_and_read_meanwhile_is_told_so(hf: Holdfast) -> None:
+def test_a_publisher_gets_an_error_when_its_feed_was_sealed_and_read(hf: Holdfast) -> None:
     feed = hf.file_feed("logs", mode="share")
 
     def seal(name: str, size: int) -> None:
@@ -136,12 +136,12 @@ def test_an_acknowledgement_of_more_than_there_is_counts_for_what_there_is(hf: H
 
 
 def known(feed: FileFeed, hf: Holdfast, client: redis.Redis, **changes: object) -> dict[str, bytes]:
-    """What the server knows of the consumer `a`, with *changes*, as of others."""
+    """Return records of 999 other consumers: copies of that of `a`, with *changes*."""
     record = msgspec.msgpack.decode(client.hget(key(hf, "consumers"), "a"))
     return {str(n): msgspec.msgpack.encode(record | changes) for n in range(999)}
 
 
-def test_whoever_comes_may_read_though_a_thousand_have(hf: Holdfast, client: redis.Redis) -> None:
+def test_a_new_consumer_may_read_after_a_thousand_others(hf: Holdfast, client: redis.Redis) -> None:
     """Where names come and go: the dead make room for the living."""
     feed = hf.file_feed("logs", mode="share")
     feed.publish(io.BytesIO(b"first"), name="first")
@@ -156,7 +156,7 @@ def test_whoever_comes_may_read_though_a_thousand_have(hf: Holdfast, client: red
     assert {each.name for each in feed.status().consumers} == {"a", "new"}
 
 
-def test_who_was_told_of_missed_files_twice_in_one_word_is_told_of_later_ones(
+def test_two_reports_of_missed_files_in_one_call_hide_no_later_ones(
     hf: Holdfast, client: redis.Redis
 ) -> None:
     feed = hf.file_feed("logs", consumers=["a"])

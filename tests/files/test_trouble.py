@@ -1,4 +1,4 @@
-"""What others do to the server, and what becomes of a feed then."""
+"""Feeds after other programs changed or deleted their keys."""
 
 import io
 import random
@@ -30,7 +30,7 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def feed(hf: Holdfast) -> FileFeed:
-    """A feed with two files."""
+    """Return a feed with two files."""
     feed = hf.file_feed("logs", consumers=["a"])
     feed.publish(io.BytesIO(DATA), name="first")
     feed.publish(io.BytesIO(b"next\n"), name="next")
@@ -38,18 +38,18 @@ def feed(hf: Holdfast) -> FileFeed:
 
 
 def key(hf: Holdfast, part: str) -> str:
-    """A key of the feed, as it lies on the server."""
+    """Return the name of a key of the feed on the server."""
     return f"{hf.namespace}:{{feed:logs}}:{part}"
 
 
 def other_chunk() -> bytes:
-    """A good one of another file."""
+    """Return a valid chunk of another file."""
     packed = ChunkPacker(None).pack(b"x" * BLOCK)
     return packed.chunk(packed.digest(EMPTY))
 
 
 def read(feed: FileFeed) -> tuple[dict[str, int], dict[str, str]]:
-    """How much there was of each file, and what was wrong."""
+    """Return how many bytes of each file were read, and the problems of damaged files."""
     sizes, problems = {}, {}
     for file in feed.consumer("a").files(timeout=0):
         try:
@@ -95,7 +95,7 @@ def test_chunks_that_changed_their_places_are_noticed(
     assert read(feed)[1] == {"first": "chunk 3 does not follow the one before"}
 
 
-def test_whoever_reads_is_told_that_the_server_lost_the_feed(
+def test_a_consumer_gets_an_error_when_the_server_lost_the_feed(
     hf: Holdfast, feed: FileFeed, client: redis.Redis
 ) -> None:
     files = feed.consumer("a").files()
@@ -109,7 +109,7 @@ def test_whoever_reads_is_told_that_the_server_lost_the_feed(
     assert read(feed) == ({"first": 4}, {})
 
 
-def test_a_publisher_is_told_that_the_server_lost_the_feed(
+def test_a_publisher_gets_an_error_when_the_server_lost_the_feed(
     hf: Holdfast, client: redis.Redis
 ) -> None:
     feed = hf.file_feed("logs", consumers=["a"])
@@ -132,7 +132,7 @@ def test_a_feed_takes_so_many_files_and_no_more(
         feed.publish(io.BytesIO(b""), name="one more")
 
 
-def test_progress_is_told(hf: Holdfast) -> None:
+def test_progress_is_reported(hf: Holdfast) -> None:
     told: list[tuple[str, int]] = []
     feed = hf.file_feed("logs", consumers=["a"])
     feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: told.append(args))

@@ -1,4 +1,4 @@
-"""Waiting: whoever waits is woken by a ring, and asks the server next to nothing meanwhile."""
+"""Waiting: a notification wakes each waiter, which sends almost no commands meanwhile."""
 
 import io
 import random
@@ -31,13 +31,13 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def by_the_bell_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def only_by_notification(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("publisher.RECHECK_S", "session.LOOK_S", "chunk_reader.LOOK_S"):
         monkeypatch.setattr(f"holdfast.files._sync.{name}", NEVER_S)
 
 
 def taken(feed: FileFeed, name: str) -> dict[str, int]:
-    """How much a consumer gets of each file until the feed is over."""
+    """Return how many bytes of each file a consumer gets until the feed is over."""
     found: dict[str, int] = {}
     for file in feed.consumer(name).files():
         with file:
@@ -47,9 +47,9 @@ def taken(feed: FileFeed, name: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.usefixtures("by_the_bell_only")
+@pytest.mark.usefixtures("only_by_notification")
 def test_all_are_woken(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
-    """Readers by a file, by more of it and by the seal; the publisher by room, again and again."""
+    """Files, new chunks and the seal wake the consumers; free budget wakes the publisher."""
     feed = hf.file_feed("logs", consumers=["a", "b"], budget=MIN_BUDGET)
     feed.publish(io.BytesIO(b"first\n"), name="first")
     reading = [threads.submit(taken, feed, name) for name in ("a", "b")]
@@ -61,11 +61,11 @@ def test_all_are_woken(hf: Holdfast, threads: ThreadPoolExecutor) -> None:
 
 
 def calls(client: redis.Redis) -> int:
-    """Scripts that were called so far, by whomever."""
+    """Return how many scripts all clients have called so far."""
     return int(client.info("commandstats")["cmdstat_evalsha"]["calls"])
 
 
-def test_who_waits_asks_next_to_nothing(hf: Holdfast, standalone: Server) -> None:
+def test_a_waiter_sends_almost_no_commands(hf: Holdfast, standalone: Server) -> None:
     """The textbook's consumers asked eight thousand times a second, its publisher four times."""
     feed = hf.file_feed("logs", consumers=["a"], budget=MIN_BUDGET)
     with pytest.raises(BudgetExceeded):

@@ -13,20 +13,20 @@ from rows.postgres import Postgres
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL, shared; tests take tables of their own."""
+    """Start a PostgreSQL that all tests share; each test creates its own tables."""
     with Postgres() as postgres:
         yield postgres
 
 
 @dataclass(frozen=True)
 class Database:
-    """A database, and the name of a table that is the test's own.
+    """A database, and the name of a table that only this test uses.
 
     Attributes:
         kind: `sqlite` or `postgresql`.
-        url: for a blocking engine.
-        async_url: for an async one.
-        table: the name.
+        url: the URL for a blocking engine.
+        async_url: the URL for an asyncio engine.
+        table: the name of the table.
         engine: a blocking engine.
     """
 
@@ -39,7 +39,7 @@ class Database:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """Each kind of database."""
+    """Yield a database of each kind, and dispose of its engine at the end."""
     if request.param == "sqlite":
         file = tmp_path / "shop.db"
         urls = f"sqlite:///{file}", f"sqlite+aiosqlite:///{file}"

@@ -1,7 +1,7 @@
 """Run a command as `nobody` if this is root: PostgreSQL refuses to run as root.
 
-It asks once more to die with its parent, as `faults/mortal.py` does: the kernel forgets that wish
-when a process changes its user.
+Like `faults/mortal.py`, it asks the kernel to kill it when its parent ends. It asks again because
+the kernel drops that setting when a process changes its user.
 """
 
 import os
@@ -13,9 +13,9 @@ SIGKILL = 9
 
 
 def main() -> None:
-    """Become nobody, then the command."""
+    """Change to the user `nobody`, and run the command in this process."""
     if os.getuid() == 0:
-        import ctypes  # nobody may not be able to read it
+        import ctypes  # before the change of user: `nobody` may not have access to it
 
         nobody = pwd.getpwnam("nobody")
         os.setgroups([])

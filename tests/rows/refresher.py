@@ -11,7 +11,7 @@ from holdfast import Holdfast
 
 
 def main() -> None:
-    """Refresh until the end comes."""
+    """Refresh rows until the process is killed."""
     url, namespace, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 
     class Noted:

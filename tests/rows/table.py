@@ -5,12 +5,12 @@ from typing import Any
 
 
 class Table:
-    """Rows by id, and what was asked for.
+    """Rows by id, and a record of the loads.
 
     Attributes:
-        rows: an exception among them is raised.
+        rows: the rows; `load` raises a value that is an exception.
         asked: the ids of each load.
-        broken: raised by every load, unless it is None.
+        broken: the error that every load raises, or None.
     """
 
     def __init__(self, rows: dict[Any, Any]) -> None:
@@ -19,7 +19,7 @@ class Table:
         self.broken: Exception | None = None
 
     def load(self, ids: Sequence[Any]) -> dict[Any, Any]:
-        """The rows that are there."""
+        """Return the rows that exist, and record *ids*."""
         self.asked.append(tuple(ids))
         if self.broken is not None:
             raise self.broken
@@ -30,9 +30,9 @@ class Table:
         return found
 
     def times(self, row_id: Any) -> int:
-        """How often a row was asked for."""
+        """Return how many loads asked for a row."""
         return sum(row_id in asked for asked in self.asked)
 
     def count(self) -> int:
-        """How many rows were asked for."""
+        """Return how many ids all loads together asked for."""
         return sum(map(len, self.asked))

@@ -1,4 +1,4 @@
-"""Sessions of SQLAlchemy that tell the cache what they have committed."""
+"""Sessions of SQLAlchemy that invalidate in the cache the rows that they commit."""
 
 import logging
 import secrets
@@ -16,7 +16,7 @@ from rows.conftest import Database
 
 
 class Base(DeclarativeBase):
-    """Of the classes below."""
+    """Base of the mapped classes."""
 
 
 class Stock(Base):
@@ -62,7 +62,7 @@ def hook(cache: RowCache, sessions: sessionmaker[Session]) -> Iterator[CommitHoo
 
 
 def cached(cache: RowCache) -> list[int]:
-    """The items that the cache still has."""
+    """Return the ids of the rows that are still cached."""
     rows = cache.get_many([("eu", n) for n in range(8)], timeout=0)
     return [row_id[1] for row_id, row in rows.items() if row.state != "uncached"]  # type: ignore[index]
 

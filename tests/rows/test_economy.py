@@ -88,7 +88,7 @@ def test_a_refresh_is_two_calls(hf: Holdfast, standalone: Server) -> None:
     assert [len(asked) for asked in table.asked] == [500, 500]
 
 
-def test_rows_do_not_come_together_for_ever(hf: Holdfast, standalone: Server) -> None:
+def test_refreshes_of_many_rows_spread_over_time(hf: Holdfast, standalone: Server) -> None:
     cache = hf.row_cache("stock", source=Table({n: {"n": n} for n in range(200)}))
     cache.schedule_many(dict.fromkeys(range(200), 1000))
     began = standalone.execute("TIME")[0]
@@ -115,7 +115,7 @@ def test_an_idle_refresher_is_quiet(hf: Holdfast, standalone: Server) -> None:
             )
 
         def is_quiet() -> bool:
-            """Whether it is for three seconds; it may not yet have come to rest."""
+            """Return whether the server gets almost no commands for three seconds."""
             before = commands()
             time.sleep(3)
             return commands() - before <= 8
@@ -191,7 +191,7 @@ def test_a_lost_reply_to_what_is_harmless(standalone: Server, proxy: Proxy) -> N
         eventually(lambda: cache.refresh_due().selected)  # when the lost lease ends
 
 
-def test_nothing_stays_for_ever(hf: Holdfast, standalone: Server) -> None:
+def test_every_key_expires(hf: Holdfast, standalone: Server) -> None:
     table = Table({1: {"n": 1}, 2: RuntimeError("broken")})
     cache = hf.row_cache("stock", source=table, shards=2)
     cache.schedule_many({1: 100, 2: 100, 3: 100})

@@ -61,7 +61,7 @@ def test_ids_that_cannot_be_kept(wrong: Any) -> None:
         member_of(wrong)
 
 
-# Whatever a source raises, readers get `LoadFailed` and the refresher goes on
+# For every error of a source, readers get `LoadFailed` and the refresher continues
 
 ORDINARY = sorted(
     kind for kind in KINDS if issubclass(type(KINDS[kind]()), Exception) and kind != "TimeoutError"
@@ -69,7 +69,7 @@ ORDINARY = sorted(
 
 
 class Source:
-    """Rows of which number 1 cannot be loaded."""
+    """A source of rows that cannot load row 1."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind

@@ -1,4 +1,4 @@
-"""Many who miss a row: one of them loads it, whatever happens to it."""
+"""Many readers of an uncached row: one of them loads it, also after failures."""
 
 import asyncio
 import re
@@ -156,7 +156,7 @@ def _url(hf: Holdfast) -> str:
     return f"redis://{host}:{port}"
 
 
-def test_who_waits_is_told_at_once(hf: Holdfast) -> None:
+def test_every_waiting_reader_gets_a_loaded_row(hf: Holdfast) -> None:
     source = Paused()
     cache = hf.row_cache("stock", source=source)
     waits = [reading(cache, timeout=timeout) for timeout in (30, 30, 30, None, None)]
@@ -235,7 +235,7 @@ def test_a_loader_that_dies(standalone: Server, hf: Holdfast) -> None:
     assert time.monotonic() - began > 0.5
 
 
-def test_who_waits_no_longer(hf: Holdfast) -> None:
+def test_a_reader_stops_waiting_at_its_timeout(hf: Holdfast) -> None:
     source = Paused()
     cache = hf.row_cache("stock", source=source)
     wait = reading(cache, timeout=30)
@@ -279,7 +279,7 @@ def test_loads_that_hang_do_not_pile_up(hf: Holdfast) -> None:
     eventually(there)
 
 
-def test_what_failed_is_not_tried_by_everybody(hf: Holdfast) -> None:
+def test_a_failed_load_is_not_tried_by_every_reader(hf: Holdfast) -> None:
     table = Table({1: RuntimeError("broken")})
     cache = hf.row_cache("stock", source=table)
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""Whatever is done in whatever order: the cache is what a dictionary would be."""
+"""A row cache agrees with a dictionary after any sequence of operations."""
 
 import secrets
 from typing import Any

@@ -48,7 +48,7 @@ def cache(half: Half, rollback: Rollback, table: Table) -> Any:
 
 @contextmanager
 def refreshing(half: Half, cache: Any) -> Iterator[None]:
-    """A refresher, as long as the block lasts."""
+    """Run a refresher until the block ends."""
     thread = threading.Thread(target=lambda: half.do(cache.run()))
     thread.start()
     try:

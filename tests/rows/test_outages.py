@@ -28,9 +28,9 @@ SLOW_S = 10.0  # what a busy machine may add
 
 @contextmanager
 def readers(cache: RowCache, ids: range) -> Iterator[Counter[str]]:
-    """Threads that read scheduled rows, and one nobody knows; counts of what they were told.
+    """Read the rows *ids* and an absent one in threads, and yield a count of the results.
 
-    What they must not be told, or too late, is counted under `wrong …`.
+    Results that must not occur, and late ones, are counted under `wrong …`.
     """
     told: Counter[str] = Counter()
     stopped = threading.Event()
@@ -43,7 +43,7 @@ def readers(cache: RowCache, ids: range) -> Iterator[Counter[str]]:
                 told[row.state] += 1
             except (LoadFailed, ServerUnavailable) as error:
                 told[type(error).__name__] += 1
-            except Exception as error:  # noqa: BLE001 (that is what is looked for)
+            except Exception as error:  # noqa: BLE001 (any other error is a failure)
                 told[f"wrong {error!r}"] += 1
             if time.monotonic() - began > PATIENCE_S + SLOW_S:
                 told["wrong: late"] += 1
@@ -65,7 +65,7 @@ def wrong(told: Counter[str]) -> list[str]:
 
 @pytest.mark.parametrize("gone_s", [2.0, pytest.param(30.0, marks=pytest.mark.long)])
 def test_a_database_that_is_killed(standalone: Server, gone_s: float) -> None:
-    """Readers have their rows, marked stale, or an error with a name; refreshers go on after it."""
+    """Readers get stale rows or a documented error; the refresher continues afterwards."""
     table = sa.Table(
         "stock",
         sa.MetaData(),
@@ -100,7 +100,7 @@ def test_a_database_that_is_killed(standalone: Server, gone_s: float) -> None:
 
 
 def stock_of(postgres: Postgres) -> sa.Table:
-    """A table of the test's own, with a few rows."""
+    """Create a table with a few rows that only this test uses."""
     table = sa.Table(
         f"stock_{secrets.token_hex(4)}",
         sa.MetaData(),

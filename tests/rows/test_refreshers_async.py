@@ -1,4 +1,4 @@
-"""Those who keep rows fresh, as long as they run."""
+"""Refreshers keep rows fresh while they run."""
 
 import secrets
 import time
@@ -124,7 +124,7 @@ async def test_four_share_the_work(hf: AsyncHoldfast, standalone: Server) -> Non
     assert sorted(asked) == list(range(2000))
 
 
-async def test_who_is_stopped_ends(hf: AsyncHoldfast) -> None:
+async def test_a_stopped_refresher_ends(hf: AsyncHoldfast) -> None:
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
     await call_with_timeout(60, cache.run, left=set())
@@ -134,7 +134,7 @@ async def test_who_is_stopped_ends(hf: AsyncHoldfast) -> None:
             await cache.run()
 
 
-async def test_a_mistake_is_told(hf: AsyncHoldfast) -> None:
+async def test_a_definition_conflict_ends_a_refresher(hf: AsyncHoldfast) -> None:
     await hf.row_cache("stock", source=Table({}), shards=2).refresh_due()
     with pytest.raises(DefinitionConflict):
         await hf.row_cache("stock", source=Table({}), shards=3).run()

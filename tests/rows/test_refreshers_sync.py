@@ -1,5 +1,5 @@
 # Generated from test_refreshers_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Those who keep rows fresh, as long as they run."""
+"""Refreshers keep rows fresh while they run."""
 
 import secrets
 import time
@@ -125,7 +125,7 @@ def test_four_share_the_work(hf: Holdfast, standalone: Server) -> None:
     assert sorted(asked) == list(range(2000))
 
 
-def test_who_is_stopped_ends(hf: Holdfast) -> None:
+def test_a_stopped_refresher_ends(hf: Holdfast) -> None:
     cache = hf.row_cache("stock", source=Table({}))
     cache.stop()
     call_with_timeout(60, cache.run, left=set())
@@ -135,7 +135,7 @@ def test_who_is_stopped_ends(hf: Holdfast) -> None:
             cache.run()
 
 
-def test_a_mistake_is_told(hf: Holdfast) -> None:
+def test_a_definition_conflict_ends_a_refresher(hf: Holdfast) -> None:
     hf.row_cache("stock", source=Table({}), shards=2).refresh_due()
     with pytest.raises(DefinitionConflict):
         hf.row_cache("stock", source=Table({}), shards=3).run()

@@ -109,7 +109,7 @@ def test_ids_of_all_kinds(hf: Holdfast) -> None:
     assert len(table.asked) == 1
 
 
-def test_values_are_json_for_everybody(hf: Holdfast, site: Site) -> None:
+def test_values_are_json(hf: Holdfast, site: Site) -> None:
     """Loaded or cached, a row looks the same; a type of the user's brings the types back."""
     row = {
         "price": Decimal("12.50"),
@@ -294,7 +294,7 @@ def test_how_old_a_row_may_be(hf: Holdfast, table: Table) -> None:
     assert (old.value, old.state) == ({"left": 5}, "stale")
 
 
-def test_a_row_that_nobody_scheduled_is_loaded_again(hf: Holdfast, table: Table) -> None:
+def test_an_unscheduled_row_is_loaded_again(hf: Holdfast, table: Table) -> None:
     cache = hf.row_cache("stock", source=table, ttl=0.05, stale_for=1000)
     short = hf.row_cache("short", source=table, ttl=0.05, stale_for=0)
     cache.get(1)
@@ -443,7 +443,7 @@ def test_a_limit_is_kept(hf: Holdfast, table: Table) -> None:
     assert len(table.asked[0]) == 4
 
 
-def test_what_is_said_of_a_row_nobody_knows(hf: Holdfast, table: Table) -> None:
+def test_an_uncached_row_is_explained(hf: Holdfast, table: Table) -> None:
     text = "row 1 is uncached. it is not scheduled: it is loaded when a program reads it."
     assert str(hf.row_cache("stock").explain(1)) == text
     cache = hf.row_cache("stock", source=table)

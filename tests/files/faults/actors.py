@@ -1,4 +1,4 @@
-"""What the processes of a round do: `python -m files.faults.actors ROLE URL NAMESPACE …`."""
+"""Run the role of one process of a round: `python -m files.faults.actors ROLE URL NAMESPACE …`."""
 
 import os
 import sys
@@ -17,11 +17,11 @@ from holdfast import (
 
 BUDGET = 2**20
 LEASES_S = {"broadcast": 20.0, "share": 1.0}
-"""Nobody may be given up in `broadcast`; in `share`, files are to be taken from who is stopped."""
+"""Seconds of a lease. In `broadcast`, no paused consumer may lose its file; in `share`, it must."""
 
 
 def publish(hf: Holdfast, sent: Path, mode: str, *consumers: str) -> None:
-    """Publish a folder and seal the feed, whatever was done of it before."""
+    """Publish a folder and seal the feed; continue what a killed publisher began."""
     share = mode == "share"
     feed = hf.file_feed(
         "logs",
@@ -46,10 +46,11 @@ def save(hf: Holdfast, folder: Path, name: str) -> None:
 
 
 def append(hf: Holdfast, folder: Path, name: str) -> None:
-    """Add the lines of each file to one of its own, and acknowledge what is there.
+    """Append the lines of each file to an output file of its own, and acknowledge them.
 
-    The end of what was added tells how far this is: so nothing is there twice, whoever is killed.
-    Who was stopped for longer than its lease may write after its successor, but to the same place.
+    The size of the output file is the position, so no line is there twice after a kill.
+    A consumer that was paused for longer than its lease may write after its successor. It then
+    writes the same bytes to the same place.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for file in hf.file_feed("logs").consumer(name).files():
@@ -71,7 +72,7 @@ ROLES: dict[str, Callable[..., None]] = {"publish": publish, "save": save, "appe
 
 
 def main() -> None:
-    """Play a role until it is over, or killed; trouble with the server is waited out."""
+    """Play a role until it ends; retry when the server is unavailable or the budget is used up."""
     role, url, namespace, folder, *rest = sys.argv[1:]
     while True:
         try:
@@ -81,7 +82,7 @@ def main() -> None:
             print(role, error, flush=True)
             time.sleep(0.1)
         except FeedSealed:
-            return  # it was killed after it had sealed the feed, and all was read meanwhile
+            return  # killed after it sealed the feed; the consumers have read everything since
         except HoldfastError as error:
             print("Traceback", role, os.getpid(), repr(error), flush=True)
             raise

@@ -1,4 +1,4 @@
-"""How much of a server a feed takes."""
+"""Memory that a feed takes on the server."""
 
 import redis
 
@@ -8,9 +8,9 @@ from holdfast.files._async.publisher import PUT
 
 
 def memory(client: redis.Redis, namespace: str) -> int:
-    """What the keys of the feed `logs` take, its ledger among them.
+    """Return the bytes that the keys of the feed `logs` take, with its ledger.
 
-    They are asked for by name: to look for them takes long on a server full of other keys.
+    It lists the keys by name, because a scan takes long on a server with many other keys.
     """
     unit = Namespace.of(namespace).unit(keys.KIND, "logs")
     names = [*PUT.keys(unit)] + [unit.key(f"ledger:{n}") for n in range(2)]

@@ -1,4 +1,4 @@
-"""The feed goes to another server in the midst of a file: by a failover, or with its slot."""
+"""The feed moves to another server while a file is read: by a failover, or with its slot."""
 
 import io
 import random
@@ -33,7 +33,7 @@ class Once:
 
 
 def read(feed: FileFeed, name: str, meanwhile: Once) -> dict[str, bytes]:
-    """What a consumer gets, with something else after the first block that it acknowledged."""
+    """Return what a consumer gets; call *meanwhile* after its first acknowledgement."""
     found: dict[str, bytes] = {}
     for file in feed.consumer(name).files():
         with file:
@@ -52,7 +52,7 @@ def by_day(line: bytes) -> Counted:
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
-    """Nobody takes a busy primary for dead: it is deposed when the test says so."""
+    """Start sentinels that never declare a busy primary dead; only the test starts a failover."""
     with Watched(tmp_path, down_after_ms=PATIENT_MS) as watched:
         yield watched
 

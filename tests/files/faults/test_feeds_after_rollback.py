@@ -18,8 +18,8 @@ READ_S = 40.0
 DATA = b"a line\n" * 50_000
 
 
-class Reader:
-    """A consumer that goes on until the feed ends; it may be held up within a file."""
+class ConsumerThread:
+    """A consumer that reads until the feed ends; `gate` can pause it within a file."""
 
     def __init__(self, half: Half, feed: Any) -> None:
         self._half = half
@@ -82,7 +82,7 @@ class Setup:
         )
 
     def publish(self, name: str) -> None:
-        """Until it is there; a file that is already there was published by another try."""
+        """Publish a file; retry on `FileTaken` for at most `READ_S` seconds."""
         until = time.monotonic() + READ_S
         while True:
             try:
@@ -110,7 +110,7 @@ def test_a_feed_ends_after_its_reader_has_gone_on(
     setup.publish("a")
     if saved == "published":
         rollback.save()
-    reader = Reader(setup.half, setup.other)
+    reader = ConsumerThread(setup.half, setup.other)
     reader.gate.clear()
     eventually(lambda: reader.began == ["a"])
     if saved == "claimed":
@@ -139,7 +139,7 @@ def test_a_feed_that_was_sealed_and_is_not_any_more_can_be_sealed_again(
     rollback.save()
     setup.seal()
     rollback.restart()
-    reader = Reader(setup.half, setup.other)
+    reader = ConsumerThread(setup.half, setup.other)
     eventually(lambda: "a" in reader.ended, READ_S)
     setup.seal()
     reader.thread.join(READ_S)
@@ -152,7 +152,7 @@ def test_a_file_that_is_read_while_the_server_restarts_is_read_to_its_end(
     """The older state does not know that it was claimed."""
     setup.publish("a")
     rollback.save()
-    reader = Reader(setup.half, setup.other)
+    reader = ConsumerThread(setup.half, setup.other)
     reader.gate.clear()
     eventually(lambda: reader.began == ["a"])
     rollback.restart()
@@ -166,7 +166,7 @@ def test_a_file_that_is_read_while_the_server_restarts_is_read_to_its_end(
 def test_a_feed_that_was_begun_since_then_is_begun_again(setup: Setup, rollback: Rollback) -> None:
     rollback.save()
     setup.publish("a")
-    reader = Reader(setup.half, setup.other)
+    reader = ConsumerThread(setup.half, setup.other)
     eventually(lambda: reader.ended == ["a"])
     rollback.restart()
     setup.publish("b")

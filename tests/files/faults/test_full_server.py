@@ -1,4 +1,4 @@
-"""A server whose memory is used up: nothing new comes in, all that is there is read, and goes."""
+"""A server without free memory: it rejects new files; consumers read and remove stored ones."""
 
 import io
 from collections.abc import Iterator

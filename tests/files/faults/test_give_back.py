@@ -1,4 +1,4 @@
-"""Files whose give-back or acknowledgement fails: somebody gets them again, soon."""
+"""Files after a failed give-back or acknowledgement: a consumer soon gets them again."""
 
 import asyncio
 import gc
@@ -16,7 +16,7 @@ from holdfast import AsyncHoldfast, FeedFile, FileFeed, Holdfast, HoldfastError
 
 LEASE_S = 1.0
 BOUND_S = 30.0
-"""Generous: a lease and a second is what is promised, on a machine that is not busy."""
+"""A generous limit: on an idle machine, it takes at most a lease and one second."""
 
 ENDS = {
     "an error": RuntimeError,
@@ -28,7 +28,7 @@ ENDS = {
 
 @pytest.fixture
 def other(standalone: Server) -> Iterator[Holdfast]:
-    """A client that the outage does not concern."""
+    """Return a client that the outage does not affect."""
     namespace = f"back-{secrets.token_hex(4)}"
     with Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         yield hf
@@ -36,7 +36,7 @@ def other(standalone: Server) -> Iterator[Holdfast]:
 
 @pytest.fixture
 def feed(other: Holdfast) -> FileFeed:
-    """A sealed feed of two files."""
+    """Return a sealed feed of two files."""
     feed = other.file_feed("logs", consumers=["a"], lease=LEASE_S)
     feed.publish(io.BytesIO(b"one\n"), name="one")
     feed.publish(io.BytesIO(b"two\n"), name="two")
@@ -151,7 +151,7 @@ async def test_a_cancelled_task_keeps_nothing(
 
 
 def rest(feed: FileFeed) -> set[str]:
-    """The files that a consumer gets until the feed is over."""
+    """Return the names of the files that a consumer gets until the feed is over."""
     names = set()
     for file in feed.consumer("a").files(timeout=BOUND_S):
         with file:
@@ -161,9 +161,7 @@ def rest(feed: FileFeed) -> set[str]:
 
 
 @pytest.mark.parametrize("lost", ["block", "run", "both"])
-def test_whoever_was_interrupted_anywhere_keeps_nothing(
-    hf: Holdfast, feed: FileFeed, lost: str
-) -> None:
+def test_an_interrupted_consumer_keeps_nothing(hf: Holdfast, feed: FileFeed, lost: str) -> None:
     files = hf.file_feed("logs").consumer("a").files()
     file = next(files)
     if lost != "run":

@@ -1,4 +1,4 @@
-"""Publishers and consumers are killed and stopped: every byte arrives, in order, once."""
+"""Publishers and consumers are killed and paused: every byte arrives once and in order."""
 
 import random
 import secrets
@@ -23,7 +23,7 @@ ROUNDS = 10
 
 
 def sent_files(folder: Path, seed: int) -> dict[str, bytes]:
-    """Files of a few sizes: most are small, one is several times the budget."""
+    """Write files of a few sizes: most are small, one is several times the budget."""
     rng = random.Random(seed)
     files = {}
     for n in range(12):
@@ -52,14 +52,14 @@ def appended(folder: Path) -> dict[str, bytes]:
 
 
 def actor(role: str, server: Server, namespace: str, folder: Path, *args: str) -> Process:
-    """A process that plays a role."""
+    """Return a process that plays a role."""
     module = "files.faults.actors"
     name = f"{role} {' '.join(args)}"
     return Process.python("-m", module, role, server.url, namespace, folder, *args, name=name)
 
 
 def round_of(server: Server, tmp_path: Path, seed: int, mode: str, struck: str) -> None:
-    """A feed from its begin to its end, with trouble for those whose role is *struck*."""
+    """Run a feed from its start to its end; kill and pause the processes of the role *struck*."""
     namespace, folder = f"kills-{secrets.token_hex(4)}", tmp_path / secrets.token_hex(4)
     files = sent_files(folder / "sent", seed)
     names = ["saver", "adder"]
@@ -82,9 +82,9 @@ def round_of(server: Server, tmp_path: Path, seed: int, mode: str, struck: str) 
                 peak = max(peak, memory(client, namespace))
                 time.sleep(LOOK_S)
         with Holdfast.from_url(server.url, namespace=namespace) as hf:
-            assert hf.audit().damages == ()  # in the midst of it
+            assert hf.audit().damages == ()  # while files are being read
         for process in actors.values():
-            process.start()  # whoever was killed at last; who is done is done again at once
+            process.start()  # restart the killed ones; those that were done end again at once
         all_ended(actors.values(), 90)
         for process in actors.values():
             assert process.returncode == 0, process.output

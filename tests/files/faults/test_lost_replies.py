@@ -1,4 +1,4 @@
-"""Lost requests and lost replies at each step: what is done twice counts once."""
+"""Lost requests and lost replies at each step: a repeated call takes effect once."""
 
 import io
 import secrets
@@ -37,7 +37,7 @@ def feed(proxy: Proxy, namespace: str) -> Iterator[FileFeed]:
 
 
 def whole(feed: FileFeed) -> dict[str, bytes]:
-    """All that a feed can do, from its begin to its end: what its consumer got."""
+    """Use every operation of a feed until it is over; return what its consumer got."""
     found: dict[str, bytes] = {}
     feed.publish(io.BytesIO(LINES), name="large", compress=None)
     feed.publish(io.BytesIO(b"small\n"), name="small")
@@ -66,10 +66,10 @@ def whole(feed: FileFeed) -> dict[str, bytes]:
         *((script, 2) for script in (PUT, CLAIM, READ, SETTLE)),
     ],
 )
-def test_nobody_hears_of_a_lost_reply(
+def test_a_lost_reply_changes_nothing(
     proxy: Proxy, feed: FileFeed, way: str, script: Script, n: int
 ) -> None:
-    """It is asked for again, and everything is as if it had come."""
+    """The client repeats the call, and the result is the same."""
     fault = getattr(proxy, way)(n, match=script.sha1.encode())
     assert whole(feed) == {"large": LINES, "small": b"small\n"}
     assert fault.fired == 1

@@ -1,4 +1,4 @@
-"""The server restarts from an older state: everything drains, with clients that run on."""
+"""The server restarts from an older state: running clients still drain the feed."""
 
 import random
 import secrets
@@ -56,7 +56,7 @@ def feed(hf: Holdfast) -> FileFeed:
 
 
 def drain(feed: FileFeed, name: str, found: dict[str, bytes]) -> None:
-    """Read on until the feed is over for a consumer; what was lost is read again."""
+    """Read until the feed is over for a consumer; read lost files again."""
     for file in feed.consumer(name).files(timeout=BOUND_S):
         with suppress(FileTaken), file:
             found[file.name] = b"".join(block.data for block in file.blocks(raw=True))
@@ -66,7 +66,7 @@ Action = Callable[[], None]
 
 
 def at_claim(feed: FileFeed, remember: Action, forget: Action) -> None:
-    """The claim is known, its end is not."""
+    """Restart from a state with the claim and without its end."""
     files = feed.consumer("a").files(timeout=BOUND_S)
     with next(files):
         remember()
@@ -75,7 +75,7 @@ def at_claim(feed: FileFeed, remember: Action, forget: Action) -> None:
 
 
 def before_claim(feed: FileFeed, remember: Action, forget: Action) -> None:
-    """The claim is forgotten while the file is open."""
+    """Restart from a state without the claim, while the file is open."""
     files = feed.consumer("a").files(timeout=BOUND_S)
     remember()
     file = next(files)
@@ -85,7 +85,7 @@ def before_claim(feed: FileFeed, remember: Action, forget: Action) -> None:
 
 
 def at_give_back(feed: FileFeed, remember: Action, forget: Action) -> None:
-    """The file was given back, and is not."""
+    """Restart from a state without the give-back of the file."""
     files = feed.consumer("a").files(timeout=BOUND_S)
     with suppress(ZeroDivisionError), next(files):
         remember()
@@ -94,7 +94,7 @@ def at_give_back(feed: FileFeed, remember: Action, forget: Action) -> None:
 
 
 def at_acknowledgement(feed: FileFeed, remember: Action, forget: Action) -> None:
-    """Half of the file was acknowledged, and is not."""
+    """Restart from a state without the acknowledgement of a part of the file."""
     for file in feed.consumer("a").files(timeout=BOUND_S):
         with suppress(FileTaken), file:
             blocks = file.blocks(raw=True)
@@ -108,7 +108,7 @@ def at_acknowledgement(feed: FileFeed, remember: Action, forget: Action) -> None
 
 
 def at_last_end(feed: FileFeed, remember: Action, forget: Action) -> None:
-    """The last file was done with, and the feed over for one of its consumers."""
+    """Restart from a state in which a consumer that is done has its last file open."""
     files = feed.consumer("a").files(timeout=BOUND_S)
     for n, file in enumerate(files, 1):
         with file:
@@ -235,7 +235,7 @@ def test_a_file_that_has_the_number_of_a_forgotten_one_is_another(
 def interrupted(
     windows: Callable[..., Iterator[list[bytes]]],
 ) -> Callable[..., Iterator[list[bytes]]]:
-    """The first window; then an error."""
+    """Return an iterator function that yields the first window and then fails."""
 
     def one(chain: object) -> Iterator[list[bytes]]:
         yield next(windows(chain))
