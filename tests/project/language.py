@@ -26,7 +26,6 @@ AVOIDED: Final = {
     "therein": "use 'in it'",
     "anew": "use 'again'",
     "for ever": "use 'without limit' or 'forever'",
-    "is none": "use 'there is no …'",
     "tell": "use 'report', 'return' or 'show'",
     "tells": "use 'reports', 'returns' or 'shows'",
     "told": "use 'reported', 'notified' or 'passed'",

@@ -5,7 +5,7 @@ upwards, so per writer the unit needs to remember only the last number and its a
 slots of NFSv4.1 (RFC 8881, section 2.10.6). The part `lua/parts/ledger.lua` keeps them, in two
 hashes by the hour of the server: an entry lives one to two hours, and no cleaner has to run.
 
-An operation whose outcome is unknown keeps its writer to itself: nothing else may use the writer
+An operation with an unknown outcome keeps its writer to itself: nothing else may use the writer
 until the number is settled, and settling is up to the user.
 """
 

@@ -49,7 +49,7 @@ class ServerRefused(ServerUnavailable):
 
 
 class Unsupported(ServerRefused):
-    """The server cannot make writes as durable as the client was told. Nothing was applied.
+    """The server cannot make writes as durable as the client requires. Nothing was applied.
 
     `Fsynced` takes Valkey or Redis 7.2 with `appendonly yes`.
     """
@@ -108,7 +108,7 @@ class OutcomeUnknown(HoldfastError):
         self.op_id: str | None = None
 
     def repeatable(self, op_id: str | None, again: Callable[[], Any]) -> None:
-        """Say how to repeat. The outermost public method speaks last: its answer is the user's."""
+        """Set what `repeat` calls. The outermost public method sets it last."""
         self.op_id = op_id
         self._again = again
 
@@ -211,7 +211,7 @@ class DefinitionConflict(HoldfastError, ValueError):
 
 
 class NotDefined(HoldfastError, LookupError):
-    """Nobody has said yet what something is to be, and this program does not say it either.
+    """The server stores no definition yet, and this call gives none.
 
     Attributes:
         what: such as `the limit of semaphore 'api'`.

@@ -167,7 +167,7 @@ class FeedAborted(HoldfastError):
     def __init__(self, feed: str) -> None:
         super().__init__(
             f"feed {feed!r} was aborted, everything in it is gone: use another name, or wait for "
-            "an hour until this one can begin anew"
+            "an hour until this one can begin again"
         )
         self.feed = feed
 

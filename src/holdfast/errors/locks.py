@@ -70,7 +70,7 @@ class StaleFence(HoldfastError):
     def __init__(self, what: str, fence: int, stored: int) -> None:
         super().__init__(
             f"{what} was not changed: fence {fence} is older than {stored}, under which it was "
-            "written last; the lease was lost, so take the lock again and read anew"
+            "written last; the lease was lost, so take the lock again and read the data again"
         )
         self.what = what
         self.fence = fence

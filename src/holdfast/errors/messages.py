@@ -92,7 +92,7 @@ class ChatExists(HoldfastError):
 
 
 class TooManyMembers(HoldfastError, ValueError):
-    """A chat would have more members than it may. Nobody was added.
+    """A chat would have more members than it may. No member was added.
 
     Attributes:
         what: which chat.
@@ -102,8 +102,8 @@ class TooManyMembers(HoldfastError, ValueError):
 
     def __init__(self, what: str, members: int, limit: int) -> None:
         super().__init__(
-            f"{what} has at most {limit:,} members, not more than these {members:,}: nobody was "
-            "added; use several chats"
+            f"{what} has at most {limit:,} members, not more than these {members:,}: no member "
+            "was added; use several chats"
         )
         self.what = what
         self.members = members

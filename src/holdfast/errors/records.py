@@ -43,7 +43,7 @@ def one_line(given: Any) -> Any:
 
 
 class _OneLine:
-    """Any object, whose text is made only if the record is formatted."""
+    """Any object. Its text is made only if the record is formatted."""
 
     def __init__(self, given: object) -> None:
         self._given = given

@@ -1,5 +1,5 @@
 """Telemetry for other programs: OpenTelemetry and Prometheus.
 
-A client is given one of them, `Holdfast(…, telemetry=OpenTelemetry())`, and tells it what it does;
-see `holdfast.core.telemetry` for what that is. Nothing else imports this package, or theirs.
+A client gets one of them, `Holdfast(…, telemetry=OpenTelemetry())`, and reports to it what it does:
+see `holdfast.core.telemetry`. No other package imports this one, or the libraries behind it.
 """

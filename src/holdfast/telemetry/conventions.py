@@ -42,11 +42,11 @@ LOADED: Final = "holdfast.rows.loaded"
 REQUESTS: Final = "holdfast.rows.requests"
 
 QUEUE: Final = "queue"
-"""The kind of unit whose names are few, and chosen by programmers. Those of mailboxes and chats are
-as many as there are users, so they stand in no name of a span, and in no metric."""
+"""The kind of unit that has few names, chosen by programmers. Mailboxes and chats have as many names
+as there are users, so those are part of no span name and of no metric."""
 
 SETTLING: Final = {"messages/ack": "ack", "queues/step": "step"}
-"""Scripts that tell the server what has become of messages, and what the operation is called."""
+"""Scripts that settle messages, and the name of the operation."""
 
 TOLD_ELSEWHERE: Final = frozenset(
     {
@@ -57,7 +57,7 @@ TOLD_ELSEWHERE: Final = frozenset(
 """Scripts that get no span of their own: what they are part of has one."""
 
 UPKEEP: Final = frozenset({"core/note", "core/forget", "queues/heartbeat", "queues/renew"})
-"""Scripts that nobody asked for: they get none either."""
+"""Scripts that no caller asked for: they get no span either."""
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 """Bounds of the buckets of durations, as the conventions advise."""

@@ -47,7 +47,7 @@ class OpenTelemetry:
     def process(
         self, kind: Literal["mailbox", "chat"], name: str, trace: TraceContext | None
     ) -> AbstractContextManager[Activity]:
-        """A context in which a message is processed: the span `process mailbox` or `process chat`.
+        """Return a context that processes a message: the span `process mailbox` or `process chat`.
 
         Args:
             kind: where it came from.

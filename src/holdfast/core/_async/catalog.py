@@ -33,7 +33,7 @@ _LONGEST_SILENCE_S: Final = 60.0
 """Seconds without notes to a list that cannot be reached, doubled each time."""
 
 _REMEMBERED: Final = 4096
-"""Units whose last note is remembered here; more are just noted more often."""
+"""Units that this process remembers as noted; any more are noted more often."""
 
 
 class AsyncCatalog:
@@ -75,7 +75,7 @@ class AsyncCatalog:
             await self._note(unit.kind, [unit])
 
     async def note_all(self, kind: str, units: Iterable[Unit]) -> None:
-        """`note` for many units of one *kind*."""
+        """Note many units of one *kind*; see `note`."""
         new = [unit for unit in units if not self.has(unit)]
         for i in range(0, len(new), _PAGE):
             await self._note(kind, new[i : i + _PAGE])
@@ -138,7 +138,7 @@ class AsyncCatalog:
         await self.forget_all(unit.kind, [unit])
 
     async def forget_all(self, kind: str, units: Sequence[Unit]) -> None:
-        """`forget` for many units of one *kind*, at most a page of them."""
+        """Forget many units of one *kind*, at most a page of them; see `forget`."""
         for unit in units:
             self.forget_note(unit)
         if units:

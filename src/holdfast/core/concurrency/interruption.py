@@ -1,4 +1,4 @@
-"""Exceptions of signal handlers, told from those of a connection or of the user's functions.
+"""Distinguish exceptions of signal handlers from those of a connection or of the user's functions.
 
 A handler of SIGALRM that raises TimeoutError is common. It may run in the middle of an exchange,
 where a TimeoutError means that the server does not answer.

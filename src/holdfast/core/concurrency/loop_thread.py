@@ -95,7 +95,7 @@ class LoopThread:
             self._thread.join()
 
     def leave_after(self, work: Coroutine[Any, Any, None]) -> None:
-        """`leave` once *work* is done there. Takes no lock and waits for nothing."""
+        """Call `leave` in the loop after *work* has ended. Take no lock and do not wait."""
         self._loop.call_soon_threadsafe(self._begin_to_leave, work)
 
     def _begin_to_leave(self, work: Coroutine[Any, Any, None]) -> None:
@@ -124,7 +124,7 @@ class LoopThread:
     def _run(self) -> None:
         try:
             self._unclaimed.pop()
-        except IndexError:  # another thread runs it, whose start was interrupted
+        except IndexError:  # its start was interrupted, and another thread runs it
             return
         self._thread = threading.current_thread()
         asyncio.set_event_loop(self._loop)

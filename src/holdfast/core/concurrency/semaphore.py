@@ -1,9 +1,9 @@
 """Semaphores and mutexes for threads that an exception may interrupt anywhere.
 
 A signal handler, or a timeout, may raise between any two bytecodes: after a lock was acquired and
-before `with` or `try` protects it, or in place of its release. The lock then stays acquired for
-ever. So these hold no lock. Each entry is known by the frame of the function that made it, and a
-thread that waits skips the entries whose frame has left the stack of its thread.
+before `with` or `try` protects it, or in place of its release. The lock then stays acquired. So
+these hold no lock. Each entry is known by the frame of the function that made it. A thread that
+waits skips an entry if its frame has left the stack of its thread.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ async def writer_of(connection: Any) -> asyncio.StreamWriter:
     """
     writer = connection._writer  # noqa: SLF001
     if await connection.can_read() or writer.transport.is_closing():
-        raise ConnectionError("the server hung up, or said what nobody asked")
+        raise ConnectionError("the server closed the connection, or sent an unexpected reply")
     return cast("asyncio.StreamWriter", writer)
 
 

@@ -44,7 +44,7 @@ _TURNS_OF_LAYERS: Final = 3
 
 
 class AsyncStream(asyncio.BufferedProtocol):
-    """A connection whose bytes come straight from its transport.
+    """A connection that takes its bytes straight from its transport.
 
     A signal handler may raise after the transport has read bytes and before their replies are
     heard. Later replies would then answer the wrong requests. So the bytes are read into a buffer
