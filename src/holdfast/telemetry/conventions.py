@@ -42,8 +42,8 @@ LOADED: Final = "holdfast.rows.loaded"
 REQUESTS: Final = "holdfast.rows.requests"
 
 QUEUE: Final = "queue"
-"""The kind of unit that has few names, chosen by programmers. Mailboxes and chats have as many names
-as there are users, so those are part of no span name and of no metric."""
+"""The kind of unit that has few names, chosen by programmers. Mailboxes and chats have as many
+names as there are users, so those are part of no span name and of no metric."""
 
 SETTLING: Final = {"messages/ack": "ack", "queues/step": "step"}
 """Scripts that settle messages, and the name of the operation."""
