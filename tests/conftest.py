@@ -1,4 +1,4 @@
-"""What every test stands on: a real server in each topology that Holdfast promises to serve."""
+"""Fixtures for all tests: a real server in each topology that Holdfast supports."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from holdfast import AsyncHoldfast, Holdfast, acl_rule
 
 pytest_plugins = ["faults.fixtures", "faults.matrix.report"]
 
-# Who runs this in the background ignores Ctrl-C, and all processes inherit what is ignored.
+# A shell that runs this in the background ignores Ctrl-C, and all processes inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # likewise under nohup
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup ignores the hang-up
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# A busy machine is slow, which says nothing about what is tested.
+# A busy machine is slow; that is no error of the tested code.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
@@ -66,7 +66,7 @@ class Site:
 
     Attributes:
         url: for a client of Holdfast.
-        namespace: nobody else uses it.
+        namespace: only this test uses it.
         server: the server, or the cluster, itself.
         client: a plain redis-py client that may do everything there.
     """
@@ -78,7 +78,7 @@ class Site:
 
     @property
     def shape(self) -> tuple[str, int, int]:
-        """The topology as a client calls it, primaries, and replicas of each."""
+        """Return the topology as a client names it, its primaries, and the replicas of each."""
         if isinstance(self.server, Cluster):
             return "cluster", len(self.server.primaries), 1
         return ("sentinel", 1, 2) if "+sentinel" in self.url else ("standalone", 1, 0)
@@ -90,7 +90,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--topology",
         action="append",
         choices=sorted(TOPOLOGIES),
-        help=f"where `site` is, may be repeated; {' and '.join(USUAL)} if it is not said",
+        help=f"where `site` is, may be repeated; {' and '.join(USUAL)} by default",
     )
     parser.addoption(
         "--protocol",
@@ -112,7 +112,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what wants a `site` in each topology that was asked for."""
+    """Run each test with a `site` in each requested topology."""
     chosen_by_the_test = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     if "site" in metafunc.fixturenames and "site" not in chosen_by_the_test:
         chosen = metafunc.config.getoption("--topology") or USUAL
@@ -120,14 +120,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 class Rotated(pytest.Dir):
-    """The folders of tests, for one of several workers: each begins with another one.
+    """The folders of tests, for one of several workers: each worker begins with another one.
 
-    Whoever imports a module of tests first rewrites its assertions, and keeps them for all; in a
-    fresh checkout that takes as long as everything else. In step, all would rewrite everything.
+    The worker that imports a test module first rewrites its assertions, and caches them for all
+    workers. In a fresh checkout that takes as long as everything else. In the same order, every
+    worker would rewrite every module.
     """
 
     def collect(self) -> list[pytest.Item | pytest.Collector]:
-        """Its folders and files, from the worker's own part on."""
+        """Return the folders and files, beginning with the part of this worker."""
         nodes = [*super().collect()]
         worker = self.config.workerinput
         begin = int(worker["workerid"].removeprefix("gw")) * len(nodes) // worker["workercount"]
@@ -180,7 +181,7 @@ def _is_left_out(item: pytest.Function) -> bool:
 
 @pytest.fixture
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    """A namespace of the test's own, in one of the topologies."""
+    """Yield a namespace that only this test uses, in one of the topologies."""
     place = request.getfixturevalue(TOPOLOGIES[request.param])
     protocol = request.config.getoption("--protocol")
     with own_site(place, restricted=request.param in RESTRICTED, protocol=protocol) as site:
@@ -240,7 +241,7 @@ def half(request: pytest.FixtureRequest) -> Iterator[Half]:
 
 @pytest.fixture(params=["asyncio", "uvloop"])
 def loops_from(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The library that the loops which Holdfast makes itself come from."""
+    """Select the library of the event loops that Holdfast creates, and return its name."""
     if request.param == "uvloop":
         pytest.importorskip("uvloop", reason="install uvloop, which Windows does not have")
     else:

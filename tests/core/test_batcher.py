@@ -22,7 +22,7 @@ class Way:
         self.trips: list[list[int]] = []
 
     async def work(self, way: str, items: Sequence[int]) -> Sequence[Any]:
-        """Each becomes its double; 13 is nothing for anybody, and of several 7 fails alone."""
+        """Double each item. A batch with 13 fails; of a batch with 7, only that item fails."""
         self.trips.append(list(items))
         await self.open.wait()
         if 13 in items:
@@ -45,12 +45,12 @@ async def one(company: Batcher[str, int, int], item: int, size: int = 1, way: st
 
 
 def all_of(company: Batcher[str, int, int], *items: int) -> list[asyncio.Task[int]]:
-    """Several come at one moment."""
+    """Submit several items at the same moment."""
     return [asyncio.create_task(one(company, item)) for item in items]
 
 
 async def trips(way: Way, count: int) -> None:
-    """Wait until so many have set off."""
+    """Wait until *count* batches have started."""
     await eventually_async(lambda: len(way.trips) >= count, reason="they set off")
 
 
@@ -116,7 +116,7 @@ async def test_one_that_fails_fails_alone(way: Way, company: Batcher[str, int, i
 
 async def test_who_is_cancelled_harms_nobody(way: Way, company: Batcher[str, int, int]) -> None:
     tasks = all_of(company, 1, 2, 3, 4)
-    await asyncio.sleep(0)  # they have come, and nobody has set off but the first
+    await asyncio.sleep(0)  # all are submitted, and only the first batch has started
     assert way.trips == [[1]]
     tasks[1].cancel()
     await trips(way, 2)
@@ -129,7 +129,7 @@ async def test_who_is_cancelled_harms_nobody(way: Way, company: Batcher[str, int
 
 
 async def rest(work: Coroutine[Any, Any, Any], awaited: Any) -> Any:
-    """What *work* does that waits for what is *awaited*; None: it has ended."""
+    """Run *work*, which waits for *awaited*, to its end. None: it has ended already."""
     while awaited is not None:
         await handed_on(awaited)
         try:
@@ -141,12 +141,12 @@ async def rest(work: Coroutine[Any, Any, Any], awaited: Any) -> Any:
 
 @types.coroutine
 def handed_on(awaited: Any) -> Generator[Any, Any, None]:
-    """The task goes on when *awaited*, a future that was yielded before, is done."""
+    """Wait for *awaited*, a future that the coroutine yielded before."""
     yield awaited
 
 
 def begun_at_once(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
-    """A task that has begun, as `asyncio.eager_task_factory` of Python 3.12 makes it."""
+    """Return a task that has begun, like `asyncio.eager_task_factory` of Python 3.12."""
     try:
         awaited = work.send(None)
     except StopIteration:

@@ -37,7 +37,7 @@ from holdfast.core.transport.settings import Settings
 
 
 def script(source: str) -> Script:
-    """A script of the test's own."""
+    """Return a script that only these tests use."""
     return Script.of("test/script", source)
 
 
@@ -69,7 +69,7 @@ async def fragile(proxy: Proxy) -> AsyncIterator[AsyncCaller]:
 
 @pytest.fixture
 def lone(standalone: Server, request: pytest.FixtureRequest) -> Unit:
-    """A unit of the test's own on the server behind the proxy."""
+    """Return a unit on the server behind the proxy that only this test uses."""
     return Namespace.of(f"{request.node.name}-{time.monotonic_ns()}").unit("counter", "hits")
 
 

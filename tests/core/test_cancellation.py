@@ -81,11 +81,11 @@ async def interrupted() -> asyncio.CancelledError:
         await Event().wait(30)
     except asyncio.CancelledError as error:
         return error
-    pytest.fail("nobody cancelled it")
+    pytest.fail("it was not cancelled")
 
 
 def cancelling() -> int:
-    """How many want this task to end."""
+    """Return the number of pending requests to cancel this task."""
     task = asyncio.current_task()
     assert task is not None
     return task.cancelling()
@@ -156,11 +156,11 @@ async def test_only_a_task_can_be_cancelled() -> None:
     assert len(problems) == 1
 
 
-# What takes too long is left alone, also if it does not heed that it is to end
+# A call that exceeds its timeout is abandoned, even if it ignores its cancellation
 
 
 class Stubborn:
-    """Work that cleans up for ever, as the driver of a database may that hangs."""
+    """Work that cleans up without limit, like the driver of a database that hangs."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -175,7 +175,7 @@ class Stubborn:
         except asyncio.CancelledError:
             self.heard = True
             await self.free.wait()
-            raise RuntimeError("which is nobody's any more") from None
+            raise RuntimeError("no caller waits for this error any more") from None
 
 
 async def test_when_the_time_is_over() -> None:

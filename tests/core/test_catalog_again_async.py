@@ -12,7 +12,7 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="noted")
 def work() -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 async def test_a_client_that_keeps_running_notes_its_units_again(

@@ -13,7 +13,7 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="noted")
 def work() -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def test_a_client_that_keeps_running_notes_its_units_again(

@@ -29,10 +29,10 @@ NO_NUMBERS = [True, False, None, "5", b"5", 5j, Decimal(5), [5]]
 
 
 class Nowhere(tzinfo):
-    """A time zone that does not know its offset: what carries it is not aware."""
+    """A time zone without an offset: a datetime with it is not aware."""
 
     def utcoffset(self, moment: datetime | None) -> None:
-        """Nothing is known."""
+        """Return no offset."""
 
 
 REFUSED: list[tuple[Convert, Any, type[Exception], str]] = [
@@ -152,7 +152,7 @@ def test_a_timeout_of_zero_is_over_at_once() -> None:
 
 def test_time_since_boot_goes_on() -> None:
     def apart() -> float:
-        """How far, when nothing came between the two looks."""
+        """Return the difference of the clocks when nothing ran between the two readings."""
         return max(since_boot() - time.monotonic() for _ in range(100))
 
     before = apart()

@@ -74,7 +74,7 @@ def test_bytes_have_the_same_limit() -> None:
 
 
 def cycle() -> list[Any]:
-    """A list that holds itself."""
+    """Return a list that contains itself."""
     ring: list[Any] = []
     ring.append(ring)
     return ring

@@ -82,7 +82,7 @@ def keys(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def port(keys: Path) -> Iterator[int]:
-    """Where a server takes connections by TLS only, from clients with a certificate only."""
+    """Yield the port of a server that accepts only TLS, and only client certificates."""
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("install Debian's redis-server: the bundled server has no TLS")
@@ -113,12 +113,12 @@ def test_a_certificate_opens_all_connections(port: int, keys: Path) -> None:
         stranger.mailbox("jill").status()
 
 
-# Whom TLS lets Holdfast talk to: a server that is vouched for, under the name that was asked
+# With TLS, Holdfast accepts only a server with a trusted certificate for the requested name
 
 
 @pytest.fixture(scope="module")
 def tls(standalone: Server) -> Iterator[Tls]:
-    """Its certificate is of an authority that nobody knows, for the loopback."""
+    """Yield a TLS server with a loopback certificate of an authority that is not trusted."""
     with Tls(standalone.address, names=["127.0.0.1"]) as tls:
         yield tls
 
@@ -130,7 +130,7 @@ def stranger(tmp_path: Path) -> Path:
 
 
 def refused(url: str) -> str:
-    """Why nothing can be asked there."""
+    """Return the reason why Holdfast refuses the server."""
     with Holdfast.from_url(url, namespace="tls-checks") as hf:
         box = hf.mailbox("jill")
         with pytest.raises(ServerUnavailable) as raised:

@@ -1,5 +1,5 @@
 # Generated from test_durability_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""What `Replicated` and `Fsynced` wait for, and what is told when that does not come."""
+"""`Replicated` and `Fsynced`: what they wait for, and the error if it does not happen."""
 
 import secrets
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ NO_LOG = r"appendonly is disabled|unknown command"
 
 @pytest.fixture(scope="module")
 def crew() -> Iterator[Crew]:
-    """A primary and two replicas, shared: a test leaves them as it found them."""
+    """Yield a shared primary with two replicas. Each test leaves them as it found them."""
     with Crew(2) as crew:
         yield crew
 
@@ -44,7 +44,7 @@ def syncing(standalone: Server) -> None:
 
 
 def confirmed(error: OutcomeUnknown) -> Any:
-    """What the write answers once it is safe: on a busy machine replicas take their time."""
+    """Repeat the write until it is confirmed: on a busy machine replicas are slow."""
     while True:
         try:
             return error.repeat()
@@ -63,7 +63,7 @@ def paused(crew: Crew) -> Iterator[None]:
 
 
 def stored(server: Server, namespace: str) -> list[bytes]:
-    """The keys of a namespace on a server."""
+    """Return the keys of a namespace on a server."""
     return server.client().keys(f"{namespace}:*")  # type: ignore[return-value]
 
 

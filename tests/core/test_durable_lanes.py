@@ -1,4 +1,4 @@
-"""Durable calls share what they wait for, and keep nobody else waiting."""
+"""Durable calls share their waits, and do not delay other calls."""
 
 import asyncio
 import secrets
@@ -202,7 +202,7 @@ async def test_each_node_of_a_cluster_has_its_own_replicas(namespace: str) -> No
 
 
 def _confirms(primary: Server) -> bool:
-    """Whether its replica has all that it has."""
+    """Return whether the replica has all data of its primary."""
     replication = primary.execute("INFO", "replication")
     offset = replication["master_repl_offset"]
     return bool(replication["slave0"]["offset"] >= offset)

@@ -202,7 +202,7 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
     ),
     (
         TooManyMembers("chat '827'", 10_001, 10_000),
-        "^chat '827' has at most 10,000 members, not more than these 10,001: nobody was added",
+        "^chat '827' has at most 10,000 members, not more than these 10,001: no member was added",
         {"what": "chat '827'", "members": 10_001, "limit": 10_000},
     ),
     (

@@ -1,4 +1,4 @@
-"""Processes that fork: what parent and child share, and what starts anew in the child."""
+"""Processes that fork: what parent and child share, and what the child starts again."""
 
 import asyncio
 import gc
@@ -25,7 +25,7 @@ def nothing(n: int) -> None:
 
 
 def in_child(work: Callable[[], None]) -> int:
-    """The exit code of a forked child that does *work* and nothing else."""
+    """Run *work* in a forked child, and return its exit code."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -76,7 +76,7 @@ def test_a_child_that_ends_leaves_the_parents_connection_open(standalone: Server
         standalone.execute("FLUSHALL")
 
 
-# What begins anew in a forked child
+# What is reset in a forked child
 
 
 class Holder:

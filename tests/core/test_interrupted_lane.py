@@ -79,7 +79,7 @@ class Program:
                 task.result()
 
     def check_works(self) -> None:
-        """After one round, in which the interruption may be noticed, all calls are answered."""
+        """Check that all calls are answered after one round, which may notice the interruption."""
         self.use()
         self.check_ended()
         self.use()

@@ -125,7 +125,7 @@ async def test_a_connection_class_of_the_user_is_read_as_it_wants(
 
 
 async def outcome(caller: AsyncCaller, unit: Unit) -> Any:
-    """The error of a call, if it has one."""
+    """Return the `OutcomeUnknown` of a call, or None if it succeeds."""
     try:
         await echo(caller, unit, "y")
     except OutcomeUnknown as error:

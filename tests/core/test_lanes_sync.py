@@ -120,7 +120,7 @@ def test_a_connection_class_of_the_user_is_read_as_it_wants(standalone: Server, 
 
 
 def outcome(caller: Caller, unit: Unit) -> Any:
-    """The error of a call, if it has one."""
+    """Return the `OutcomeUnknown` of a call, or None if it succeeds."""
     try:
         echo(caller, unit, "y")
     except OutcomeUnknown as error:

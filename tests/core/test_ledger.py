@@ -1,4 +1,4 @@
-"""Who writes under which number: never two at once, and never again what may still be under way."""
+"""Numbers of operations: none is used twice at once, or again while it may be in flight."""
 
 import asyncio
 import re
@@ -23,12 +23,12 @@ OP_IDS = st.text(max_size=40)
 
 
 def again(op_id: str) -> str:
-    """What `repeat` is to do in these tests: tell under which id it was asked."""
+    """Return the operation id: `repeat` does this in these tests."""
     return f"again as {op_id}"
 
 
 def begun(writers: Writers, op_id: str | None = None) -> Operation:
-    """An operation of *writers*."""
+    """Return an operation of *writers*."""
     return writers.operation(op_id, again)
 
 

@@ -24,7 +24,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def limited(server: Server, policy: str, limit: str = "100mb") -> Server:
-    """The server, with so much memory, and what it does when that is full."""
+    """Set the memory limit and the eviction policy of the server, and return it."""
     server.execute("CONFIG", "SET", "maxmemory", limit, POLICY, policy)
     return server
 

@@ -44,12 +44,12 @@ def ring(caller: Caller, unit: Unit, channel: str) -> int:
 def test_a_ring_raises_the_flag(site: Site, caller: Caller, unit: Unit) -> None:
     notifier, flag = Notifier(Settings.from_url(site.url)), Event()
     with notifier.listen(unit, flag) as channel:
-        assert flag.wait(20), "told to look once it is subscribed"
+        assert flag.wait(20), "notified once it is subscribed"
         for _ in range(3):
             flag.clear()
             assert ring(caller, unit, channel) == 1
             assert flag.wait(20)
-    eventually(lambda: ring(caller, unit, channel) == 0, reason="nobody listens any more")
+    eventually(lambda: ring(caller, unit, channel) == 0, reason="no listener is left")
     notifier.close()
 
 
@@ -150,7 +150,7 @@ def test_a_broadcast_reaches_all_followers_over_one_subscription(
     notifier = Notifier(Settings.from_url(site.url))
     first, second = Event(), Event()
     with notifier.follow([unit], first):
-        assert first.wait(20), "told to look once it is subscribed"
+        assert first.wait(20), "notified once it is subscribed"
         with notifier.follow([unit], second):
             first.clear()
             assert broadcast(caller, unit) == 1

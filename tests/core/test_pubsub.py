@@ -24,7 +24,7 @@ def confirm(kind: bytes, channel: bytes) -> bytes:
 
 @asynccontextmanager
 async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[PubSubConnection]:
-    """A line to a server that answers so."""
+    """Yield a connection to a server that replies with *answer*."""
     hung_up = asyncio.Event()
 
     async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The renewer: leases live as long as they are kept, and a loss is told in time."""
+"""The renewer: it renews leases until they are dropped, and reports a loss in time."""
 
 import secrets
 import subprocess
@@ -138,7 +138,7 @@ def test_a_margin_ends_a_lease_sooner_here_than_there(held: Held) -> None:
 def test_a_holder_that_cannot_be_told_costs_the_others_nothing(
     held: Held, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """They are renewed all the same, and the log has what happened."""
+    """The renewer still renews the other leases, and logs the error."""
     other, other_lost = held.take("other", lease_ms=6000)
     lease, _ = held.take("m", lease_ms=6000)
 
@@ -152,7 +152,7 @@ def test_a_holder_that_cannot_be_told_costs_the_others_nothing(
     eventually(lambda: held.renewals("other") > so_far)
     assert not other_lost.is_set()
     held.renewer.drop(other)
-    assert "a lease of lock 'l' could not be told" in caplog.text
+    assert "a lease of lock 'l' could not be notified of its loss" in caplog.text
 
 
 def test_leases_of_a_moment_wake_a_sleeping_renewer_once(

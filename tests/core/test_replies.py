@@ -46,7 +46,7 @@ def test_what_has_come_is_never_too_late(standalone: Server) -> None:
 
 @contextmanager
 def talker(beginning: bytes, crumb: bytes) -> Iterator[str]:
-    """The URL of a server that answers with a *beginning*, and then with a *crumb* for ever."""
+    """Yield the URL of a server that sends *beginning*, and then repeats *crumb* forever."""
 
     def talk(peer: socket.socket) -> None:
         with peer, contextlib.suppress(OSError):
@@ -134,7 +134,7 @@ def some_reply(dice: random.Random, depth: int = 0) -> tuple[Any, bytes]:
 
 
 def sliced(data: bytes, dice: random.Random) -> list[bytes]:
-    """*data* in pieces of any length, single bytes among them."""
+    """Split *data* into pieces of random lengths, single bytes included."""
     pieces, longest = list[bytes](), dice.choice([1, 3, 100, 10_000])
     while data:
         length = dice.randint(1, longest)

@@ -10,7 +10,7 @@ from holdfast.core.script import Script
 
 @pytest.fixture
 def lua(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """The Lua folder of a block `<name of the test>` on the path."""
+    """Create the block `<name of the test>` on the path, and return its Lua folder."""
     package = tmp_path / request.node.name
     (package / "lua" / "parts").mkdir(parents=True)
     (package / "__init__.py").touch()

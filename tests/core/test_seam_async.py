@@ -34,7 +34,7 @@ async def test_a_body_that_is_not_revoked_is_left_alone() -> None:
     revocation = CancelScope()
     assert not revocation.end(None)
     revocation.cancel()
-    assert not await AutoResetEvent().wait(0.01)  # nobody is cancelled here
+    assert not await AutoResetEvent().wait(0.01)  # the task is not cancelled here
     assert not revocation.end(None)
 
 

@@ -25,7 +25,7 @@ def nothing(n: int) -> None:
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
-    """Nobody takes a busy primary for dead: it is deposed when the test says so."""
+    """Yield a primary with sentinels that fail over only when the test asks for it."""
     with Watched(tmp_path, down_after_ms=PATIENT_MS) as watched:
         yield watched
 

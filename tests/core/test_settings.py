@@ -24,11 +24,11 @@ HALVES = pytest.mark.parametrize("half", [redis.Redis, redis.asyncio.Redis], ids
 
 
 class BlockingTunnel(blocking.Connection):
-    """A connection class of the user's own."""
+    """A blocking connection class that the user wrote."""
 
 
 class AsyncTunnel(asynchronous.Connection):
-    """Likewise, of the other half."""
+    """An asyncio connection class that the user wrote."""
 
 
 # From a URL

@@ -1,4 +1,4 @@
-"""The map of a cluster, as one of its nodes tells it."""
+"""The slot map of a cluster, as one of its nodes reports it."""
 
 from typing import Any
 

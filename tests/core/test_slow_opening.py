@@ -80,7 +80,7 @@ async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 @asynccontextmanager
 async def gate_to(port: int) -> AsyncIterator[Gate]:
-    """A gate in front of a port of this machine."""
+    """Yield a gate in front of a port of this machine."""
     gate = Gate(port)
     async with await asyncio.start_server(gate.welcome, LOOPBACK, 0) as server:
         gate.port = server.sockets[0].getsockname()[1]
@@ -88,16 +88,16 @@ async def gate_to(port: int) -> AsyncIterator[Gate]:
             yield gate
         finally:
             await gate.close()
-            await asyncio.sleep(0)  # what was closed is gone in the next turn
+            await asyncio.sleep(0)  # the loop removes closed connections in its next iteration
 
 
 def hasty(url: str) -> Settings:
-    """Whose calls take a moment at most, and whose connections may take long."""
+    """Return settings with a short timeout for calls and a long one for connections."""
     return replace(Settings.from_url(url), timeout_s=CALL_S, opening_s=60.0)
 
 
 def patient(*lanes: AsyncConnection) -> None:
-    """Have calls wait from now on: one that gives up once it is sent takes the connection along."""
+    """Set a long timeout: a call that times out after it was sent closes the connection."""
     for lane in lanes:
         lane._settings = replace(lane._settings, timeout_s=60.0)
 
@@ -161,8 +161,8 @@ def test_a_loop_may_end_in_the_midst_of_an_opening(
             opening.cancel()
             await asyncio.wait([opening])
 
-        gc.collect()  # what others left open is no news of this one
-        # Not as errors: a loop of uvloop that cannot say what is open goes on for ever.
+        gc.collect()  # connections that other tests left open do not count here
+        # Recorded, not raised as errors: a uvloop loop that fails to warn runs forever.
         with warnings.catch_warnings(record=True) as complaints:
             warnings.simplefilter("always", ResourceWarning)
             with asyncio.Runner(loop_factory=make_loop) as runner:

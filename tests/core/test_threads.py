@@ -25,7 +25,7 @@ word: ContextVar[str] = ContextVar("word", default="none")
 
 
 def alive() -> list[threading.Thread]:
-    """The threads of the pools of this file."""
+    """Return the threads of the pools of this file."""
     return [thread for thread in threading.enumerate() if thread.name.startswith(NAME)]
 
 
@@ -38,14 +38,14 @@ def all_ended() -> None:
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    """Whatever a test did: once closed, and its functions ended, a pool is gone."""
+    """Check after each test that no thread of a closed pool is left."""
     yield
     all_ended()
 
 
 @asynccontextmanager
 async def pool(limit: int, on_freed: Callable[[], None] | None = None) -> AsyncIterator[Threads]:
-    """Threads, closed at the end."""
+    """Yield a pool of threads, and close it at the end."""
     threads = Threads(limit, NAME, on_freed=on_freed)
     try:
         yield threads

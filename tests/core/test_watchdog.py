@@ -1,4 +1,4 @@
-"""The watchdog tells of an event loop that does not turn: once each time, and only then."""
+"""The watchdog reports each blockage of an event loop once, and nothing else."""
 
 import asyncio
 import threading
@@ -11,8 +11,8 @@ from faults.waiting import eventually, eventually_async
 from holdfast.core.concurrency.watchdog import Blockage, Watchdog
 
 LIMIT_S = 0.2
-AGAIN_S = 3 * LIMIT_S  # within that, it has told once more, if it does
-PATIENT_S = 1.0  # the limit where nothing is to be told
+AGAIN_S = 3 * LIMIT_S  # a second report would come within this time
+PATIENT_S = 1.0  # the limit where no report is expected
 IDLE_S = 1.5 * PATIENT_S
 
 
@@ -36,12 +36,12 @@ async def patient(told: list[Blockage]) -> AsyncIterator[Watchdog]:
 
 
 def times(told: list[Blockage], task: str) -> int:
-    """How often a task was named; on a slow machine someone else may be as well."""
+    """Count the reports that name a task; on a slow machine there may be others."""
     return [blockage.task for blockage in told].count(task)
 
 
 def block(told: list[Blockage], task: str, count: int = 1) -> None:
-    """Keep the loop from turning until that is told, and then for long enough to tell it again."""
+    """Block the loop until the report, and then long enough for a second one."""
     eventually(lambda: times(told, task) == count, 30)
     time.sleep(AGAIN_S)
 
@@ -53,7 +53,7 @@ async def blocked_by(told: list[Blockage], task: str, count: int = 1) -> None:
         block(told, task, count)
 
     await asyncio.create_task(guilty(), name=task)
-    await asyncio.sleep(AGAIN_S)  # now it has seen the loop turn
+    await asyncio.sleep(AGAIN_S)  # the watchdog has seen the loop run again
 
 
 async def test_a_blocked_loop_is_told_once(told: list[Blockage], watchdog: Watchdog) -> None:
@@ -70,7 +70,7 @@ async def test_the_place_is_where_the_loop_is(told: list[Blockage], watchdog: Wa
             time.sleep(LIMIT_S / 10)  # noqa: ASYNC251
 
     async def is_named() -> bool:
-        """Whether it was the first; on a slow machine someone else may be."""
+        """Return whether the first report names the task; on a slow machine it may not."""
         told.clear()
         await asyncio.create_task(guilty(), name="task 18")
         return told[0].task == "task 18"
@@ -137,7 +137,7 @@ async def test_a_busy_loop_is_not_told(told: list[Blockage], patient: Watchdog) 
 
 
 async def is_left_alone(told: list[Blockage], work: Awaitable[None]) -> bool:
-    """Whether nothing is told of *work*; a machine may stop all of it for longer than the limit."""
+    """Return whether *work* causes no report; a slow machine may pause it past the limit."""
     told.clear()
     await work
     return not told
@@ -170,7 +170,7 @@ def test_only_its_own_loop_is_watched(told: list[Blockage]) -> None:
 
 
 def is_not_blamed(told: list[Blockage]) -> bool:
-    """Whether nothing is told of a loop that turns; a machine may stop it for longer than that."""
+    """Return whether a running loop causes no report; a slow machine may pause it too long."""
     begun = threading.Event()
     told.clear()
 

@@ -43,7 +43,7 @@ class History:
 
 
 def write(hf: Holdfast, history: History, turns: list[str]) -> None:
-    """What blocks must not forget. Locks come last: who asks for one again learns the way."""
+    """Write data that must not be lost. Locks come last: their retries find the new primary."""
     for turn in turns:
         call = nothing.call(1).options(task_id=f"task-{turn}")
         history.note(f"task-{turn}", lambda call=call: hf.enqueue(call))
@@ -74,7 +74,7 @@ def test_what_a_zombie_acknowledges(watched: Watched, durability: Replicated | N
         assert len(history.acknowledged) == 17
         with watched.zombie():
             write(hf, history, turns[5:])
-        # By a client that asks anew where the primary is: a zombie goes on to be read from.
+        # With a new client, which looks up the primary: the old one still reads from the zombie.
         with Holdfast.from_url(url, namespace="z") as other:
             there = found(other, turns)
         lost = history.acknowledged - there
@@ -94,7 +94,7 @@ def test_what_a_zombie_acknowledges(watched: Watched, durability: Replicated | N
 
 
 def is_repeated(error: OutcomeUnknown) -> bool:
-    """Whether it could be; not while the new primary waits for a replica of its own."""
+    """Return whether the repeat succeeds; it fails while the new primary has no replica."""
     try:
         error.repeat()
     except (OutcomeUnknown, ServerUnavailable):

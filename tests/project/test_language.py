@@ -14,21 +14,14 @@ from project.sources import PACKAGE, ROOT, relative, tree
 DEMO = ROOT / "src" / "holdfast_demo"
 FOLDERS = [PACKAGE, DEMO, ROOT / "tests", ROOT / "tools", ROOT / "benchmarks", ROOT / "examples"]
 
-NOT_DONE = ("tests/core", "tests/conftest.py")
-"""Folders that still have remarks. Remove each when it is clean; add none."""
-
 SHARED_NAMES = {"Semaphore", "Lease", "Source", "Permits", "Reader", "Batch"}
 """Class names that still have two meanings. Remove each when one is renamed; add none."""
-
-
-def is_done(path: Path) -> bool:
-    return not any(path.is_relative_to(ROOT / name) for name in NOT_DONE)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=relative)
 def test_prose_is_plain(folder: Path) -> None:
     """Docstrings, comments, Lua headers and errors."""
-    assert [str(each) for path in files(folder) if is_done(path) for each in remarks(path)] == []
+    assert [str(each) for path in files(folder) for each in remarks(path)] == []
 
 
 def test_what_is_not_plain_is_found(tmp_path: Path) -> None:
