@@ -7,6 +7,7 @@ import inspect
 import secrets
 import signal
 import sys
+import warnings
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -229,6 +230,15 @@ async def hf_async(site: Site) -> AsyncIterator[AsyncHoldfast]:
     """Yield an asyncio client of `site`."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as client:
         yield client
+
+
+@pytest.fixture
+def collects_clients() -> Iterator[None]:
+    """Collect clients that an interrupted `close` left open: no later test is warned."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(params=HALVES)

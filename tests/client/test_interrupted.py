@@ -23,6 +23,8 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast
 
+pytestmark = pytest.mark.usefixtures("collects_clients")
+
 PATIENCE_S = 60.0
 STEPS = 2
 """Steps of each use that `make test` interrupts, chosen at random in each run."""

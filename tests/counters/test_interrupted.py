@@ -9,6 +9,8 @@ from faults.interrupts import interrupted_at, steps_of
 from faults.servers import Server
 from holdfast import CounterBuffer, Holdfast
 
+pytestmark = pytest.mark.usefixtures("collects_clients")
+
 PATIENCE_S = 30.0
 
 

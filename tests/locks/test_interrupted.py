@@ -16,6 +16,8 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast, Holdfast, Lease
 
+pytestmark = pytest.mark.usefixtures("collects_clients")
+
 FREE_S = 10.0
 PATIENCE_S = 30.0
 

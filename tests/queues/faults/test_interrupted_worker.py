@@ -17,6 +17,8 @@ from faults.servers import Server
 from holdfast import Holdfast, TaskRegistry, Worker
 from holdfast.core.concurrency.uninterrupted import ENDING_S
 
+pytestmark = pytest.mark.usefixtures("collects_clients")
+
 tasks = TaskRegistry()
 
 
