@@ -228,8 +228,12 @@ _CLASSES: Final = {
 
 @cache
 def _driver() -> DriverInfo:
-    """Return the name of the client, once: redis-py reads its version from the disk each time."""
-    return DriverInfo().add_upstream_driver("holdfast", __version__)
+    """Return the name of the client.
+
+    Without a version redis-py looks for its own on the disk. The modules that this imports would
+    stay broken if a signal handler raised meanwhile.
+    """
+    return DriverInfo(lib_version=redis.__version__).add_upstream_driver("holdfast", __version__)
 
 
 @cache
