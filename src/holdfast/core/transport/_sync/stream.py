@@ -1,4 +1,4 @@
-"""The bytes of one connection: requests out, replies in. Hand-written twin of `_async.py`."""
+"""The bytes of one connection: requests out, replies in. Twin of `_async/stream.py`, by hand."""
 
 from __future__ import annotations
 
