@@ -135,7 +135,7 @@ async def test_recent_names(hf: AsyncHoldfast) -> None:
 async def test_the_server_keeps_the_limit_of_recent_names(hf: AsyncHoldfast) -> None:
     await hf.recent("p", limit=2).touch("a")
     with pytest.raises(DefinitionConflict, match="the limit of recent 'p' is 2, not 5"):
-        await hf.recent("p", limit=5).touch("b")
+        await hf.recent("p", limit=5, on_conflict="error").touch("b")
     plain = hf.recent("p")
     for name in ("b", "c", "d"):
         await plain.touch(name)

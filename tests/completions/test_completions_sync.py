@@ -134,7 +134,7 @@ def test_recent_names(hf: Holdfast) -> None:
 def test_the_server_keeps_the_limit_of_recent_names(hf: Holdfast) -> None:
     hf.recent("p", limit=2).touch("a")
     with pytest.raises(DefinitionConflict, match="the limit of recent 'p' is 2, not 5"):
-        hf.recent("p", limit=5).touch("b")
+        hf.recent("p", limit=5, on_conflict="error").touch("b")
     plain = hf.recent("p")
     for name in ("b", "c", "d"):
         plain.touch(name)

@@ -98,7 +98,7 @@ async def test_an_overflow_counts_nothing(hf: AsyncHoldfast) -> None:
 async def test_the_server_keeps_the_definition(hf: AsyncHoldfast) -> None:
     await hf.counter("c", precisions=(10, 100), keep=5).add()
     with pytest.raises(DefinitionConflict, match=r"the precisions of counter 'c' is") as caught:
-        await hf.counter("c", precisions=[1]).add()
+        await hf.counter("c", precisions=[1], on_conflict="error").add()
     assert (caught.value.stored, caught.value.given) == ((10, 100), (1,))
     plain = hf.counter("c")
     await plain.add(2)
@@ -110,7 +110,7 @@ async def test_the_server_keeps_the_definition(hf: AsyncHoldfast) -> None:
     assert sum(sample.value for sample in await plain.samples(1000)) == 4
     assert sum(sample.value for sample in await plain.samples(10)) == 7
     with pytest.raises(DefinitionConflict):
-        await hf.counter("c", precisions=(10, 100), keep=5).add()
+        await hf.counter("c", precisions=(10, 100), keep=5, on_conflict="error").add()
 
 
 async def test_options_that_are_not_given_come_from_the_server(hf: AsyncHoldfast) -> None:
@@ -118,7 +118,10 @@ async def test_options_that_are_not_given_come_from_the_server(hf: AsyncHoldfast
     await hf.counter("c", keep=5).add()
     await hf.counter("c", precisions=(100, 10)).add()
     assert await hf.counter("c", keep=5).total(400) == 3
-    for wrong in (hf.counter("c", keep=6), hf.counter("c", precisions=(10, 100), keep=6)):
+    for wrong in (
+        hf.counter("c", keep=6, on_conflict="error"),
+        hf.counter("c", precisions=(10, 100), keep=6, on_conflict="error"),
+    ):
         for asking in (wrong.add, partial(wrong.total, 400), partial(wrong.samples, 10)):
             with pytest.raises(DefinitionConflict, match="the keep of counter 'c' is 5, not 6"):
                 await asking()
@@ -126,7 +129,7 @@ async def test_options_that_are_not_given_come_from_the_server(hf: AsyncHoldfast
 
 
 async def test_redefining_one_option(hf: AsyncHoldfast) -> None:
-    hits = hf.counter("c", precisions=(10, 100), keep=5)
+    hits = hf.counter("c", precisions=(10, 100), keep=5, on_conflict="error")
     await hits.add()
     await hits.redefine(keep=7)
     await hits.add()
@@ -145,7 +148,7 @@ async def test_redefining_one_option(hf: AsyncHoldfast) -> None:
     assert await fresh.inspect() == CounterState((1, 5, 60, 300, 3600, 18_000, 86_400), 9)
     await hf.counter("d").redefine(keep=4)
     await fresh.add()  # its own options are still empty
-    with pytest.raises(ValueError, match="say what is to change"):
+    with pytest.raises(ValueError, match="give precisions, keep or both"):
         await hits.redefine()
 
 

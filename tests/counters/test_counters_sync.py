@@ -99,7 +99,7 @@ def test_an_overflow_counts_nothing(hf: Holdfast) -> None:
 def test_the_server_keeps_the_definition(hf: Holdfast) -> None:
     hf.counter("c", precisions=(10, 100), keep=5).add()
     with pytest.raises(DefinitionConflict, match=r"the precisions of counter 'c' is") as caught:
-        hf.counter("c", precisions=[1]).add()
+        hf.counter("c", precisions=[1], on_conflict="error").add()
     assert (caught.value.stored, caught.value.given) == ((10, 100), (1,))
     plain = hf.counter("c")
     plain.add(2)
@@ -111,7 +111,7 @@ def test_the_server_keeps_the_definition(hf: Holdfast) -> None:
     assert sum(sample.value for sample in plain.samples(1000)) == 4
     assert sum(sample.value for sample in plain.samples(10)) == 7
     with pytest.raises(DefinitionConflict):
-        hf.counter("c", precisions=(10, 100), keep=5).add()
+        hf.counter("c", precisions=(10, 100), keep=5, on_conflict="error").add()
 
 
 def test_options_that_are_not_given_come_from_the_server(hf: Holdfast) -> None:
@@ -119,7 +119,10 @@ def test_options_that_are_not_given_come_from_the_server(hf: Holdfast) -> None:
     hf.counter("c", keep=5).add()
     hf.counter("c", precisions=(100, 10)).add()
     assert hf.counter("c", keep=5).total(400) == 3
-    for wrong in (hf.counter("c", keep=6), hf.counter("c", precisions=(10, 100), keep=6)):
+    for wrong in (
+        hf.counter("c", keep=6, on_conflict="error"),
+        hf.counter("c", precisions=(10, 100), keep=6, on_conflict="error"),
+    ):
         for asking in (wrong.add, partial(wrong.total, 400), partial(wrong.samples, 10)):
             with pytest.raises(DefinitionConflict, match="the keep of counter 'c' is 5, not 6"):
                 asking()
@@ -127,7 +130,7 @@ def test_options_that_are_not_given_come_from_the_server(hf: Holdfast) -> None:
 
 
 def test_redefining_one_option(hf: Holdfast) -> None:
-    hits = hf.counter("c", precisions=(10, 100), keep=5)
+    hits = hf.counter("c", precisions=(10, 100), keep=5, on_conflict="error")
     hits.add()
     hits.redefine(keep=7)
     hits.add()
@@ -146,7 +149,7 @@ def test_redefining_one_option(hf: Holdfast) -> None:
     assert fresh.inspect() == CounterState((1, 5, 60, 300, 3600, 18_000, 86_400), 9)
     hf.counter("d").redefine(keep=4)
     fresh.add()  # its own options are still empty
-    with pytest.raises(ValueError, match="say what is to change"):
+    with pytest.raises(ValueError, match="give precisions, keep or both"):
         hits.redefine()
 
 

@@ -64,7 +64,7 @@ async def test_the_limit_is_checked_on_the_fast_path(hf: AsyncHoldfast) -> None:
     async with hf.semaphore("s", limit=2).hold():
         pass
     with pytest.raises(DefinitionConflict):
-        await hf.semaphore("s", limit=3).try_acquire()
+        await hf.semaphore("s", limit=3, on_conflict="error").try_acquire()
 
 
 async def test_the_release_of_a_lease_that_the_server_forgot_raises(

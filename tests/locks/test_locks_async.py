@@ -103,12 +103,13 @@ async def test_the_server_keeps_the_limit(hf: AsyncHoldfast) -> None:
     async with hf.semaphore("api").hold(), hf.semaphore("api").hold():
         assert await hf.semaphore("api").try_acquire() is None
     with pytest.raises(DefinitionConflict, match="is 2, not 3") as caught:
-        await hf.semaphore("api", limit=3).acquire()
+        await hf.semaphore("api", limit=3, on_conflict="error").acquire()
     assert (caught.value.stored, caught.value.given) == (2, 3)
 
 
 async def test_the_object_that_redefines_uses_the_new_limit(hf: AsyncHoldfast) -> None:
-    semaphore, other = hf.semaphore("api", limit=1), hf.semaphore("api", limit=1)
+    semaphore = hf.semaphore("api", limit=1, on_conflict="error")
+    other = hf.semaphore("api", limit=1, on_conflict="error")
     async with semaphore.hold(timeout=0):
         await semaphore.redefine(limit=2)
         async with semaphore.hold(timeout=0):

@@ -104,12 +104,13 @@ def test_the_server_keeps_the_limit(hf: Holdfast) -> None:
     with hf.semaphore("api").hold(), hf.semaphore("api").hold():
         assert hf.semaphore("api").try_acquire() is None
     with pytest.raises(DefinitionConflict, match="is 2, not 3") as caught:
-        hf.semaphore("api", limit=3).acquire()
+        hf.semaphore("api", limit=3, on_conflict="error").acquire()
     assert (caught.value.stored, caught.value.given) == (2, 3)
 
 
 def test_the_object_that_redefines_uses_the_new_limit(hf: Holdfast) -> None:
-    semaphore, other = hf.semaphore("api", limit=1), hf.semaphore("api", limit=1)
+    semaphore = hf.semaphore("api", limit=1, on_conflict="error")
+    other = hf.semaphore("api", limit=1, on_conflict="error")
     with semaphore.hold(timeout=0):
         semaphore.redefine(limit=2)
         with semaphore.hold(timeout=0):

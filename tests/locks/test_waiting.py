@@ -93,7 +93,8 @@ async def test_a_waiter_with_the_old_limit_gets_a_conflict(
         await hf.semaphore("s", limit=2).acquire(),
         await hf.semaphore("s", lease=4.0, auto_renew=False).acquire(),
     ]
-    old = asyncio.create_task(other.semaphore("s", limit=2).acquire(timeout=30))
+    strict = other.semaphore("s", limit=2, on_conflict="error")
+    old = asyncio.create_task(strict.acquire(timeout=30))
     await eventually_async(lambda: waiting(hf.semaphore("s"), 1))
     new = asyncio.create_task(other.semaphore("s").acquire(timeout=30))
     await eventually_async(lambda: waiting(hf.semaphore("s"), 2))
@@ -104,6 +105,20 @@ async def test_a_waiter_with_the_old_limit_gets_a_conflict(
     await (await new).release()
     with pytest.raises(LeaseLost):
         await leases[1].release()
+
+
+async def test_an_update_of_the_limit_grants_permits_to_waiters(
+    hf: AsyncHoldfast, other: AsyncHoldfast
+) -> None:
+    first = await hf.semaphore("s", limit=1).acquire()
+    waiter = asyncio.create_task(other.semaphore("s").acquire(timeout=30))
+    await eventually_async(lambda: waiting(hf.semaphore("s"), 1))
+    updating = hf.semaphore("s", limit=3, on_conflict="update")
+    third = await updating.acquire(timeout=30)
+    second = await waiter
+    assert await updating.try_acquire() is None
+    for lease in (first, second, third):
+        await lease.release()
 
 
 async def test_a_much_larger_limit_grants_permits_to_all_waiters(

@@ -1,4 +1,4 @@
-"""The checks of an audit for lists of recent names, and for an index of names."""
+"""Check the keys of lists of recent names, and of completions, for an audit."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ _RECENT: Final = {"names": Part("list"), "limit": Part("string")}
 
 
 def part(kind: str, name: str) -> Part | None:
-    """Describe the key *name* of a unit of *kind*; return None if there is no such key."""
+    """Return the expected type and lifetime of the key *name* of a unit of *kind*.
+
+    None: such units have no key of that name.
+    """
     if kind == RECENT:
         return _RECENT.get(name)
     return Part("zset", expires=False) if name == "index" else None
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """Return the keys that may have been created since the keys were listed."""
+    """Return the keys to read even if the audit's listing did not have them."""
     return _RECENT if unit.unit.kind == RECENT else ()
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """Return nothing: the checks need no sizes of values."""
+    """Return no fields: the checks need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Return the faults in the keys of a unit."""
+    """Yield the inconsistencies in the keys of a list of recent names, or of completions."""
     if unit.unit.kind == RECENT:
         yield from _recent(unit)
     else:

@@ -1,4 +1,4 @@
-"""Checks of names, ids, prefixes and limits before any I/O."""
+"""Check names, ids, prefixes and limits before any I/O."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from ..errors import InvalidName
 from .folding import folded
 
 MAX_BYTES: Final = 512
-"""Limit of a name, of an id, and of a prefix."""
+"""Largest size in bytes of a name, of an id, and of a prefix."""
 
 MAX_FOLDED_BYTES: Final = 2048
-"""Limit of a folded name: folding turns a few characters into several words."""
+"""Largest size in bytes of a folded name. Folding turns some characters into several words."""
 
 DEFAULT_LIMIT: Final = 100
-"""How many recent names are kept if no client has set a limit."""
+"""Number of recent names that are kept if no client has set a limit."""
 
 MAX_LIMIT: Final = 1000
-"""Limit of kept recent names, and of matches: one reply returns all of them."""
+"""Largest number of recent names, and of matches of a search. One reply returns all of them."""
 
 
 def checked_name(name: str) -> str:
     """Return *name* if it can be stored.
 
     Raises:
-        TypeError: It is not a str.
-        InvalidName: It is empty or too long, or contains NUL or an unpaired surrogate.
+        TypeError: *name* is not a str.
+        InvalidName: *name* is empty or too long, or contains NUL or an unpaired surrogate.
     """
     if not checked_text(name, "a name"):
         raise InvalidName(name, "it is empty")
@@ -36,7 +36,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_id(id: str | None) -> str:
-    """Return *id* as it is stored: None becomes empty. Raises as `checked_name`."""
+    """Return *id* as the server stores it: an empty string for None. Raise as `checked_name`."""
     if id is None:
         return ""
     if not checked_text(id, "an id"):
@@ -45,7 +45,7 @@ def checked_id(id: str | None) -> str:
 
 
 def checked_text(text: str, what: str) -> str:
-    """Return *text*, which may be empty; an error calls it *what*. Raises as `checked_name`."""
+    """Return *text*, which may be empty. Raise as `checked_name`; an error names it *what*."""
     if not isinstance(text, str):
         raise TypeError(f"{what} must be a str, got {type(text).__name__}")
     if "\0" in text:
@@ -59,8 +59,8 @@ def checked_limit(limit: int | None) -> int | None:
     """Return *limit* if it is valid; None stays None.
 
     Raises:
-        TypeError: It is not an int.
-        ValueError: It is out of range.
+        TypeError: *limit* is not an int.
+        ValueError: *limit* is not between 1 and `MAX_LIMIT`.
     """
     return None if limit is None else checked_int(limit, "limit", 1, MAX_LIMIT)
 

@@ -1,4 +1,4 @@
-"""Every key of a list of recent names, and of completions: type, content and lifetime."""
+"""Define every key of a list of recent names, and of completions: type, content and lifetime."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ RECENT = "recent"
 COMPLETIONS = "completions"
 
 KEPT_MS = 400 * 86_400 * 1000
-"""A list of recent names expires after so long without a touch."""
+"""Milliseconds after the last `touch` after which a list of recent names expires."""
 
 
 def names(unit: Unit) -> str:
@@ -17,13 +17,14 @@ def names(unit: Unit) -> str:
 
 
 def limit(unit: Unit) -> str:
-    """STRING how many recent names are kept, if a client has set it; it expires with `names`."""
+    """STRING number of recent names that are kept, if a client has set it; expires with `names`."""
     return unit.key("limit")
 
 
 def index(unit: Unit) -> str:
-    """ZSET of `kind key NUL name NUL id`, all with score 0: in the order of their bytes. It stays.
+    """ZSET of `kind key NUL name NUL id`, all with score 0, so sorted by bytes; it never expires.
 
-    Kind `0`: the key is the whole folded name; kind `1`: the folded name from a later word on.
+    - Kind `0`: the key is the whole folded name.
+    - Kind `1`: the key is the folded name from a later word on.
     """
     return unit.key("index")

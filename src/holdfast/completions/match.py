@@ -1,4 +1,4 @@
-"""The result of a search."""
+"""Define the result of a search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Match(msgspec.Struct, frozen=True):
 
     Attributes:
         name: the name as it was added.
-        id: the id that it was added with; None: it has no id.
+        id: the id that was added with the name; None: the name was added without an id.
     """
 
     name: str
@@ -22,10 +22,10 @@ class Match(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, member: bytes, index: str) -> Self:
-        """Return the match of `key NUL name NUL id`, a member of *index*.
+        """Return the match for an entry `key NUL name NUL id` of the key *index*.
 
         Raises:
-            DecodeError: The member has another form.
+            DecodeError: *member* has another form.
         """
         try:
             _, name, id_ = member.split(b"\0")

@@ -1,4 +1,4 @@
-"""The checks of an audit for the keys of a counter."""
+"""Check the keys of a counter for an audit."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _COUNT: Final = re.compile(rb"-?\d+")
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """Describe the key *name* of a counter; return None if counters have no such key."""
+    """Return the expected type and lifetime of the key *name*; None if counters have none such."""
     if name == "definition":
         return Part("string")
     return Part("hash") if _CHUNK.fullmatch(name) else None
 
 
 def others(_unit: Snapshot) -> Iterable[str]:
-    """Return the keys that may have been created since the keys were listed."""
+    """Return the keys to read even if the audit's listing did not have them."""
     return ("definition",)
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """Return nothing: the checks need no sizes of values."""
+    """Return no fields: the checks of a counter need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Return the faults in the keys of a counter."""
+    """Yield the inconsistencies in the keys of a counter."""
     chunks = [name for name in unit.contents if name != "definition"]
     if not unit.has("definition"):
         for name in chunks:

@@ -1,4 +1,4 @@
-"""The definition of a counter: its precisions, and how many samples it keeps."""
+"""Define the precisions of a counter, and how many samples it keeps."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self
 
 from ..core.checks import checked_int
+from ..core.definitions import OnConflict, checked_on_conflict
 from ..core.names import Unit
 from ..core.stored import stored_int
 from ..errors import DecodeError
@@ -16,20 +17,21 @@ from . import keys
 MAX_PRECISIONS: Final = 16
 MAX_PRECISION_S: Final = 366 * 86_400
 MAX_KEEP: Final = 1000
-"""Limit of *keep*: one reply returns up to twice as many samples."""
+"""Largest *keep*. One reply returns up to twice as many samples."""
 
 DEFAULT_PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
 DEFAULT_KEEP: Final = 120
-"""The server stores a hash of up to 128 fields compactly: 6 bytes per sample instead of 50."""
+"""Default *keep*. The server stores a hash of up to 128 fields in a compact form, in which a sample
+takes 6 bytes instead of 50."""
 
 
 @dataclass(frozen=True, slots=True)
 class CounterState:
-    """What the server keeps of a counter.
+    """The definition of a counter as the server stores it.
 
     Attributes:
         precisions: seconds per sample, ascending.
-        keep: how many samples of each precision are kept at least.
+        keep: smallest number of samples that are kept of each precision.
     """
 
     precisions: tuple[int, ...]
@@ -38,11 +40,11 @@ class CounterState:
 
 @dataclass(frozen=True, slots=True)
 class CounterDefinition:
-    """The precisions of a counter, and how many samples of each it keeps.
+    """The complete definition of a counter.
 
     Attributes:
         precisions: seconds per sample, ascending.
-        keep: how many samples of each precision are kept at least.
+        keep: smallest number of samples that are kept of each precision.
     """
 
     precisions: tuple[int, ...] = DEFAULT_PRECISIONS
@@ -50,7 +52,11 @@ class CounterDefinition:
 
     @classmethod
     def parse(cls, text: str | bytes, what: str = "the definition of a counter") -> Self:
-        """Return the definition that the server stores as *text*; an error names it as *what*.
+        """Return the definition that the server stores as *text*.
+
+        Args:
+            text: the stored text, such as `1,60,3600 120`.
+            what: names the definition in an error.
 
         Raises:
             DecodeError: *text* is not a valid definition.
@@ -67,11 +73,11 @@ class CounterDefinition:
         return f"{','.join(map(str, self.precisions))} {self.keep}"
 
     def chunks(self, unit: Unit) -> list[str]:
-        """Return the keys of all samples: the even and the odd chunk of each precision."""
+        """Return the keys of the even and the odd chunk of samples, for each precision."""
         return [keys.chunk(unit, p, parity) for p in self.precisions for parity in (0, 1)]
 
     def finest(self, window_s: float) -> int:
-        """Return the finest precision that keeps samples of the last *window_s* seconds.
+        """Return the finest precision that keeps samples for at least *window_s* seconds.
 
         Raises:
             ValueError: No precision keeps samples for so long.
@@ -85,44 +91,54 @@ class CounterDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CounterOptions:
-    """The part of a definition that the user gives; None: not given.
+    """The options of a definition that the user gives. An option that is None is not given.
 
     Attributes:
         precisions: seconds per sample, ascending.
-        keep: how many samples of each precision are kept at least.
+        keep: smallest number of samples that are kept of each precision.
+        on_conflict: what happens if the server stores another definition.
     """
 
     precisions: tuple[int, ...] | None = None
     keep: int | None = None
+    on_conflict: OnConflict = "keep"
 
     @classmethod
-    def checked(cls, precisions: Iterable[int] | None, keep: int | None) -> Self:
-        """Return the options of a user.
+    def checked(
+        cls,
+        precisions: Iterable[int] | None,
+        keep: int | None,
+        on_conflict: OnConflict = "keep",
+    ) -> Self:
+        """Return the options after checking them.
 
         Raises:
             TypeError: A value is not an int.
-            ValueError: A value is out of range or given twice, or there are too many or none.
+            ValueError: A value is out of range, a precision is given twice, or there are too many
+                precisions or none.
         """
         return cls(
             None if precisions is None else _checked_precisions(precisions),
             None if keep is None else checked_int(keep, "keep", 1, MAX_KEEP, unit="samples"),
+            checked_on_conflict(on_conflict),
         )
 
     def applied_to(self, definition: CounterDefinition) -> CounterDefinition:
-        """Return *definition* with these options applied."""
+        """Return *definition* with its options replaced by the given ones."""
         return CounterDefinition(
             self.precisions or definition.precisions, self.keep or definition.keep
         )
 
     def redefined(self, change: CounterOptions) -> CounterOptions:
-        """Return these options with *change* applied to the ones that were given."""
+        """Return these options after a `redefine`. Options that were not given stay so."""
         return CounterOptions(
             self.precisions and (change.precisions or self.precisions),
             self.keep and (change.keep or self.keep),
+            self.on_conflict,
         )
 
     def conflict(self, stored: CounterDefinition) -> Literal["precisions", "keep"] | None:
-        """Return the name of an option that differs from *stored*, or None."""
+        """Return the name of a given option that differs from *stored*; None if none differs."""
         if self.precisions not in (None, stored.precisions):
             return "precisions"
         return "keep" if self.keep not in (None, stored.keep) else None

@@ -1,4 +1,7 @@
-"""Every key of a counter: type, content and lifetime. All expire when the program stops adding."""
+"""Define every key of a counter: type, content and lifetime.
+
+All keys of a counter expire if no program adds to it any more.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ def definition(unit: Unit) -> str:
 def chunk(unit: Unit, precision: int, parity: int) -> str:
     """HASH number of a bucket → count; a bucket is *precision* seconds long.
 
-    A chunk has *keep* buckets. Even and odd chunks alternate. A chunk expires when the second chunk
-    after it begins, so at least *keep* and at most twice as many buckets are stored.
+    A chunk has *keep* buckets. Even and odd chunks alternate. A chunk expires when
+    the second chunk after it begins, so at least *keep* and at most twice as many buckets are
+    stored.
     """
     return unit.key(f"{precision}:{parity}")

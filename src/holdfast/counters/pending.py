@@ -1,9 +1,9 @@
-"""The counts of a buffer that are not yet added on the server.
+"""Hold the counts of a buffer that are not yet added on the server.
 
-No lock guards them: a signal handler may raise, or call `add`, while its thread holds a lock.
-Instead, each change is a single step, and after each step every count is in exactly one dict. The
-comment "one step" marks statements that call nothing, so that CPython neither switches threads nor
-runs a signal handler in them.
+No lock guards the counts, because a signal handler could raise, or call `add`, while its thread
+holds the lock. Instead, each change is atomic, and after each change every count is in exactly one
+dict. The comment "atomic" marks statements that call no Python code, so that CPython neither
+switches threads nor runs a signal handler in them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..errors.records import logger_of
 logger: Final = logger_of("holdfast.counters")
 
 FORGOTTEN_S: Final = 3000.0
-"""After so long the ledger may have forgotten an add, so it is not repeated."""
+"""Seconds after which an add is not repeated, because the ledger may have lost its entry."""
 
 
 class PendingAdd(msgspec.Struct, eq=False):
@@ -25,10 +25,10 @@ class PendingAdd(msgspec.Struct, eq=False):
 
     Attributes:
         name: name of the counter.
-        amount: what is added.
-        since: local monotonic time at which a flush first took it.
-        op_id: identifies it on the server once it was sent; None: it was never sent.
-        fresh: whether no earlier attempt lost its reply.
+        amount: the number to add.
+        since: local monotonic time at which a flush first took this add.
+        op_id: id of the operation; None: the add was never sent, or was certainly not applied.
+        fresh: whether the current attempt is the first one under its `op_id`.
     """
 
     name: str
@@ -42,16 +42,17 @@ class PendingCounts:
     """The counts of a buffer.
 
     Attributes:
-        counts: what was counted since the last flush began, by name.
+        counts: name of a counter → its count since the last flush began.
     """
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
-        # What flushes have taken: counts, and the adds made of them. Replaced as a whole.
+        # Counts that flushes have taken, and adds that were made of such counts. The pair is always
+        # replaced as a whole.
         self._taken: tuple[tuple[dict[str, int], ...], dict[PendingAdd, None]] = ((), {})
 
     def __contains__(self, pending: PendingAdd) -> bool:
-        """Return whether *pending* is still to be added."""
+        """Return whether *pending* is not settled yet: the server may still have to apply it."""
         return pending in self._taken[1]
 
     @property
@@ -60,48 +61,48 @@ class PendingCounts:
         return not self.counts and not any(self._taken)
 
     def add(self, name: str, count: int) -> bool:
-        """Add *count*; return False if `begin` must be called for *name* first."""
+        """Add *count* to the counter *name*. Return False if `begin` must be called first."""
         try:
-            self.counts[name] += count  # one step
+            self.counts[name] += count  # atomic
         except KeyError:
             return False
         return True
 
     def begin(self, name: str) -> int:
-        """Start the count of *name* at zero; return how many names there are."""
+        """Start the count of *name* at zero. Return the number of names that have a count."""
         counts = self.counts
         counts.setdefault(name, 0)
         return len(counts)
 
     def take(self, now: float) -> list[PendingAdd]:
-        """Return everything that is to be added. Adds that were sent before stay as they were."""
+        """Return the adds of all counts. An add that was sent before is returned unchanged."""
         self._freeze()
         while True:
             taken = self._taken
             merged = _merged(*taken, now)
             if self._taken is taken:
-                self._taken = (), merged  # one step with the line above
+                self._taken = (), merged  # atomic together with the line above
                 return list(merged)
 
     def settled(self, pending: PendingAdd) -> None:
-        """Forget *pending*: it was added, or can never be."""
+        """Remove *pending*, because it was added or can never be added."""
         self._taken[1].pop(pending, None)
 
     def _freeze(self) -> None:
-        """Move the current counts to `_taken`, and start empty ones."""
+        """Move the current counts to `_taken`, and start with empty ones."""
         counts = self.counts
         while self.counts is counts:
             frozen, pending = taken = self._taken
             others = tuple(each for each in frozen if each is not counts)
             more = (*others, counts), pending
             if self._taken is taken and self.counts is counts:
-                self._taken, self.counts = more, {}  # one step with the line above
+                self._taken, self.counts = more, {}  # atomic together with the line above
 
 
 def _merged(
     frozen: tuple[dict[str, int], ...], pending: dict[PendingAdd, None], now: float
 ) -> dict[PendingAdd, None]:
-    """Return one add per name for *frozen* and the unsent *pending*, and those sent before."""
+    """Return the sent adds of *pending*, and one new add for all other counts of a name."""
     merged: dict[PendingAdd, None] = {}
     sums: dict[str, int] = {}
     for one in pending:

@@ -1,4 +1,4 @@
-"""The samples that a counter returns."""
+"""Define the samples that a counter returns."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 
 
 class Sample(NamedTuple):
-    """The count of one bucket.
+    """The count of one bucket: a period that is one precision long.
 
     Attributes:
-        start: start of the bucket, aware (UTC); the bucket is one precision long.
+        start: start of the bucket, as an aware datetime in UTC.
         value: the sum of the counts that were added.
     """
 

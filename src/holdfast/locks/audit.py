@@ -1,4 +1,4 @@
-"""The checks of an audit for locks, semaphores and fenced values."""
+"""Check the keys of locks, semaphores and fenced values for an audit."""
 
 from __future__ import annotations
 
@@ -20,30 +20,33 @@ _PARTS: Final[Mapping[str, Part]] = {
     "wait_queue": Part("zset"),
 }
 LAST_FENCE: Final = 2**53 - 2**40
-"""The same as in `lua/parts/state.lua`."""
+"""Largest fence; the same number as in `lua/parts/state.lua`."""
 
 _WAITER: Final = re.compile(rb"\S+ \S*")
 
 
 def part(kind: str, name: str) -> Part | None:
-    """Describe the key *name* of a unit of *kind*; return None if there is no such key."""
+    """Return the expected type and lifetime of the key *name* of a unit of *kind*.
+
+    None: such units have no key of that name.
+    """
     if kind == FENCED:
         return Part("hash", expires=False) if name == "fenced" else None
     return _PARTS.get(name)
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """Return the keys that may have been created since the keys were listed."""
+    """Return the keys to read even if the audit's listing did not have them."""
     return () if unit.unit.kind == FENCED else _PARTS
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """Return nothing: the checks need no sizes of values."""
+    """Return no fields: the checks need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Return the faults in the keys of a unit."""
+    """Yield the inconsistencies in the keys of a lock, a semaphore or a fenced value."""
     if unit.unit.kind == FENCED:
         yield from _fenced(unit)
     else:
@@ -66,7 +69,7 @@ def _holders(unit: Snapshot) -> Iterator[Fault]:
         yield Fault("state", "there is a holder but no fence: writes cannot be guarded")
     if fence and fence > LAST_FENCE:
         yield Fault("state", f"fence {fence} is too high to rise any further")
-    # A semaphore may have had a larger limit when the holders came; a lock never had.
+    # A semaphore may have more holders than permits after its limit was lowered; a lock may not.
     if unit.unit.kind == LOCK and len(holders) > 1:
         yield Fault("holders", f"{len(holders)} hold the lock at once")
     for holder in holders:

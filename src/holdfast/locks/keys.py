@@ -1,7 +1,7 @@
-"""Every key of a lock or semaphore, and of a fenced value: type, content and lifetime.
+"""Define every key of a lock or semaphore, and of a fenced value: type, content and lifetime.
 
-A lock that is not used for a week is forgotten. Its fences rise all the same: they follow the
-server's clock.
+All keys of a lock expire after a week without use. Later fences are higher nevertheless, because
+they follow the server's clock.
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ FENCED = "fenced"
 def state(unit: Unit) -> str:
     """HASH of the fields below; it expires a week after the last grant or renewal.
 
-    * `limit`: how many permits there are.
+    * `limit`: number of permits.
     * `fence`: the latest fence.
-    * `uncontended` and `ends_ms`: the holder that came when there was no other client, and when its
-      lease ends. `uncontended` is empty once it has released. When another client comes, the holder
-      moves to `holders`, and both fields are removed.
-    * `unconfirmed` and `unconfirmed_ms`: how many grants to waiters were not confirmed, and when
-      the last of them ended.
+    * `uncontended`: id of a holder that took its permit when there was no other client; empty after
+      its release. When another client comes, the holder is moved to `holders`, and this field and
+      `ends_ms` are removed.
+    * `ends_ms`: when the lease of the uncontended holder ends (ms).
+    * `unconfirmed`: number of recent grants that waiters did not confirm.
+    * `unconfirmed_ms`: when the last unconfirmed grant was taken back (ms).
     """
     return unit.key("state")
 
 
 def holders(unit: Unit) -> str:
-    """ZSET of the holders, scored by when their lease ends (ms); it expires after a week.
+    """ZSET of the ids of holders, scored by when their lease ends (ms); it expires after a week.
 
-    A permit that was granted to a waiter is held by `?id` until the waiter confirms the grant.
+    A waiter that was granted a permit has the id `?id` until it confirms the grant.
     """
     return unit.key("holders")
 
 
 def wait_queue(unit: Unit) -> str:
-    """ZSET of `id channel` of the waiters, scored by rising tickets; it expires after a week."""
+    """ZSET of `id channel` of each waiter, scored by rising tickets; it expires after a week."""
     return unit.key("wait_queue")
 
 
 def fenced(unit: Unit) -> str:
-    """HASH of `value` (JSON) and `fence`. It stays."""
+    """HASH of `value` (JSON) and `fence`; it never expires."""
     return unit.key("fenced")

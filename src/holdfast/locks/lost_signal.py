@@ -1,4 +1,4 @@
-"""The signal that a lease is lost."""
+"""Notify listeners when a lease is lost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ logger: Final = logger_of("holdfast.locks")
 
 
 class LostSignal:
-    """Set once, by the renewer or by the holder's clock; it then calls its listeners.
+    """A flag that the renewer or the lease sets when the lease is lost. It calls its listeners.
 
-    It has no reference to the lease, so the garbage collector can find a forgotten lease.
+    It has no reference to the lease, so that a lease without other references is collected.
 
     Attributes:
         is_set: whether the lease is lost.
@@ -27,25 +27,25 @@ class LostSignal:
         self._listeners: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """Report the loss to all listeners. From any thread."""
+        """Set the flag and call all listeners. Any thread may call this."""
         self.is_set = True
         while self._listeners:
             try:
                 listener = self._listeners.pop(0)
-            except IndexError:  # another thread has just called it
+            except IndexError:  # Another thread has called it.
                 return
             try:
                 listener()
-            except Exception:  # for example: no thread can be started; call the other listeners
+            except Exception:  # For example, no thread can be started. Call the other listeners.
                 logger.exception("a callback for the loss of a lease could not be started")
 
     def add_listener(self, listener: Callable[[], object]) -> None:
-        """Call *listener*, which must be quick, at the loss of the lease; at once if it is lost."""
+        """Call *listener* when the lease is lost; at once if it is lost. It must be quick."""
         self._listeners.append(listener)
         if self.is_set:
             self.set()
 
     def remove_listener(self, listener: Callable[[], object]) -> None:
         """Stop calling *listener*."""
-        with contextlib.suppress(ValueError):  # it was already called
+        with contextlib.suppress(ValueError):  # It was called and removed before.
             self._listeners.remove(listener)

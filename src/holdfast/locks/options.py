@@ -1,4 +1,4 @@
-"""The options of a lock or semaphore, checked before any I/O."""
+"""Define the options of locks and semaphores, and check them before any I/O."""
 
 from __future__ import annotations
 
@@ -7,14 +7,35 @@ from typing import Final
 
 from ..core.checks import checked_int
 from ..core.clock import Duration, to_ms, to_seconds
+from ..core.definitions import OnConflict, checked_on_conflict
 
 MIN_LEASE_MS: Final = 1_000
-"""A short pause of the machine would end a shorter lease, and it could not be renewed 3 times."""
+"""Shortest lease. A short pause of the machine would end a shorter one, and there would be no time
+for three attempts to renew it."""
 
 MAX_LEASE_MS: Final = 86_400_000
-"""A day: a crashed holder keeps its permit so long, and the keys must outlive it."""
+"""Longest lease: a day. A crashed holder keeps its permit so long. The keys must live longer."""
 
 MAX_LIMIT: Final = 1_000_000
+
+FAMILIAR_OPTIONS: Final = {
+    "timeout": "lease=… is how long a crashed holder keeps it; hold(timeout=…) limits the wait",
+    "blocking_timeout": "hold(timeout=…) or acquire(timeout=…) limits the wait",
+    "blocking": "try_acquire() does not wait",
+    "expire": "lease=… is how long a crashed holder keeps it",
+    "ttl": "lease=… is how long a crashed holder keeps it",
+    "sleep": "waiters are notified and do not poll",
+}
+"""Options of locks in redis-py and similar libraries, and what to use instead."""
+
+FAMILIAR_NAMES: Final = {
+    "release": "only its holder releases it: lease = lock.acquire(), then lease.release()",
+    "extend": "a lease is renewed automatically; lease.renew() renews it once",
+    "reacquire": "a lease is renewed automatically; lease.renew() renews it once",
+    "locked": "inspect() returns the holder and the waiters",
+    "owned": "lease.lost is True if the holder has lost it",
+}
+"""Methods of locks in redis-py, and what to use instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +43,18 @@ class LockOptions:
     """The options of a lock or semaphore.
 
     Attributes:
-        lease_ms: milliseconds until a permit expires unless it is renewed.
+        lease_ms: milliseconds until a lease ends unless it is renewed.
         auto_renew: whether the client renews the lease by itself.
-        max_hold_s: seconds until a permit is lost although it is renewed; None: never.
-        limit: how many permits there are; None: as many as the server has stored.
+        max_hold_s: seconds until a lease ends even if the client renews it; None: no limit.
+        limit: number of permits; None: the number that the server stores.
+        on_conflict: what happens if the server stores another limit.
     """
 
     lease_ms: int
     auto_renew: bool
     max_hold_s: float | None
     limit: int | None
+    on_conflict: OnConflict = "keep"
 
     @classmethod
     def checked(
@@ -40,8 +63,9 @@ class LockOptions:
         auto_renew: bool,
         max_hold: Duration | None,
         limit: int | None,
+        on_conflict: OnConflict = "keep",
     ) -> LockOptions:
-        """Return the options of a user.
+        """Return the options after checking them.
 
         Raises:
             TypeError: A value has the wrong type.
@@ -54,20 +78,21 @@ class LockOptions:
         if max_hold_s is not None and max_hold_s * 1000 < MIN_LEASE_MS:
             raise ValueError(f"max_hold must be at least 1 second, got {max_hold!r}")
         limit = None if limit is None else checked_limit(limit)
-        return cls(lease_ms, bool(auto_renew), max_hold_s, limit)
+        checked_on_conflict(on_conflict)
+        return cls(lease_ms, bool(auto_renew), max_hold_s, limit, on_conflict)
 
     @property
     def margin_ms(self) -> int:
-        """Return how much earlier a lease ends for its holder than for the server.
+        """Return by how many milliseconds a lease ends earlier for its holder than on the server.
 
-        The margin covers clocks that run at different speeds (1 %, more than any clock drifts), and
-        the time until the holder notices the loss.
+        The margin covers clocks of different speeds (1 %, more than any clock drifts), and the time
+        until the holder notices the end.
         """
         return 50 + self.lease_ms // 100
 
     @property
     def longest_hold_s(self) -> float | None:
-        """Return how long a permit is held unless the user renews it; None: without limit."""
+        """Return after how many seconds a lease ends unless the user renews it; None: no limit."""
         lease_s = (self.lease_ms - self.margin_ms) / 1000
         if self.auto_renew:
             return self.max_hold_s

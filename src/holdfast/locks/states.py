@@ -1,4 +1,4 @@
-"""The state of a lock or semaphore at one moment, as `inspect` returns it."""
+"""Define the state of a lock or semaphore, as `inspect` returns it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Holder:
     """A holder of a permit.
 
     Attributes:
-        name: `host:process id:number`, as `Lease.holder`.
-        remaining: seconds until its lease ends, unless it is renewed.
+        name: `host:process id:number`, as in `Lease.holder`.
+        remaining: seconds until the lease ends, unless it is renewed.
     """
 
     name: str
@@ -27,10 +27,10 @@ class LockState:
     """The holder of a lock, and the waiters for it.
 
     Attributes:
-        holder: `host:process id:number`, as `Lease.holder`; None: the lock is free.
+        holder: `host:process id:number`, as in `Lease.holder`; None: the lock is free.
         fence: fence of the holder; None: the lock is free.
         remaining: seconds until the lease ends, unless it is renewed; 0: the lock is free.
-        waiters: names of the waiters, the next one first; a thousand at most.
+        waiters: names of at most 1,000 waiters, the next one first.
     """
 
     holder: str | None
@@ -44,9 +44,9 @@ class SemaphoreState:
     """The holders of a semaphore, and the waiters for it.
 
     Attributes:
-        limit: how many may hold it at once; None: no client has set it.
-        holders: the holders, the one with the first lease to end first; a thousand at most.
-        waiters: names of the waiters, the next one first; a thousand at most.
+        limit: number of permits; None: no client has set it.
+        holders: at most 1,000 holders, the one with the earliest end of its lease first.
+        waiters: names of at most 1,000 waiters, the next one first.
     """
 
     limit: int | None
@@ -55,7 +55,7 @@ class SemaphoreState:
 
 
 def lock_state(reply: Sequence[Any], key: str) -> LockState:
-    """Return the state in a *reply* of `inspect.lua`; *key* has the state of the lock."""
+    """Return the state in a *reply* of `inspect.lua`. An error names *key*, the key `state`."""
     _, fence, held, waiters = reply
     if not held:
         return LockState(None, None, 0.0, _names(waiters))
@@ -65,7 +65,7 @@ def lock_state(reply: Sequence[Any], key: str) -> LockState:
 
 
 def semaphore_state(reply: Sequence[Any], key: str) -> SemaphoreState:
-    """Return the state in a *reply* of `inspect.lua`; *key* has the state of the semaphore."""
+    """Return the state in a *reply* of `inspect.lua`. An error names *key*, the key `state`."""
     limit, _, held, waiters = reply
     number = stored_int(limit, f"the limit in {key}", 1) if limit else None
     return SemaphoreState(number, _holders(held), _names(waiters))

@@ -1,11 +1,13 @@
-"""The waiters of a process for permits, and the notifications that they get.
+"""Pass notifications to the waiters of a client.
 
-The waiters of a process for one unit, of both halves, share one subscription. It stays open for a
-while after the last waiter has left: the process often waits again, and subscribing takes a call.
+The waiters for one lock or semaphore in one process share one subscription of the notifier. The
+subscription stays open for a while after its last waiter has left.
 
-A notification is `id fence ends_ms`. It grants a permit to the waiter *id*, which has to confirm
-before the server's clock shows *ends_ms*. If the fence is 0, nothing is granted: the waiter has to
-ask again at *ends_ms*.
+A notification is `id fence ends_ms`:
+
+- If the fence is not 0, the waiter *id* is granted a permit. It must confirm the grant before the
+  server's clock shows *ends_ms*.
+- If the fence is 0, the waiter must call `acquire.lua` again at *ends_ms*.
 """
 
 from __future__ import annotations
@@ -27,20 +29,21 @@ from ..core.notifier import Notifier
 from ..core.subscriptions import SubscriptionCache
 
 LONGEST_ARRIVAL_S: Final = 5.0
-"""An acquisition that has neither queued nor ended for longer no longer delays later ones."""
+"""Seconds after which an acquisition that has not queued or ended does not delay later ones."""
 
 IDLE_SUBSCRIPTIONS: Final = 64
-"""How many subscriptions without a waiter a process keeps open."""
+"""Number of subscriptions without a waiter that a process keeps open."""
 
 
 class Waiter:
-    """One waiting acquisition. Notified from any thread; its owner reads it when the flag is set.
+    """One waiting acquisition. Any thread may notify it; the acquisition then reads the attributes.
 
     Attributes:
-        flag: set when there is something new.
-        grant: fence and end (server's ms) of a permit that was granted; its owner resets it.
-        recheck_ms: when to ask the server again (server's ms), from a notification; 0: none.
-        must_recheck: whether a notification may have been missed, so that the owner asks now.
+        flag: set when an attribute has changed.
+        grant: fence of a granted permit, and until when to confirm it (server's time in ms); the
+            acquisition resets it.
+        recheck_ms: when to call `acquire.lua` again (server's time in ms); 0: not set.
+        must_recheck: whether to call `acquire.lua` now, because a notification may be lost.
     """
 
     __slots__ = ("flag", "grant", "must_recheck", "recheck_ms")
@@ -52,7 +55,7 @@ class Waiter:
         self.must_recheck = False
 
     def notify(self, fence: int, ends_ms: int) -> None:
-        """Note a grant, or when to ask again, and wake the owner."""
+        """Store a grant, or when to call `acquire.lua` again, and wake the acquisition."""
         if fence:
             self.grant = (fence, ends_ms)
         else:
@@ -60,17 +63,17 @@ class Waiter:
         self.flag.set()
 
     def recheck(self) -> None:
-        """Wake the owner to ask the server: a notification may have been missed."""
+        """Wake the acquisition to call `acquire.lua`, because a notification may be lost."""
         self.must_recheck = True
         self.flag.set()
 
 
 class UnitWaiters:
-    """The waiters of this process for one unit. It is the flag of their subscription.
+    """The waiters of this process for one unit. It is the flag that the notifier sets (see `Flag`).
 
     Attributes:
-        channel: where the server notifies them; empty until it is subscribed.
-        is_live: whether the subscription has ever been active.
+        channel: channel of the subscription; empty until it is opened.
+        is_live: whether the server has confirmed the subscription at least once.
     """
 
     def __init__(self, notifier: Notifier, unit: Unit) -> None:
@@ -92,11 +95,11 @@ class UnitWaiters:
         self._waiters[member.encode()] = waiter
 
     def remove(self, member: str) -> None:
-        """Forget the waiter of *member*."""
+        """Remove the waiter of *member*."""
         self._waiters.pop(member.encode(), None)
 
     def receive(self, message: bytes) -> None:
-        """Pass on *message*, from a notification or from the reply to a call of this process."""
+        """Pass *message*, a notification or a part of a reply, to its waiter."""
         member, _, rest = message.partition(b" ")
         waiter = self._waiters.get(member)
         fence, _, ends_ms = rest.partition(b" ")
@@ -104,7 +107,7 @@ class UnitWaiters:
             waiter.notify(int(fence), int(ends_ms))
 
     def set(self) -> None:
-        """Let all waiters ask again, unless the flag is set for a message that was received."""
+        """Call `recheck`, unless the notifier sets the flag after `_notified`."""
         if self._was_notified:
             self._was_notified = False
         else:
@@ -118,12 +121,12 @@ class UnitWaiters:
             waiter.flag.set()
 
     def recheck(self) -> None:
-        """Let all waiters ask the server: a notification may have been missed."""
+        """Let all waiters call `acquire.lua`, because a notification may be lost."""
         for waiter in list(self._waiters.values()):
             waiter.recheck()
 
     def open(self) -> None:
-        """Subscribe."""
+        """Subscribe to a channel of the unit."""
         subscription = self._notifier.listen(self._unit, self, self._notified)
         self.channel = self._stack.enter_context(subscription)
 
@@ -132,12 +135,12 @@ class UnitWaiters:
         self._stack.close()
 
     def _notified(self, message: bytes) -> None:
-        self._was_notified = True  # the notifier calls `set` next
+        self._was_notified = True  # The notifier calls `set` next.
         self.receive(message)
 
 
 class WaiterRegistry:
-    """The waiters of a client, and the names of its acquisitions; a forked child has its own.
+    """The waiters of a client, and the names of its acquisitions. A forked child starts empty.
 
     Args:
         notifier: receives the notifications.
@@ -154,12 +157,12 @@ class WaiterRegistry:
         return f"{self._process}.{next(self._numbers)}"
 
     def arrive(self, unit: Unit, member: str, now: float) -> None:
-        """Note that an acquisition begins. It has neither queued nor ended until it departs.
+        """Record that an acquisition begins. Later ones do not queue before it, until `depart`.
 
         Args:
             unit: the lock or semaphore.
             member: name of the acquisition.
-            now: the time by `since_boot`.
+            now: time by `since_boot`.
         """
         arrivals = self._arrivals.get(unit.prefix)
         if arrivals is None:
@@ -167,7 +170,7 @@ class WaiterRegistry:
         arrivals[member] = now
 
     def depart(self, unit: Unit, member: str) -> None:
-        """Note that an acquisition is about to queue, or has ended; the next one may queue then."""
+        """Record that an acquisition queues or has ended. Wake the next one, which may queue."""
         arrivals = self._arrivals.get(unit.prefix)
         if arrivals is None or arrivals.pop(member, None) is None:
             return
@@ -187,26 +190,26 @@ class WaiterRegistry:
         return False
 
     def channel(self, unit: Unit) -> str:
-        """Return where this process is notified about *unit*; empty: it has no subscription."""
+        """Return the channel of this process for *unit*; empty if there is no subscription."""
         waiters = self._units.find(unit)
         return "" if waiters is None else waiters.channel
 
     def receive(self, unit: Unit, messages: Iterable[bytes]) -> None:
-        """Pass on the *messages* in a reply to the waiters of this process."""
+        """Pass the *messages* in a reply to the waiters for *unit* in this process."""
         waiters = self._units.find(unit) if messages else None
         if waiters is not None:
             for message in messages:
                 waiters.receive(message)
 
     def recheck(self, unit: Unit) -> None:
-        """Let the waiters ask the server: a lost reply may have contained messages for them."""
+        """Let the waiters for *unit* call `acquire.lua`, because a reply for them may be lost."""
         waiters = self._units.find(unit)
         if waiters is not None:
             waiters.recheck()
 
     @contextmanager
     def waiting(self, unit: Unit, member: str, waiter: Waiter) -> Iterator[UnitWaiters]:
-        """Pass notifications for *member* to *waiter* while the context lasts."""
+        """Pass notifications for *member* to *waiter* in this context."""
         units = self._units
         try:
             yield units.enter(unit, lambda waiters: waiters.add(member, waiter))
@@ -214,11 +217,14 @@ class WaiterRegistry:
             units.leave(unit, lambda waiters: waiters.remove(member))
 
     def close(self) -> None:
-        """Close all subscriptions. Idempotent."""
+        """Close all subscriptions. Safe to repeat."""
         self._units.close()
 
     def after_fork(self) -> None:
-        """Start empty in a forked child. Deleting the parent's objects could close its sockets."""
+        """Start without waiters in a forked child.
+
+        Keep references to the parent's objects, because finalizing them could affect its sockets.
+        """
         self._inherited.append(self._units)
         self._reset()
 
@@ -234,5 +240,5 @@ class WaiterRegistry:
 def _first(arrivals: OrderedDict[str, float]) -> str | None:
     """Return the first key of *arrivals*, which other threads may change at the same time."""
     while True:
-        with suppress(RuntimeError):  # another thread changed it within this line
+        with suppress(RuntimeError):  # Another thread has changed it: try again.
             return next(iter(arrivals), None)

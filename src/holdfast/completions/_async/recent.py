@@ -1,11 +1,12 @@
-"""The list of recent names that users see."""
+"""Provide lists of recently used names."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Final
 
-from ...core._async.caller import Argument, AsyncCaller
+from ...core._async.caller import AsyncCaller
+from ...core.definitions import OnConflict, checked_on_conflict, given_option, log_kept
 from ...core.names import Unit
 from ...core.script import Script
 from ...core.stored import stored_int, stored_text
@@ -22,51 +23,56 @@ REDEFINE: Final = Script.load("holdfast.completions", "redefine")
 class AsyncRecent:
     """A short list of names, the most recently used first.
 
-    Spellings that differ are different names. `match` ignores case and accents, as
-    `AsyncCompletions` does.
+    Different spellings are different names. `match` folds names as `AsyncCompletions` does.
 
     Made by `AsyncHoldfast.recent`.
     """
 
-    def __init__(self, caller: AsyncCaller, unit: Unit, limit: int | None) -> None:
+    def __init__(
+        self, caller: AsyncCaller, unit: Unit, limit: int | None, on_conflict: OnConflict
+    ) -> None:
         self._caller = caller
         self._unit = unit
         self._limit = limit
+        self._on_conflict = checked_on_conflict(on_conflict)
 
     def __repr__(self) -> str:
         return f"AsyncRecent({self._unit.name!r})"
 
     async def touch(self, name: str, *, op_id: str | None = None) -> None:
-        """Move *name* to the front of the list, or add it; remove names beyond the limit.
+        """Move *name* to the front of the list, or add it there. Remove names beyond the limit.
 
         Args:
-            name: 512 bytes at most, without NUL.
+            name: the name, at most 512 bytes without NUL.
             op_id: see `OutcomeUnknown`.
 
         Raises:
             InvalidName: The name cannot be stored.
-            DefinitionConflict: The server keeps another limit.
+            DefinitionConflict: The server stores another limit, and `on_conflict` is `error`.
         """
         checked_name(name)
-        given: Argument = "" if self._limit is None else self._limit
+        given = given_option(self._limit, self._on_conflict)
         args = (name, given, DEFAULT_LIMIT, keys.KEPT_MS)
         repeat = partial(self.touch, name)
-        stored: bytes = await self._caller.write(
+        reply: bytes = await self._caller.write(
             TOUCH, self._unit, *args, op_id=op_id, repeat=repeat
         )
-        if stored:
+        verdict, _, stored = reply.partition(b" ")
+        if verdict:
             what = f"the limit of {self._unit}"
             number = stored_int(stored, keys.limit(self._unit), 1, MAX_LIMIT)
-            raise DefinitionConflict(what, number, self._limit)
+            if verdict == b"conflict":
+                raise DefinitionConflict(what, number, self._limit)
+            log_kept(what, number, self._limit)
 
     async def remove(self, name: str, *, op_id: str | None = None) -> bool:
-        """Remove *name*; return False if it was not in the list."""
+        """Remove *name*. Return False if it was not in the list."""
         checked_name(name)
         repeat = partial(self.remove, name)
         return bool(await self._caller.write(DROP, self._unit, name, op_id=op_id, repeat=repeat))
 
     async def all(self) -> list[str]:
-        """Return all names, the latest first."""
+        """Return all names, the most recently used first."""
         names = await self._caller.read(
             self._unit, "LRANGE", keys.names(self._unit), 0, MAX_LIMIT - 1
         )
@@ -74,21 +80,21 @@ class AsyncRecent:
         return [stored_text(name, what) for name in names]
 
     async def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
-        """Return the names that begin with *prefix*, folded, the latest first.
+        """Return the names that begin with *prefix*, the latest first. Both are folded before.
 
         Args:
-            prefix: empty for all names.
-            limit: how many at most; None for all.
+            prefix: the beginning. Empty: return all names.
+            limit: largest number of names to return; None: no limit.
         """
         start = folded(checked_text(prefix, "a prefix"))
         checked_limit(limit)
         return [name for name in await self.all() if folded(name).startswith(start)][:limit]
 
     async def redefine(self, *, limit: int, op_id: str | None = None) -> None:
-        """Change how many names are kept, for all clients.
+        """Change the limit of the list for all clients.
 
         Args:
-            limit: 1 to 1,000; names beyond it are removed at once.
+            limit: number of names to keep, 1 to 1,000. Names beyond it are removed at once.
             op_id: see `OutcomeUnknown`.
         """
         if checked_limit(limit) is None:

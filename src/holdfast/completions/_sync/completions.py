@@ -1,5 +1,5 @@
 # Generated from _async/completions.py by tools/unasync.py: edit that, then run `make sync`.
-"""The completions that users see: names that a search finds by the beginning of a word."""
+"""Provide completions: names that a search finds by the beginning of a word."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ REMOVE: Final = Script.load("holdfast.completions", "remove")
 SEARCH: Final = Script.load("holdfast.completions", "search")
 
 ADD_BATCH: Final = 100
-"""Names per call of `add_many`: Lua's `unpack` can return all their members of the index."""
+"""Names per call of `add_many`. Lua's `unpack` can pass the entries of so many names."""
 
 REMOVE_BATCH: Final = 1000
-"""Entries that one call removes at most."""
+"""Largest number of entries that one call removes."""
 
 NameAndId = str | tuple[str, str | None]
 """A name, or a pair of a name and its id."""
@@ -65,11 +65,11 @@ class Completions:
         id: str | None = None,
         op_id: str | None = None,
     ) -> bool:
-        """Add *name*; return False if it was there already, with this id.
+        """Add *name*. Return False if it was already there with this id.
 
         Args:
-            name: 512 bytes at most, without NUL; a search finds it by its first 16 words.
-            id: returned with a match, 512 bytes at most; a name may have several ids.
+            name: the name, at most 512 bytes without NUL; a search finds it by its first 16 words.
+            id: returned with a match; at most 512 bytes. A name may have several ids.
             op_id: see `OutcomeUnknown`.
 
         Raises:
@@ -84,15 +84,16 @@ class Completions:
     def add_many(
         self, names: Iterable[NameAndId], *, progress: Callable[[int], object] | None = None
     ) -> int:
-        """Add many names in batches of 100; return how many of them are new.
+        """Add many names in batches of 100. Return how many of them are new.
 
         Args:
             names: names, or pairs of a name and its id.
-            progress: called after each batch with the number of names added so far.
+            progress: called after each batch with the number of names that were added so far.
 
         Raises:
-            InvalidName: A name cannot be stored; the batches before it are added.
-            ServerUnavailable: The batches before it are added; repeating the call is safe.
+            InvalidName: A name cannot be stored. The earlier batches were added.
+            ServerUnavailable: A batch failed. The earlier batches were added; repeating the call is
+                safe.
         """
         if isinstance(names, str):
             raise TypeError("add_many takes several names; for a single one use add")
@@ -116,15 +117,15 @@ class Completions:
         id: str | None = None,
         op_id: str | None = None,
     ) -> int:
-        """Remove *name*; return how many entries were removed.
+        """Remove *name*. Return how many entries were removed.
 
         Args:
-            name: exactly as it was added.
+            name: the name exactly as it was added.
             id: remove only the entry with this id; None: remove all entries with the name.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            InvalidName: Such a name or id cannot be stored.
+            InvalidName: The name or the id is one that cannot be stored.
         """
         prefixes, entry_id = index_prefixes(checked_name(name)), checked_id(id)
         gone = part = 0
@@ -144,16 +145,16 @@ class Completions:
         return gone
 
     def search(self, prefix: str, *, limit: int = 10) -> list[Match]:
-        """Return the names that begin with *prefix*, then those with a later word that does.
+        """Return the names that begin with *prefix*, then names with a later word that does.
 
-        Both groups are in the order of their folded forms.
+        Each of the two groups is sorted by the folded names.
 
         Args:
-            prefix: is folded before the search; empty for all names.
-            limit: how many at most, 1 to 1,000.
+            prefix: the beginning; it is folded before the search. Empty: return all names.
+            limit: largest number of names to return, 1 to 1,000.
 
         Raises:
-            InvalidName: The prefix is too long, or contains NUL.
+            InvalidName: *prefix* is too long, or contains NUL.
         """
         if checked_limit(limit) is None:
             raise TypeError("limit must be an int")
@@ -173,7 +174,7 @@ class Completions:
         """Return whether there is an entry with exactly this *name*, with any id.
 
         Raises:
-            InvalidName: Such a name cannot be stored.
+            InvalidName: The name is one that cannot be stored.
         """
         prefix = index_prefixes(checked_name(name))[0].encode()
         first, last = b"[" + prefix, b"(" + prefix + b"\xff"
@@ -183,7 +184,7 @@ class Completions:
         )
 
     def count(self) -> int:
-        """Return the number of entries; a name with several ids has several."""
+        """Return the number of entries. A name with several ids has one entry for each id."""
         index = keys.index(self._unit)
         reply: int = self._caller.read(self._unit, "ZLEXCOUNT", index, f"[{WHOLE}", f"({WORD}")
         return reply
@@ -205,7 +206,7 @@ def _pair(given: NameAndId) -> tuple[str, str | None]:
 
 
 def _members(names: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Return the members of the index for *names*: those of whole names first, then of words."""
+    """Return the entries of *names* in the index: first those of whole names, then of words."""
     whole: list[str] = []
     words: list[str] = []
     for name, id_ in names:

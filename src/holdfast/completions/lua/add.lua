@@ -6,9 +6,9 @@
 -- KEYS[3]  HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  int     whole   how many of the members have a whole name as key; they come first
+-- ARGV[3]  int     whole   how many members have a whole name as key; these members come first
 -- ARGV[4]  string  first of the members
--- returns  int     how many names are new
+-- returns  int     number of entries (a name with its id) that are new in the index
 -- include clock
 -- include ledger
 
@@ -24,6 +24,7 @@ local whole, scored, new = tonumber(ARGV[3]), {}, 0
 for i = FIRST, #ARGV do
   scored[#scored + 1], scored[#scored + 2] = 0, ARGV[i]
 end
+-- Only the members of whole names are counted: each name has exactly one of them.
 new = redis.call('ZADD', KEYS[1], unpack(scored, 1, 2 * whole))
 if #scored > 2 * whole then
   redis.call('ZADD', KEYS[1], unpack(scored, 2 * whole + 1))

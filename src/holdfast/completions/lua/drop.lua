@@ -7,7 +7,8 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  name
--- returns  int     1: removed; 0: it was not in the list
+-- returns  int     1: the name was removed
+--                  0: the name was not in the list
 -- include clock
 -- include ledger
 

@@ -2,13 +2,13 @@
 -- completions/redefine: change how many recent names are kept.
 --
 -- KEYS[1]  LIST    names   the latest first
--- KEYS[2]  STRING  limit   how many are kept
+-- KEYS[2]  STRING  limit   how many names are kept
 -- KEYS[3]  HASH    even    ledger of even hours
 -- KEYS[4]  HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     size     the new limit
--- ARGV[4]  int     kept_ms  both keys expire after so long without a touch
+-- ARGV[4]  int     kept_ms  milliseconds after which `limit` expires, unless a touch extends it
 -- returns  int     1
 -- include clock
 -- include ledger

@@ -7,8 +7,8 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id      id of the entry; '': all entries with the name
--- ARGV[4]  string  first of the members, without their ids; the whole name comes first
--- returns  int     how many entries were removed; AT_ONCE: there may be more
+-- ARGV[4]  string  first of the members without their ids; the one of the whole name comes first
+-- returns  int     how many entries were removed; if it is AT_ONCE, there may be more
 -- include clock
 -- include ledger
 
@@ -22,7 +22,7 @@ if answer then
 end
 
 local index, id = KEYS[1], ARGV[3]
--- The members that begin with *prefix*, with the id asked for or with any.
+-- Returns the members that begin with *prefix*: the one with the given id, or at most AT_ONCE.
 local function members(prefix)
   if id ~= '' then
     return {prefix .. id}
@@ -32,7 +32,8 @@ local function members(prefix)
 end
 
 local gone = 0
-for i = #ARGV, FIRST, -1 do  -- the whole name last: its members are counted
+-- Remove the members of the whole name last: their number is returned.
+for i = #ARGV, FIRST, -1 do
   gone = 0
   for _, member in ipairs(members(ARGV[i])) do
     gone = gone + redis.call('ZREM', index, member)

@@ -4,9 +4,9 @@
 -- KEYS[1]  ZSET    index   members: `kind key NUL name NUL id`
 -- ARGV[1]  string  whole   beginning of the members with a whole name as key
 -- ARGV[2]  string  word    beginning of the members with a later word as key
--- ARGV[3]  int     limit   how many at most
--- ARGV[4]  int     words   how many members one name has in the index at most
--- returns  array   members, one for each name and id
+-- ARGV[3]  int     limit   largest number of members to return
+-- ARGV[4]  int     words   largest number of members that one name with one id has in the index
+-- returns  array   members, at most one for each name and id
 
 local index, whole, word = KEYS[1], ARGV[1], ARGV[2]
 local limit, words = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -20,7 +20,7 @@ if #found == limit then
   return found
 end
 
-local seen = {}  -- name and id
+local seen = {}  -- `NUL name NUL id` -> true, for each member found
 for _, member in ipairs(found) do
   seen[member:match('%z.*$') or member] = true
 end

@@ -1,4 +1,4 @@
-"""The buffer that collects counts in the client and adds them to counters at intervals."""
+"""Collect counts in the client, and add them to counters at intervals."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ logger: Final = logger_of("holdfast.counters")
 MIN_FLUSH_EVERY_S: Final = 0.01
 
 MAX_NAMES: Final = 10_000
-"""With counts for so many names the buffer flushes at once."""
+"""The buffer flushes at once when it has counts for so many names."""
 
 BATCH_SIZE: Final = 500
-"""Adds per batch: few enough for the server to answer within a timeout."""
+"""Adds per batch. The server answers a batch of this size within the timeout."""
 
 
 class AsyncCounterBuffer:
     """Collects adds to many counters, and sends them together.
 
-    Counts wait here for one interval at most, and get the time of their flush. A flush that loses
-    its reply is repeated and counts once. A process that is killed loses one interval at most. A
-    program that ends normally loses nothing if it closes the buffer (`with`) or its client; the
-    blocking buffer also flushes when the interpreter ends.
-
-    All threads, or all tasks of an event loop, can share one buffer. In a forked child it is empty.
+    - The buffer flushes its counts once per interval. They are counted at the time of the flush.
+    - If a flush loses its reply, the next flush repeats it. Each count is added once.
+    - A killed process loses the counts of one interval at most. A program that closes the buffer
+      (`with`) or its client loses nothing. A blocking buffer also flushes when the interpreter
+      ends.
+    - All threads, or all tasks of an event loop, can share a buffer. In a forked child it is empty.
 
     Made by `AsyncHoldfast.counter_buffer`.
     """
@@ -62,7 +62,7 @@ class AsyncCounterBuffer:
         self._counter = counter
         self._on_close = on_close
         self._flushing = Mutex()
-        self._counters: dict[str, AsyncCounter] = {}  # each knows its definition
+        self._counters: dict[str, AsyncCounter] = {}  # Kept, because each caches its definition.
         self._pending = PendingCounts()
         self._closed = False
         self._ended = False
@@ -73,11 +73,11 @@ class AsyncCounterBuffer:
         return f"<buffer with counts for {len(self._pending.counts):,} counters>"
 
     def add(self, name: str, count: int = 1) -> None:
-        """Add *count* to the counter *name* with the next flush. Does no I/O.
+        """Add *count* to the counter *name* with the next flush. Do no I/O.
 
         Args:
             name: name of the counter.
-            count: how many, between -2^63 and 2^63; a negative number subtracts.
+            count: the number to add, between -2^63 and 2^63; a negative number subtracts.
 
         Raises:
             InvalidName: A counter cannot have this name.
@@ -87,7 +87,8 @@ class AsyncCounterBuffer:
         if count.__class__ is not int or not MIN_COUNT <= count <= MAX_COUNT:
             count = checked_count(count)
         if name.__class__ is not str and isinstance(name, str):
-            name = str.__str__(name)  # a subclass may hash and compare in Python: not one step
+            # A subclass may define __hash__ in Python, so using it as a key would not be atomic.
+            name = str.__str__(name)
         while not self._pending.add(name, count):
             self._begin(name)
 
@@ -113,24 +114,26 @@ class AsyncCounterBuffer:
                 problems = await self._add_batch(batch)
                 problem = problems[-1] if problems else problem
                 if len(problems) == len(batch) and all(map(_may_succeed_later, problems)):
-                    break  # the next batches would run into the same timeout
+                    break  # The next batches would run into the same timeout.
+        # Call `keep_alive(None)` before the check, because `_begin` adds a count and then calls
+        # `keep_alive(self)`: so a count that is added meanwhile keeps the buffer alive.
         self._flushes.keep_alive(None)
-        if not self._pending.is_empty:  # in this order: `_begin` counts first, then calls `keep`
+        if not self._pending.is_empty:
             self._flushes.keep_alive(self)
         if problem is not None:
             raise problem
 
     async def _flush_again(self, op_id: str) -> None:
-        """Repeat an add that lost its reply: each flush does so."""
+        """Repeat an add that lost its reply, by a flush: each flush repeats such adds."""
         del op_id
         await self._flush()
 
     async def close(self) -> None:
-        """Flush, and refuse further counts. Idempotent.
+        """Flush, and refuse further counts. Safe to repeat.
 
         Raises:
-            HoldfastError: Some counts could not be added. They are lost, unless `repeat()` of an
-                `OutcomeUnknown` adds them.
+            HoldfastError: Some counts could not be added. They are lost, unless the error is an
+                `OutcomeUnknown`, and its `repeat()` adds them.
         """
         if self._ended:
             return
@@ -141,7 +144,7 @@ class AsyncCounterBuffer:
         except HoldfastError:
             self._end()
             raise
-        self._end()  # not after an interruption: the program can close it again
+        self._end()  # After an interruption this is skipped, so that `close` can be called again.
 
     def _end(self) -> None:
         self._flushes.keep_alive(None)
@@ -160,29 +163,29 @@ class AsyncCounterBuffer:
         await self.close()
 
     async def _add_batch(self, batch: Sequence[PendingAdd]) -> list[HoldfastError]:
-        """Add *batch*, keep what may succeed later, and return the errors."""
+        """Add *batch*, and return the errors. Keep the adds that may succeed later."""
         counters = {one.name: self._counter_of(one.name) for one in batch}
         writers = self._caller.writers
-        left = [(one, self._operation_of(one, writers)) for one in batch]
-        left = [(one, write) for one, write in left if one in self._pending]
+        unsent = [(one, self._operation_of(one, writers)) for one in batch]
+        unsent = [(one, write) for one, write in unsent if one in self._pending]
         problems: list[HoldfastError] = []
-        for _ in range(MAX_TRIES):  # again only for counters that were redefined
-            if not left:
+        for _ in range(MAX_TRIES):
+            if not unsent:
                 break
-            steps = [counters[one.name].add_step(write, one.amount, "") for one, write in left]
-            answers = zip(left, await self._caller.call_many(ADD, steps), strict=True)
-            left = []
+            steps = [counters[one.name].add_step(write, one.amount, "") for one, write in unsent]
+            answers = zip(unsent, await self._caller.call_many(ADD, steps), strict=True)
+            unsent = []
             for (one, write), answer in answers:
                 final = _final_answer(counters[one.name], answer)
                 if final is None:
-                    left.append((one, write))
+                    unsent.append((one, write))
                 elif problem := self._settle(one, write, final):
                     problems.append(problem)
         await self._catalog.note_all(keys.KIND, [each.unit for each in counters.values()])
         return problems
 
     def _operation_of(self, one: PendingAdd, writers: Writers) -> Operation:
-        """Return the operation that identifies *one* until the server has answered."""
+        """Return the operation for *one*; every attempt has the same until the server answers."""
         write = writers.operation(one.op_id, self._flush_again, verb="add")
         one.fresh = one.op_id is None
         one.op_id = write.id
@@ -194,16 +197,17 @@ class AsyncCounterBuffer:
     def _settle(
         self, one: PendingAdd, write: Operation, answer: bytes | HoldfastError
     ) -> HoldfastError | None:
-        """Forget *one*, or keep it for the next flush; return its error, if any."""
+        """Remove *one*, or keep it for the next flush. Return its error; None if it was added."""
         try:
-            with write:  # when it ends, another operation may use its writer: settle *one* before
+            # Settle *one* inside `with`, because afterwards another operation may use the writer.
+            with write:
                 if not isinstance(answer, HoldfastError):
                     self._pending.settled(one)
                     self._counter_of(one.name).check_reply(answer)
                 elif not _may_succeed_later(answer):
                     self._pending.settled(one)
                 elif one.fresh and isinstance(answer, ServerUnavailable):
-                    one.op_id = None  # it was not applied
+                    one.op_id = None  # The add was not applied, so it may be merged with others.
                 if isinstance(answer, HoldfastError):
                     raise answer
         except HoldfastError as error:
@@ -215,23 +219,25 @@ class AsyncCounterBuffer:
             await self.flush()
         except HoldfastError as error:
             logger.warning("counts are kept for the next flush: %s", error)
-        except Exception:  # for example from a credential provider: the next flush may succeed
+        except Exception:
+            # Not an error of Holdfast: a credential provider, for example, may fail once.
             logger.exception("counts are kept for the next flush")
 
     def _begin(self, name: str) -> None:
-        """Start to count *name*."""
+        """Start a count for *name*, and make sure that it will be flushed."""
         self._caller.lifetime.check(f"adding to counter {name!r}")
         if self._closed:
             raise ValueError("the counter buffer is closed")
         self._counter_of(name)
         self._flushes.start()
         names = self._pending.begin(name)
-        self._flushes.keep_alive(self)  # until the flush, even if the program drops the buffer
+        # Keep the buffer alive until the flush, even if the program has no reference to it.
+        self._flushes.keep_alive(self)
         if names >= MAX_NAMES:
             self._flushes.run_now()
 
     def after_fork(self) -> None:
-        """Start empty in a forked child: the counts belong to the parent."""
+        """Start empty in a forked child, because the parent adds the counts."""
         self._flushing = Mutex()
         self._counters, self._pending = {}, PendingCounts()
         self._flushes = self._flushes.copy_with(self._flush_quietly)
@@ -240,7 +246,10 @@ class AsyncCounterBuffer:
 def _final_answer(
     counter: AsyncCounter, answer: bytes | HoldfastError
 ) -> bytes | HoldfastError | None:
-    """Return *answer*, or an error; None if the counter was redefined and the add must go again."""
+    """Return *answer*, or the error that it reports. None: send the add again.
+
+    The add must be sent again if it assumed an old definition of the counter.
+    """
     try:
         is_redefined = isinstance(answer, bytes) and counter.is_redefined(answer)
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""The list of counters in use."""
+"""List the counters that have samples."""
 
 from __future__ import annotations
 
@@ -13,19 +13,24 @@ from .. import keys
 from .counter import DEFINITION
 
 LISTED: Final = 1000
-"""How many names one call returns at most."""
+"""Largest number of names that one call returns."""
 
 _BATCH: Final = 500
-"""How many counters are read together."""
+"""Number of counters that are read in one batch."""
 
 
 async def known_counters(
     caller: AsyncCaller, catalog: AsyncCatalog, namespace: Namespace, names: list[str]
 ) -> list[str]:
-    """Return those of *names* that the server has samples of, sorted.
+    """Return the names of counters that have samples, sorted; at most `LISTED` of them.
 
-    *names* come from the catalog, the latest noted first; if there are too many, the latest stay.
-    Names without a counter are removed from the catalog if this user may write.
+    Remove the other names from the catalog if this user may write.
+
+    Args:
+        caller: sends the calls.
+        catalog: the catalog of names.
+        namespace: the namespace of the counters.
+        names: names from the catalog, the most recently used first.
     """
     known: list[str] = []
     for i in range(0, len(names), _BATCH):
@@ -36,7 +41,7 @@ async def known_counters(
         for unit, answer in zip(units, answers, strict=True):
             if isinstance(answer, HoldfastError) and not isinstance(answer, DecodeError):
                 raise answer
-            if answer is not None:  # also a damaged definition
+            if answer is not None:  # A counter with a damaged definition (DecodeError) is listed.
                 known.append(unit.name)
             else:
                 gone.append(unit)

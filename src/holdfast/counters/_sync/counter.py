@@ -1,5 +1,5 @@
 # Generated from _async/counter.py by tools/unasync.py: edit that, then run `make sync`.
-"""The counter that users see."""
+"""Provide the counter that users call."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ...core._sync.caller import Argument, Caller, Step
 from ...core._sync.catalog import Catalog
 from ...core.checks import checked_int
 from ...core.clock import Duration, Instant, from_epoch_ms, to_epoch_ms, to_seconds
+from ...core.definitions import log_kept
 from ...core.ledger import Operation
 from ...core.names import Unit
 from ...core.script import Script
@@ -34,14 +35,14 @@ MIN_COUNT: Final = -MAX_COUNT
 MIN_STORED: Final = -(2**63)
 
 MAX_TRIES: Final = 16
-"""Tries of one add. A try fails only if the counter was redefined since the one before."""
+"""Largest number of attempts of an add. An attempt fails only if it assumes an old definition."""
 
 
 class Counter:
-    """Counts per second, minute, hour and so on, in all precisions at once, by the server's clock.
+    """A counter with samples per second, minute, hour and so on, by the server's clock.
 
-    Each precision keeps its latest samples. Older ones expire, and so does the whole counter when
-    the program stops adding to it.
+    An add counts in all precisions at once. Each precision keeps its latest samples; older samples
+    expire. The whole counter expires if no program adds to it any more.
 
     Made by `Holdfast.counter`.
     """
@@ -52,8 +53,11 @@ class Counter:
         self._caller = caller
         self._catalog = catalog
         self.unit = unit
+        self._known: CounterDefinition | None = None
+        self._replaced = ""  # the stored definition that the next add replaces
         self._set_options(options, DEFAULT)
-        # The keys and arguments of an add that depend on the definition only: about 25 strings.
+        # Caches the keys and arguments of `add` that depend only on the definition: about 25
+        # strings, which would otherwise be built for each call.
         self._prepared: (
             tuple[CounterDefinition, tuple[str | bytes, ...], tuple[Argument, ...]] | None
         ) = None
@@ -65,15 +69,15 @@ class Counter:
         """Add *count* in all precisions or in none.
 
         Args:
-            count: how many, between -2^63 and 2^63; a negative number subtracts.
-            at: when it happened; None: now. Precisions that no longer keep that time are left out.
-                A time up to a minute ahead of the server's clock counts as now.
+            count: the number to add, between -2^63 and 2^63; a negative number subtracts.
+            at: time of the counted event; None: now. Precisions that no longer keep samples of that
+                time are left out. A time up to a minute ahead of the server's clock counts as now.
             op_id: see `OutcomeUnknown`.
 
         Raises:
             TimeOutOfRange: *at* is too far ahead, or so old that no precision keeps it.
             CounterOverflow: A sample would reach 2^63.
-            DefinitionConflict: The server keeps other precisions.
+            DefinitionConflict: The server stores another definition, and `on_conflict` is `error`.
         """
         amount = checked_count(count)
         at_ms: Argument = "" if at is None else to_epoch_ms(at, "at")
@@ -90,12 +94,16 @@ class Counter:
         self._catalog.note(self.unit)
 
     def add_step(self, write: Operation, amount: int, at_ms: Argument) -> Step:
-        """Return a call of `ADD`. If it assumes a wrong definition, the reply has the right one."""
+        """Return the arguments of a call of `ADD`.
+
+        The call assumes a definition. If the assumption is wrong, the reply has the stored one.
+        """
         definition = self._known or self._assumed
         if self._prepared is None or self._prepared[0] is not definition:
             names = ADD.keys(self.unit, *definition.chunks(self.unit))
             fixed: tuple[Argument, ...] = (
                 str(definition),
+                self._replaced,
                 *map(str, (definition.keep, *definition.precisions)),
             )
             self._prepared = definition, names, fixed
@@ -103,15 +111,21 @@ class Counter:
         return self.unit, names, (write.writer, write.number, amount, at_ms, *fixed)
 
     def is_redefined(self, reply: bytes) -> bool:
-        """Return whether `ADD` did nothing because the definition differs; the next try knows it.
+        """Return whether `ADD` counted nothing, because the server stores another definition.
+
+        If so, remember the stored definition for the next attempt.
 
         Raises:
             DefinitionConflict: The stored definition contradicts the options of the user.
         """
-        verdict, _, stored = reply.partition(b" ")
-        if verdict == b"redefined":
-            self._learn(self._parsed(stored))
-        return verdict == b"redefined"
+        result, _, text = reply.partition(b" ")
+        if result == b"redefined":
+            stored = self._remember(self._parsed(text))
+            self._replaced, self._prepared = "", None
+            if self._options.on_conflict == "update" and self._options.conflict(stored):
+                self._replaced = str(stored)
+                self._known = self._options.applied_to(stored)
+        return result == b"redefined"
 
     def check_reply(self, reply: bytes) -> None:
         """Raise the error that the *reply* of `ADD` reports, if any.
@@ -121,11 +135,13 @@ class Counter:
             CounterOverflow: A sample would be too large.
             DecodeError: Another program changed the ledger.
         """
-        verdict, _, detail = reply.partition(b" ")
-        match verdict:
+        result, _, detail = reply.partition(b" ")
+        match result:
             case b"":
                 pass
-            case b"new":  # another client may have removed its name since this one noted it
+            case b"new":
+                # The counter had expired, so another client may have removed its name from the
+                # catalog: record the name again.
                 self._catalog.forget_note(self.unit)
             case b"overflow":
                 raise CounterOverflow(str(self.unit))
@@ -145,9 +161,9 @@ class Counter:
 
         Args:
             precision: seconds per sample, one of the precisions of the counter.
-            start: the first sample contains this time; by default as many samples as are kept.
-                Samples that are no longer kept are left out.
-            end: the last sample contains this time; by default the current one.
+            start: a time in the first sample, unless that sample is no longer kept; by default,
+                return `keep` samples up to now.
+            end: a time in the last sample; by default now.
 
         Raises:
             TypeError: *precision* is not an int.
@@ -172,18 +188,20 @@ class Counter:
     def total(self, window: Duration) -> int:
         """Return the sum of the last *window* seconds.
 
-        It adds up whole buckets of the finest precision that keeps so much. The last of them is the
-        current bucket, so the sum covers up to one bucket less than *window*.
+        The sum covers whole buckets of the finest precision that keeps samples for so long. The
+        last of them is the current bucket, so the sum covers up to one bucket less than *window*.
 
         Raises:
-            ValueError: No precision keeps so much, or *window* is not a positive duration.
+            ValueError: No precision keeps samples for so long, or *window* is not a positive
+                duration.
         """
         window_s = to_seconds(window, "window")
         if window_s == 0:
             raise ValueError("window must be more than 0 seconds")
-        definition = self._known or self._learn(self._stored() or self._assumed)
+        definition = self._known or self._remember(self._stored() or self._assumed)
         precision = 0
-        while precision != definition.finest(window_s):  # another client may redefine it meanwhile
+        # Repeat if another client has redefined the counter since.
+        while precision != definition.finest(window_s):
             precision = definition.finest(window_s)
             definition, now_s, counts = self._read(precision)
         current = now_s // precision
@@ -195,7 +213,7 @@ class Counter:
         return self.total(window) / to_seconds(window, "window")
 
     def inspect(self) -> CounterState | None:
-        """Return what the server keeps; None if it has no samples."""
+        """Return the definition that the server stores; None if the counter has no samples."""
         stored = self._stored()
         return None if stored is None else CounterState(stored.precisions, stored.keep)
 
@@ -206,16 +224,20 @@ class Counter:
         keep: int | None = None,
         op_id: str | None = None,
     ) -> None:
-        """Change what is kept, for all clients. A new precision begins empty.
+        """Change the definition for all clients. A new precision begins empty.
 
         Args:
-            precisions: seconds per sample; None: they stay as they are.
-            keep: how many samples of each precision are kept at least; None: it stays as it is.
+            precisions: seconds per sample; None: do not change them.
+            keep: smallest number of samples that are kept of each precision; None: do not change
+                it.
             op_id: see `OutcomeUnknown`.
+
+        Raises:
+            ValueError: Both are None, or a value is out of range.
         """
         change = CounterOptions.checked(precisions, keep)
         if change == CounterOptions():
-            raise ValueError("say what is to change: precisions, keep or both")
+            raise ValueError("give precisions, keep or both")
         repeat = partial(self.redefine, precisions=change.precisions, keep=change.keep)
         args = (",".join(map(str, change.precisions or ())), change.keep or "", str(DEFAULT))
         self._caller.write(REDEFINE, self.unit, *args, op_id=op_id, repeat=repeat)
@@ -229,12 +251,14 @@ class Counter:
         chunks = [keys.chunk(self.unit, precision, parity) for parity in (0, 1)]
         names = SAMPLES.keys(self.unit, chunks[0], chunks[1])
         stored, now_s, even, odd = self._caller.call(SAMPLES, self.unit, names, [])
-        definition = self._learn(self._parsed(stored)) if stored else self._known or self._assumed
+        definition = (
+            self._remember(self._parsed(stored)) if stored else self._known or self._assumed
+        )
         what = f"a sample in {chunks[0]} or {chunks[1]}"
         flat = [stored_int(each, what, MIN_STORED) for each in (*even, *odd)]
         counts: defaultdict[int, int] = defaultdict(int)
         for bucket, value in zip(flat[::2], flat[1::2], strict=True):
-            counts[bucket] += value  # after `redefine` both chunks may have the bucket
+            counts[bucket] += value  # After a `redefine`, both chunks may have the bucket.
         return definition, int(now_s), counts
 
     def _stored(self) -> CounterDefinition | None:
@@ -247,17 +271,26 @@ class Counter:
         return CounterDefinition.parse(stored, what)
 
     def _set_options(self, options: CounterOptions, default: CounterDefinition) -> None:
-        """Set the options; *default* is assumed for the rest until the server reports it."""
+        """Set the options. Options that are not given are assumed to be those of *default*."""
         self._options, self._assumed = options, options.applied_to(default)
         is_complete = None not in (options.precisions, options.keep)
         self._known = self._assumed if is_complete else None
 
-    def _learn(self, stored: CounterDefinition) -> CounterDefinition:
-        """Remember *stored*; raise DefinitionConflict if it contradicts the options."""
-        if part := self._options.conflict(stored):
-            what, given = f"the {part} of {self.unit}", getattr(self._options, part)
-            raise DefinitionConflict(what, getattr(stored, part), given)
-        self._known = stored
+    def _remember(self, stored: CounterDefinition) -> CounterDefinition:
+        """Return *stored*, and remember it for the next call.
+
+        If it contradicts the options, do what `on_conflict` requires. With `update`, do not
+        remember *stored*, because the next add replaces it.
+        """
+        part, on_conflict = self._options.conflict(stored), self._options.on_conflict
+        if part and on_conflict != "update":
+            what = f"the {part} of {self.unit}"
+            values = getattr(stored, part), getattr(self._options, part)
+            if on_conflict == "error":
+                raise DefinitionConflict(what, *values)
+            log_kept(what, *values)
+        if not part or on_conflict == "keep":
+            self._known = stored
         return stored
 
 
@@ -265,8 +298,8 @@ def checked_count(count: Any) -> int:
     """Return *count* if a counter can add it.
 
     Raises:
-        TypeError: It is not an int.
-        ValueError: It is not between -2^63 and 2^63.
+        TypeError: *count* is not an int.
+        ValueError: *count* is not between -2^63 and 2^63.
     """
     if isinstance(count, bool) or not isinstance(count, int):
         raise TypeError(f"count must be an int, got {type(count).__name__} {count!r}")

@@ -1,7 +1,7 @@
 #!lua
 -- counters/add: add a count in all precisions, or in none.
 --
--- KEYS[1]  STRING  definition  precisions and how many samples are kept
+-- KEYS[1]  STRING  definition  `precisions keep`, see counters/keys.py
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
 -- KEYS[4]  HASH    chunk   the first of the chunks: the even and the odd one of each precision, ascending
@@ -10,18 +10,23 @@
 -- ARGV[3]  string  count    what is added, an integer
 -- ARGV[4]  string  at       when it happened (ms); '': now
 -- ARGV[5]  string  assumed  the definition that the caller assumes
--- ARGV[6]  int     keep     samples kept of each precision
--- ARGV[7]  int     first of the precisions (s)
--- returns  string  '': counted; 'new': counted, and the counter had no samples before;
---                  or why nothing was counted: 'redefined DEFINITION', 'ahead MS', 'late', 'overflow'
+-- ARGV[6]  string  replaced  the definition that the assumed one replaces; '': none
+-- ARGV[7]  int     keep     samples kept of each precision
+-- ARGV[8]  int     first of the precisions (s)
+-- returns  string  '': counted
+--                  'new': counted, and the counter had no samples before
+--                  'redefined DEFINITION': nothing was counted, the stored definition is another one
+--                  'ahead MS': nothing was counted, the time is MS ahead of the server's clock
+--                  'late': nothing was counted, no precision keeps samples of that time
+--                  'overflow': nothing was counted, a sample would not fit into 64 bits
 -- include clock
 -- include ledger
 
 local now_ms, now_s = clock()
-local AHEAD_MS = 60000  -- the clock of a client may be so fast: then it counts as now
+local AHEAD_MS = 60000  -- A time up to so far ahead counts as now: the client's clock may be fast.
 local FIRST_KEY = 4
-local FIRST = 7
-local count, keep = ARGV[3], tonumber(ARGV[6])
+local FIRST = 8
+local count, keep = ARGV[3], tonumber(ARGV[7])
 
 local ledger = ledger_at(KEYS[2], KEYS[3], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^n?e?w?$')
@@ -29,7 +34,7 @@ if answer then
   return answer
 end
 local stored = redis.call('GET', KEYS[1])
-if stored and stored ~= ARGV[5] then
+if stored and stored ~= ARGV[5] and stored ~= ARGV[6] then
   return 'redefined ' .. stored
 end
 local at_ms = ARGV[4] == '' and now_ms or tonumber(ARGV[4])
@@ -39,7 +44,9 @@ end
 local at_s = math.floor(math.min(at_ms, now_ms) / 1000)
 
 local call, pcall = redis.call, redis.pcall
-local amount, counted = tonumber(count), {}  -- the keys and buckets that have the count
+local amount = tonumber(count)
+local counted = {}  -- key, bucket, key, bucket, …: where the count was added
+local longest_s  -- seconds for which the coarsest precision keeps samples
 
 local function undo()
   local negated = count:sub(1, 1) == '-' and count:sub(2) or '-' .. count
@@ -50,16 +57,19 @@ local function undo()
   end
 end
 
--- Whether the sum, or the count, does not fit into 64 bits. Other errors, as of an ACL, are raised.
+-- Returns whether the error of HINCRBY means that the sum or the count does not fit into 64 bits.
 local function is_overflow(err)
   return err:find('would overflow', 1, true) or err:find('out of range', 1, true)
 end
 
-for i = #ARGV, FIRST, -1 do  -- the coarsest first: it has a sample if any precision has one
+-- Add to the coarsest precision first: it keeps samples longest, and its lifetime is that of the
+-- definition.
+for i = #ARGV, FIRST, -1 do
   local precision = tonumber(ARGV[i])
+  longest_s = longest_s or 2 * keep * precision
   local bucket = (at_s - at_s % precision) / precision
   local chunk = (bucket - bucket % keep) / keep
-  if chunk + 2 > now_s / precision / keep then  -- it is the current chunk or the one before
+  if chunk + 2 > now_s / precision / keep then  -- the current chunk, or the previous one
     local n = FIRST_KEY + 2 * (i - FIRST) + chunk % 2
     local key = KEYS[n]
     local value = pcall('HINCRBY', key, bucket, count)
@@ -69,7 +79,7 @@ for i = #ARGV, FIRST, -1 do  -- the coarsest first: it has a sample if any preci
     end
     counted[#counted + 1] = key
     counted[#counted + 1] = bucket
-    if value == amount then  -- it may be the first bucket of its chunk
+    if value == amount then  -- The bucket may be new, and so the chunk: set its lifetime.
       local ends_s = (chunk + 2) * keep * precision
       call('EXPIREAT', key, ends_s)
       if i == #ARGV then
@@ -80,6 +90,9 @@ for i = #ARGV, FIRST, -1 do  -- the coarsest first: it has a sample if any preci
 end
 if #counted == 0 then
   return 'late'
+end
+if stored and stored ~= ARGV[5] then  -- it is replaced
+  call('SET', KEYS[1], ARGV[5], 'EX', string.format('%.0f', longest_s))
 end
 answer = stored and '' or 'new'
 ledger_write(ledger, ARGV[1], ARGV[2], answer)

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- counters/definition: return the definition of a counter.
 --
--- KEYS[1]  STRING  definition  precisions and how many samples are kept
--- returns  string  the definition; nil: the server keeps no sample
+-- KEYS[1]  STRING  definition  `precisions keep`, see counters/keys.py
+-- returns  string  the definition; nil: the counter has no samples
 
 return redis.call('GET', KEYS[1])

@@ -1,14 +1,14 @@
 #!lua
--- counters/redefine: change what a counter keeps, whatever it keeps now.
+-- counters/redefine: change the definition of a counter.
 --
--- KEYS[1]  STRING  definition  precisions and how many samples are kept
+-- KEYS[1]  STRING  definition  `precisions keep`, see counters/keys.py
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  string  precisions  the new ones, ascending; '': they stay as they are
--- ARGV[4]  string  keep        samples of each precision; '': it stays as it is
--- ARGV[5]  string  default     the definition of a counter that has none
+-- ARGV[3]  string  precisions  the new precisions (s), ascending, with commas; '': do not change them
+-- ARGV[4]  string  keep        samples kept of each precision; '': do not change it
+-- ARGV[5]  string  default     the definition that is changed if none is stored
 -- returns  int     1
 -- include clock
 -- include ledger
@@ -23,7 +23,8 @@ if not ledger_answer(ledger, ARGV[1], ARGV[2]) then
   end
   local precisions = ARGV[3] ~= '' and ARGV[3] or string.match(stored, '^%S+')
   local keep = ARGV[4] ~= '' and ARGV[4] or string.match(stored, '%d+$')
-  local kept_s = 2 * keep * string.match(precisions, '%d+$')  -- unless an add extends it
+  -- The lifetime of the definition, until the next `add` extends it.
+  local kept_s = 2 * keep * string.match(precisions, '%d+$')
   redis.call('SET', KEYS[1], precisions .. ' ' .. keep, 'EX', string.format('%.0f', kept_s))
   ledger_write(ledger, ARGV[1], ARGV[2], 1)
 end

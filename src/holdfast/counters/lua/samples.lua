@@ -1,10 +1,13 @@
 #!lua flags=no-writes
 -- counters/samples: return all samples of one precision.
 --
--- KEYS[1]  STRING  definition  precisions and how many samples are kept
+-- KEYS[1]  STRING  definition  `precisions keep`, see counters/keys.py
 -- KEYS[2]  HASH    chunk_e  even chunk: number of a bucket -> count
 -- KEYS[3]  HASH    chunk_o  odd chunk
--- returns  array   definition ('': none), now (s), then for each chunk its bucket numbers and counts
+-- returns  array   1: the definition; '': none is stored
+--                  2: the server's time (s)
+--                  3: the even chunk: number of a bucket, count, number, count, …
+--                  4: the odd chunk, in the same form
 -- include clock
 
 local _, now_s = clock()

@@ -1,4 +1,4 @@
-"""The acquisition of one permit: from the first call to the lease."""
+"""Acquire one permit, from the first call to the lease."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, overload
 from ...core.clock import Deadline, since_boot
 from ...core.concurrency._async.cancellation import run_shielded
 from ...core.concurrency._async.primitives import AutoResetEvent
+from ...core.definitions import log_kept
 from ...core.renewer import LONGEST_NAP_S
 from ...core.stored import stored_score
 from ...core.telemetry import during
@@ -26,7 +27,7 @@ from .lease import AsyncLease
 from .permits import AsyncPermits
 
 CHECK_EVERY_S: Final = 0.8
-"""How often a waiter checks whether it missed a grant: before a claim of a second ends."""
+"""Seconds between two checks of a waiter for a grant that it missed. It is less than `_CLAIM_S`."""
 
 _SHORTEST_CHECK_S: Final = 0.01
 
@@ -34,23 +35,23 @@ _QUEUE_CHECK_EVERY: Final = 4
 """Every fourth check reads whether the waiter is still queued; the others read the holders."""
 
 _ASK_EVERY: Final = 40
-"""After so many checks, half a minute, a waiter calls `acquire.lua` whatever the checks found. The
-call updates the server time, keeps the wait queue from expiring, and repairs unknown errors."""
+"""Number of checks (half a minute) after which a waiter calls `acquire.lua` in any case. The call
+updates the server time, extends the life of the wait queue, and repairs unexpected states."""
 
 _CLAIM_S: Final = 1.0
-"""A claim is never longer, even if the clock of the server steps."""
+"""Longest *claim* in seconds: the time in which a waiter must confirm a granted permit."""
 
 _CLAIM_MARGIN_S: Final = 0.05
 _SHORT_CLAIM_S: Final = 2 * LONGEST_NAP_S
-"""A successor with a shorter claim confirms it before it starts: the renewer sees a new lease only
-after a nap, and needs a round trip."""
+"""If a claim is shorter, the waiter confirms it by a call of its own. Otherwise the renewer
+confirms it, which may take a nap and a round trip."""
 
 _SERVER_TIME_S: Final = 60.0
-"""For so long the local clock and the last reply are good for computing the server's time. Until
-then the two clocks drift apart by less than the margin."""
+"""Seconds after a reply during which the server's time is computed with the local clock. In that
+time the two clocks drift apart by less than the margin."""
 
 _SUBSCRIBED_S: Final = 1.0
-"""How long a waiter waits for its subscription; without one it relies on its checks."""
+"""Seconds that a waiter waits for its subscription. Without one it relies on its checks."""
 
 
 @overload
@@ -66,9 +67,14 @@ async def acquire(
 async def acquire(
     permits: AsyncPermits, timeout_s: float | None, *, waits: bool = True
 ) -> AsyncLease | None:
-    """Ask for a permit on the fast path, then with an acquisition if that is not enough.
+    """Acquire a permit: with one call on the fast path, or otherwise with an `AsyncAcquisition`.
 
-    An exception leaves neither a permit nor a waiter behind, whatever line it interrupts.
+    If an exception interrupts this at any line, release the permit and leave the wait queue.
+
+    Args:
+        permits: the permits of the lock or semaphore.
+        timeout_s: seconds to wait; None: no limit.
+        waits: whether to wait for a permit. Otherwise return None if no permit is free.
     """
     member, acquisition, lease = permits.waiters.new_name(), None, None
     try:
@@ -87,7 +93,7 @@ async def acquire(
                 acquisition.first_reply = reply, asked_at
             lease = await (acquisition.lease() if waits else acquisition.lease_at_once())
         permits.waiters.depart(permits.unit, member)
-        return lease  # noqa: TRY300 (an exception may interrupt this line, too)
+        return lease  # noqa: TRY300 (an exception may interrupt this line as well)
     except BaseException as error:
         try:
             if lease is not None:
@@ -102,29 +108,37 @@ async def acquire(
 
 
 async def give_up(permits: AsyncPermits, member: str, waiter: str = "", *, in_flight: bool) -> bool:
-    """Leave neither a permit nor a waiter behind; return False if the server cannot be reached."""
+    """Release the permit of *member*, and leave the wait queue. Return False if that fails.
+
+    Args:
+        permits: the permits of the lock or semaphore.
+        member: name of the acquisition.
+        waiter: its member of the wait queue; empty: it is not queued.
+        in_flight: whether a call of the acquisition may still be in flight.
+    """
     try:
         await permits.end(member, waiter, in_flight=in_flight, durable=False)
-    except HoldfastError:  # the permit expires by itself
+    except HoldfastError:  # The permit expires by itself.
         return False
     return True
 
 
 class AsyncAcquisition:
-    """One acquisition of a permit, by calls and by waiting in the queue.
+    """One acquisition of a permit, which may call several times and wait in the queue.
 
-    It has its name before the first call. So a call with a lost reply can be repeated or undone,
-    and no permit is granted twice.
+    All calls have the same name, which is unique. So a call with a lost reply can be repeated or
+    undone, and no permit is granted twice.
 
     Args:
         permits: the permits of the lock or semaphore.
-        timeout_s: how long to wait; None: without limit.
-        began: when the wait began, by the local monotonic clock.
+        timeout_s: seconds to wait; None: no limit.
+        began: local monotonic time when the wait began.
         member: name of the acquisition.
-        is_lost: whether the reply to a first call was lost.
+        is_lost: whether the reply to the call on the fast path was lost.
 
     Attributes:
-        first_reply: the reply to a first call, and when it was sent, by `since_boot`.
+        first_reply: the reply to the call on the fast path, and when the call was sent (by
+            `since_boot`); None: there was no reply, or it has been processed.
     """
 
     def __init__(
@@ -145,17 +159,17 @@ class AsyncAcquisition:
         self._is_lost = is_lost
         self._holder = ""
         self._ticket = ""
-        self._waiter = ""  # its member of the wait queue
-        self._in_flight = is_lost  # a call may be in flight
-        # The server's clock showed at most `_server_ms` when the local one showed `_asked_at`.
+        self._waiter = ""  # its member of the wait queue; empty: it is not queued
+        self._in_flight = is_lost  # whether a call may be in flight
+        # When the local clock showed `_asked_at`, the server's clock showed at most `_server_ms`.
         self._asked_at = 0.0
         self._server_ms = 0
         self._first_end_ms = 0
         self._checks = 0
 
     async def leave(self, error: BaseException) -> None:
-        """Leave neither a permit nor a waiter behind after *error*."""
-        # Other exceptions than ours interrupt any line, even after a permit was granted.
+        """Release the permit and leave the wait queue after *error*."""
+        # An exception that is not of Holdfast may interrupt any line, even after a grant.
         in_flight = self._in_flight or not isinstance(error, HoldfastError)
         if in_flight or self._waiter:
             await run_shielded(
@@ -177,7 +191,7 @@ class AsyncAcquisition:
         return lease
 
     async def lease_at_once(self) -> AsyncLease | None:
-        """Return the lease of a free permit; None if it would have to wait."""
+        """Return the lease of a free permit; None if no permit is free."""
         return await self._outcome(waits=False)
 
     async def _outcome(self, *, waits: bool) -> AsyncLease | None:
@@ -190,11 +204,11 @@ class AsyncAcquisition:
         return await self._wait()
 
     async def _ask(self) -> AsyncLease | None:
-        """Ask for a permit, or again for the one that was granted."""
+        """Call `acquire.lua`. Return the lease of a new or already granted permit, or None."""
         if self.first_reply is not None:
             (reply, asked_at), self.first_reply = self.first_reply, None
             return self._granted(reply, asked_at)
-        in_flight, self._in_flight = self._in_flight, True  # it stays so if this is cancelled
+        in_flight, self._in_flight = self._in_flight, True  # Stays True if this is cancelled.
         repeated, self._is_lost = self._is_lost, False
         asked_at = since_boot()
         try:
@@ -209,11 +223,14 @@ class AsyncAcquisition:
         return self._granted(reply, asked_at)
 
     def _granted(self, reply: Any, asked_at: float) -> AsyncLease | None:
-        """Return the lease that *reply* grants; None if it grants none."""
+        """Return the lease that *reply* grants. Otherwise store its values and return None."""
         match reply[0]:
             case fence if len(reply) == 1:
                 return self._lease(int(fence), asked_at)
             case b"granted":
+                if len(reply) > 3:
+                    limit = f"the limit of {self._unit}"
+                    log_kept(limit, int(reply[3]), self._permits.options.limit)
                 return self._lease(int(reply[2]), asked_at)
             case b"queued":
                 self._ticket = reply[2].decode()
@@ -236,12 +253,12 @@ class AsyncAcquisition:
         return AsyncLease(self._permits, self._member, fence, taken_at, in_flight=self._in_flight)
 
     async def _wait(self) -> AsyncLease | None:
-        """Wait in the queue until a permit is granted; return None at the deadline."""
+        """Wait in the queue until a permit is granted. Return None at the deadline."""
         flag = AutoResetEvent()
         waiter = Waiter(flag)
         outage: Deadline | None = None
         with self._permits.waiters.waiting(self._unit, self._member, waiter) as waiters:
-            if not waiters.is_live:  # the server drops a waiter that it cannot notify
+            if not waiters.is_live:  # The server removes a waiter that it cannot notify.
                 await flag.wait(min(_SUBSCRIBED_S, self._deadline.left_s()))
                 waiter.must_recheck = False
             await self._wait_for_earlier(flag)
@@ -263,15 +280,15 @@ class AsyncAcquisition:
         return lease
 
     async def _wait_for_earlier(self, flag: AutoResetEvent) -> None:
-        """Wait until all acquisitions that began earlier in this process have asked to queue."""
+        """Wait until all acquisitions that began earlier in this process have queued or ended."""
         waiters, unit, member = self._permits.waiters, self._unit, self._member
         while waiters.is_preceded(unit, member) and not self._deadline.passed:
             await flag.wait(min(_SUBSCRIBED_S, self._deadline.left_s()))
-        # The next one wakes up in a later iteration of the loop, after this one has asked.
+        # The next acquisition wakes in a later turn of the loop, after this one has sent its call.
         waiters.depart(unit, member)
 
     def _claimed(self, waiter: Waiter) -> AsyncLease | None:
-        """Return the lease of a permit that was handed over, if its claim is long enough."""
+        """Return the lease of a granted permit without a call, if its claim is long enough."""
         if waiter.grant is None:
             return None
         fence, ends_ms = waiter.grant
@@ -286,7 +303,7 @@ class AsyncAcquisition:
         return self._lease(fence, ends_at - _CLAIM_MARGIN_S - lease_s)
 
     async def _check(self, waiter: Waiter) -> AsyncLease | None:
-        """Ask for a permit if one may be free or granted; find that out with a cheap read."""
+        """Call `acquire.lua` if a permit may be free or granted. Check that with a cheap read."""
         must_ask = waiter.grant is not None or waiter.must_recheck
         waiter.grant, waiter.must_recheck = None, False
         if must_ask or self._is_past(self._first_end_ms) or self._is_past(waiter.recheck_ms):
@@ -302,7 +319,7 @@ class AsyncAcquisition:
         return await self._ask() if must_ask else None
 
     async def _is_taken(self) -> bool:
-        """Return whether the first holders are others; note when the first lease ends."""
+        """Return whether the first holders are others. Store when the first lease ends."""
         held = await self._read("ZRANGE", keys.holders(self._unit), 0, 3, "WITHSCORES")
         if not held or b"?" + self._member.encode() in held:
             return False

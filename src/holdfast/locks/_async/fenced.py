@@ -1,4 +1,4 @@
-"""The fenced value that users see."""
+"""Provide the fenced value: a JSON value that refuses writes with an older fence."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from .. import keys
 SET: Final = Script.load("holdfast.locks", "set")
 
 MAX_FENCE: Final = 2**53 - 1
-"""The highest number that a script compares exactly; as microseconds it is the year 2255."""
+"""Largest fence: the largest number that Lua compares exactly. As microseconds: the year 2255."""
 
 
 class AsyncFenced:
-    """A JSON value on the server, written under a fence.
+    """A JSON value on the server that is written with the fence of a lock.
 
-    A holder that was paused for longer than its lease does not know that it lost the lock. It may
-    write after the next holder has written. The value refuses this write, as its fence is older.
+    A holder that was paused for longer than its lease does not know that it has lost the lock, and
+    may write after the next holder has written. The value refuses that write, because its fence is
+    older.
 
     Made by `AsyncHoldfast.fenced`.
     """
@@ -37,15 +38,15 @@ class AsyncFenced:
         return f"AsyncFenced({self._unit.name!r})"
 
     async def set(self, value: Any, fence: int, *, op_id: str | None = None) -> None:
-        """Store *value*, unless a value was stored under a later fence.
+        """Store *value*, unless a value with a later fence is stored.
 
         Args:
-            value: anything that JSON can represent, 1 MiB at most.
-            fence: `lease.fence` of the lock that guards it.
+            value: any value that JSON can represent, at most 1 MiB.
+            fence: `lease.fence` of the lock that guards the value.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            StaleFence: A value was stored under a later fence; nothing is changed.
+            StaleFence: A value with a later fence is stored. Nothing was changed.
         """
         fence = checked_int(fence, "fence", 1, MAX_FENCE)
         data = encoded(JSON, value, str(self._unit))

@@ -1,4 +1,4 @@
-"""The contexts that hold one permit, or one of each of several locks, for one block."""
+"""Provide the context managers that `hold` returns: they hold permits for one `with` block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def _release_one(
 
 
 class AsyncHold(HoldingContext):
-    """Holds a permit for one block."""
+    """Holds a permit for one `with` block."""
 
     __slots__ = ("_permits", "_timeout_s")
 
@@ -59,7 +59,7 @@ async def _release_all(
     error: BaseException | None,
     traceback: TracebackType | None,
 ) -> None:
-    """Release the leases of a block, the last one first; raise the last error."""
+    """Release the leases of a block, the last one first. Raise the last error."""
     raised = error
     for lease in reversed(held):
         try:
@@ -70,11 +70,11 @@ async def _release_all(
         if raised is not None and raised is not error:
             raise raised
     finally:
-        del error, raised, traceback  # they refer to this frame, and the frame to them
+        del error, raised, traceback  # They refer to this frame: break the reference cycle.
 
 
 class AsyncHoldAll(HoldingContext):
-    """Holds a permit of each of several locks for one block."""
+    """Holds several locks for one `with` block."""
 
     __slots__ = ("_permits", "_timeout_s")
 
@@ -103,10 +103,12 @@ class AsyncHoldAll(HoldingContext):
             try:
                 self.held.append(await acquire(each, left_s))
                 leases[each.unit.name] = await self.held[-1].__aenter__()
-            except BaseException:  # a closed client loses its leases, and that may cancel this
+            except BaseException:
+                # Closing the client loses the leases, which may cancel this task: raise
+                # ClientClosed instead.
                 each.check_client()
                 raise
         for lease in leases.values():
-            if lease.lost:  # during the wait for the others
+            if lease.lost:  # It was lost during the wait for the others.
                 await lease.release()
         return leases

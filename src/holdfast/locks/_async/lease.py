@@ -1,4 +1,4 @@
-"""The lease of one permit."""
+"""Provide the lease of one permit: it is renewed, lost or released."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ logger: Final = logger_of("holdfast.locks")
 
 
 class AsyncLease:
-    """A held permit, and a context that releases it.
+    """A held permit. As a context manager it releases the permit at the end of the block.
 
-    Any task or thread that has this object may use it. A thread of the client renews the lease
-    until it is released. A forked child neither renews nor releases it.
+    Any task or thread may use this object. A thread of the client renews the lease until it is
+    released. A forked child neither renews nor releases it.
 
     Made by `acquire`, `try_acquire` and `hold`.
 
     Attributes:
         fence: a unique number, higher than the fence of every earlier lease of the same lock.
-        holder: `host:process id:number`, as other clients see it.
+        holder: name of the holder, as other clients see it: `host:process id:number`.
     """
 
     __slots__ = (
@@ -57,16 +57,18 @@ class AsyncLease:
         self.fence = fence
         self.holder = holder
         self._permits = permits
-        self._in_flight = in_flight  # a call may be in flight
+        self._in_flight = in_flight  # whether a call of the acquisition may be in flight
         self._pid = process_id()
-        self._released = True  # by its holder; until this is complete there is nothing to release
-        self._is_released = False  # on the server
+        # Whether the holder has released it. True until the end of this method: an exception may
+        # interrupt the method at any line, and then `__del__` must do nothing.
+        self._released = True
+        self._is_released = False  # whether the server has confirmed the release
         self._cancel_scope: CancelScope | None = None
         self._events: set[Event] = set()  # one for each call of `wait_lost`
         self._lost_signal = LostSignal()
-        self._release_replies: list[bytes] = []  # b"" for each call, then its verdict
+        self._release_replies: list[bytes] = []  # b"" for each call, and its result after the reply
         self._renewed = permits.renewed_lease(holder, fence, taken_at, self._lost_signal)
-        permits.keep(self._renewed)  # last: an exception may interrupt any line
+        permits.keep(self._renewed)
         self._released = False
 
     def __repr__(self) -> str:
@@ -75,9 +77,10 @@ class AsyncLease:
 
     @property
     def lost(self) -> bool:
-        """Return whether another client may hold the permit now, by the local clock: no I/O.
+        """Return whether the lease is lost, so that another client may hold the permit now.
 
-        A lost lease stays lost. A released lease is not lost.
+        This reads the local clock and does no I/O. A lost lease stays lost. A released lease is not
+        lost.
         """
         if self._pid != process_id():
             return True
@@ -88,20 +91,21 @@ class AsyncLease:
 
     @property
     def remaining(self) -> float:
-        """Return the seconds until it is lost unless it is renewed; 0: it is lost or released."""
+        """Return the seconds until the lease ends, unless it is renewed; 0 if lost or released."""
         if self._released or self.lost:
             return 0.0
         return max(0.0, self._renewed.ends_at - since_boot())
 
     async def wait_lost(self, timeout: Duration | None = None) -> bool:
-        """Wait until it is lost or released, at most *timeout* seconds (None: without limit).
+        """Wait until the lease is lost or released, but at most *timeout* seconds (None: no limit).
 
         Returns:
-            Whether it is lost; False at the timeout, and if it was released.
+            Whether the lease is lost; False at the timeout, and if it was released.
         """
         timeout_s = to_timeout_s(timeout)
         event = Event()
-        self._events.add(event)  # before the check: `release` sets its flag before the events
+        # Before the check of `_released`: `_drop` sets that before it reads the events.
+        self._events.add(event)
         self._lost_signal.add_listener(event.set)
         try:
             if not self._released and not self.lost:
@@ -112,21 +116,22 @@ class AsyncLease:
         return self.lost
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Call *callback* when the lease is lost; at once if it already is.
+        """Call *callback* when the lease is lost; at once if it is lost already.
 
-        In asyncio the event loop calls it; in the blocking half a thread of its own does.
+        In asyncio, the event loop calls it. In blocking code, a new thread calls it.
         """
         runner = CallbackRunner()
         self._lost_signal.add_listener(lambda: runner.run(callback))
 
     async def renew(self) -> None:
-        """Extend the lease to its full length from now on, even beyond `max_hold`.
+        """Renew the lease: its full length, and `max_hold`, begin again now.
 
-        Only needed with `auto_renew=False`, or to continue after `max_hold`.
+        Only needed with `auto_renew=False` or `max_hold`.
 
         Raises:
             LeaseLost: The lease is lost, or was released.
-            ServerUnavailable: The server cannot be reached; the rest of the lease stays.
+            ServerUnavailable: The server cannot be reached. The lease ends at the same time as
+                before.
         """
         if self._released:
             raise self._lost_error("it was released")
@@ -141,15 +146,15 @@ class AsyncLease:
         longest_s = self._permits.options.longest_hold_s
         if longest_s is not None:
             self._renewed.until = asked_at + longest_s
-        if self._lost_signal.is_set:  # listeners saw the loss and may have stopped
+        if self._lost_signal.is_set:  # Listeners were notified of the loss, and may have stopped.
             raise self._lost_error("it ended while it was renewed")
 
     async def release(self) -> None:
-        """Release the permit; the first waiter gets it. Idempotent.
+        """Release the permit. The first waiter gets it. Safe to repeat.
 
         Raises:
-            LeaseLost: The lease was lost before. The error has the time and the next holder, as far
-                as they are known.
+            LeaseLost: The lease was lost before. The error has the time and the next holder, if
+                they are known.
             ServerUnavailable: The server cannot be reached, or the release is not durable yet. The
                 permit is free when the lease ends, or after another call of `release`.
         """
@@ -169,17 +174,18 @@ class AsyncLease:
                 reply = await self._permits.release(self.holder)
             self._release_replies.append(reply[0])
             self._is_released = True
-        except LeaseLost:  # in a forked child
+        except LeaseLost:  # This is a forked child.
             raise
         except HoldfastError:
             if lost:
                 reason = "it was not renewed in time; its new holder is unknown"
                 raise self._lost_error(reason) from None
             raise
-        except BaseException:  # cancelled or interrupted
+        except BaseException:  # The call was cancelled or interrupted.
             await run_shielded(self.give_up)
             raise
-        if lost or not was_released:  # otherwise it was held until the first try
+        # A repeated call does not check: the lease was held until the first call.
+        if lost or not was_released:
             self._check_reply(reply, lost)
 
     def _check_process(self) -> None:
@@ -188,19 +194,19 @@ class AsyncLease:
             raise self._lost_error("it belongs to the process that this one was forked from")
 
     def abandon(self) -> None:
-        """Release it in the background, after an exception interrupted its user."""
+        """Release the permit in the background, after an exception interrupted the holder."""
         if not self._released:
             self._drop()
             run_in_background(self.give_up)
 
     async def give_up(self) -> None:
-        """Release it after an exception; if that fails, it expires by itself."""
+        """Release the permit after an exception. If that fails, the lease expires by itself."""
         self._drop()
         with suppress(HoldfastError):
             await self._permits.end(self.holder, in_flight=True, durable=False)
 
     def _drop(self) -> None:
-        """Stop the renewal, then mark it as released and wake `wait_lost`."""
+        """Stop the renewal, mark the lease as released, and wake `wait_lost`."""
         self._permits.drop(self._renewed)
         self._released = True
         if self._events:
@@ -208,7 +214,7 @@ class AsyncLease:
                 event.set()
 
     def _check_reply(self, reply: Any, lost: bool) -> None:
-        """Raise LeaseLost if the *reply* to the release, or the local clock, reports a loss."""
+        """Raise LeaseLost if *reply*, or *lost* (by the local clock), reports a loss."""
         if reply[0] == b"lost":
             successor = reply[3].decode(errors="backslashreplace").removeprefix("?") or None
             ended_ms = stored_score(reply[2], f"the ledger of {self._permits.unit}")
@@ -218,7 +224,7 @@ class AsyncLease:
             raise self._lost_error()
 
     def _is_released_elsewhere(self) -> bool:
-        """Return whether another thread or task has released it, or does so now."""
+        """Return whether another thread or task has released the lease, or is releasing it."""
         releases = list(self._release_replies)
         return b"released" in releases or 2 * releases.count(b"") > len(releases)
 
@@ -239,7 +245,7 @@ class AsyncLease:
         try:
             scope, self._cancel_scope = self._cancel_scope, None
             cancelled = scope is not None and scope.end(error)
-            # The error of the body is reported, not the loss, unless the loss cancelled the body.
+            # If the body raised an error by itself, raise that error, not LeaseLost.
             body_raised = error is not None and not cancelled
             await self.release()
         except LeaseLost:
@@ -247,14 +253,15 @@ class AsyncLease:
                 raise
         except HoldfastError as problem:
             logger.warning("%s is free only when its lease ends: %s", self._permits.unit, problem)
-        except BaseException:  # interrupted
+        except BaseException:  # The call was interrupted.
             self.abandon()
             raise
-        if cancelled:  # the body itself had released it
+        if cancelled:  # The lease was lost, and then the body released it.
             raise self._lost_error()
 
     def __del__(self) -> None:
-        if getattr(self, "_released", True) or self.lost:  # also if `__init__` was interrupted
+        # `_released` is missing if `__init__` was interrupted.
+        if getattr(self, "_released", True) or self.lost:
             return
         self._permits.drop(self._renewed)
         warnings.warn(f"{self!r} was never released", ResourceWarning, source=self, stacklevel=2)

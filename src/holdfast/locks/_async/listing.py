@@ -1,4 +1,4 @@
-"""The list of locks and semaphores in use."""
+"""List the locks and semaphores that are held or waited for."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ logger: Final = logger_of("holdfast.locks")
 State = TypeVar("State", LockState, SemaphoreState)
 
 LISTED: Final = 1000
-"""How many states one call returns at most."""
+"""Largest number of states that one call returns."""
 
 _BATCH: Final = 500
-"""How many units are read together."""
+"""Number of units that are read in one batch."""
 
 
 class AsyncLockListing:
     """Lists the locks and semaphores that are held or waited for.
 
-    The catalog has the names, and `inspect.lua` returns their states. Renewers note the names, so a
-    lock that is never held for half a second may be missing.
+    The names come from the catalog, in which renewers record locks that are held for half a second.
+    A lock that was never held for so long may be missing.
 
     Args:
         caller: calls the server.
-        catalog: has the names that were noted.
+        catalog: the catalog of names.
         namespace: namespace of the units.
     """
 
@@ -66,7 +66,7 @@ class AsyncLockListing:
     async def _replies(
         self, kind: str, among: int, containing: str
     ) -> AsyncIterator[tuple[Unit, Any]]:
-        """Yield the reply of `inspect.lua` for each unit; remove the others from the catalog."""
+        """Yield the reply of `inspect.lua` for each unit. Remove expired units from the catalog."""
         names = await self._catalog.every(kind, among, containing)
         for i in range(0, len(names), _BATCH):
             units = [self._namespace.unit(kind, name) for name in names[i : i + _BATCH]]
@@ -82,12 +82,12 @@ class AsyncLockListing:
                     yield unit, reply
                 else:
                     gone.append(unit)
-            # They were unused for a week. A client that uses one now notes it after this.
+            # Their keys have expired. A client that uses one of them again records it again.
             await self._catalog.forget_all(kind, gone)
 
 
 def _parsed(parse: Callable[[Any, str], State], unit: Unit, reply: Any) -> State | None:
-    """Return the state of *unit*; None, with a warning, if it cannot be read."""
+    """Return the state of *unit*. If it cannot be read, log a warning and return None."""
     try:
         return parse(reply, keys.state(unit))
     except DecodeError as error:

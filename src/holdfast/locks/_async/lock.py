@@ -1,16 +1,17 @@
-"""The locks and semaphores that users see."""
+"""Provide the locks and semaphores that users call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Never
 
 from ...core.clock import Duration, to_timeout_s
+from ...core.familiar_names import no_attribute
 from ...core.script import Script
 from .. import keys
-from ..options import checked_limit
+from ..options import FAMILIAR_NAMES, checked_limit
 from ..states import LockState, SemaphoreState, lock_state, semaphore_state
 from .acquisition import acquire
 from .hold import AsyncHold, AsyncHoldAll
@@ -22,7 +23,7 @@ REDEFINE: Final = Script.load("holdfast.locks", "redefine")
 
 
 class _AsyncHoldable:
-    """What locks and semaphores have in common."""
+    """The methods that locks and semaphores have in common."""
 
     def __init__(self, permits: AsyncPermits) -> None:
         self._permits = permits
@@ -32,41 +33,52 @@ class _AsyncHoldable:
 
     @property
     def name(self) -> str:
-        """Return the name, as it was given."""
+        """Return the name."""
         return self._permits.unit.name
 
-    def hold(self, *, timeout: Duration | None = None) -> AbstractAsyncContextManager[AsyncLease]:
-        """Hold a permit while the block runs.
+    if not TYPE_CHECKING:  # Type checkers must report these methods as missing.
 
-        In asyncio the loss of the lease cancels the body. A thread cannot be cancelled: in the
-        blocking half the body checks `lease.lost` itself.
+        def __getattr__(self, name: str) -> Never:
+            raise no_attribute(self, name, FAMILIAR_NAMES)
+
+        def __aenter__(self) -> Never:
+            raise _no_context(self)
+
+        def __aexit__(self, *error: object) -> Never:
+            raise _no_context(self)
+
+    def hold(self, *, timeout: Duration | None = None) -> AbstractAsyncContextManager[AsyncLease]:
+        """Return a context manager that holds a permit while its block runs.
+
+        In asyncio, the loss of the lease cancels the block. In blocking code the block must check
+        `lease.lost` itself, because a thread cannot be cancelled.
 
         Args:
-            timeout: seconds to wait for a permit; None: without limit, 0: not at all.
+            timeout: seconds to wait for a permit; None: no limit; 0: do not wait.
 
         Raises:
             LockTimeout: No permit was free in time.
-            LeaseLost: Raised at the end of the block if the lease was lost while the block ran. An
-                error of the body takes precedence.
+            LeaseLost: The lease was lost while the block ran. It is raised at the end of the block,
+                unless the block raises another error.
         """
         return AsyncHold(self._permits, to_timeout_s(timeout))
 
     async def acquire(self, *, timeout: Duration | None = None) -> AsyncLease:
-        """Wait for a permit: first come, first served.
+        """Wait for a permit and return its lease. Waiters get permits in the order of their calls.
 
-        A cancelled or failed call leaves neither a permit nor a waiter behind, as long as the
+        If the call fails or is cancelled, it releases the permit and leaves the wait queue, if the
         server can be reached.
 
         Args:
-            timeout: seconds to wait; None: without limit, 0: not at all.
+            timeout: seconds to wait; None: no limit; 0: do not wait.
 
         Returns:
-            The lease. Release it, or use it as a context.
+            The lease. Release it, or use it as a context manager.
 
         Raises:
             LockTimeout: No permit was free in time.
             ServerUnavailable: The server cannot be reached. If the connection failed during the
-                call, a permit may stay taken until its lease ends.
+                call, a permit may be taken until its lease ends.
         """
         return await acquire(self._permits, to_timeout_s(timeout))
 
@@ -75,7 +87,7 @@ class _AsyncHoldable:
 
         Raises:
             ServerUnavailable: The server cannot be reached. If the connection failed during the
-                call, a permit may stay taken until its lease ends.
+                call, a permit may be taken until its lease ends.
         """
         return await acquire(self._permits, 0, waits=False)
 
@@ -85,38 +97,38 @@ class _AsyncHoldable:
 
 
 class AsyncLock(_AsyncHoldable):
-    """A lock by name: at most one client holds it at a time.
+    """A lock with a name. At most one holder has it at a time.
 
-    Creating one does no I/O. All tasks and threads can share it.
+    Creating this object does no I/O. All tasks and threads can share it.
 
     Made by `AsyncHoldfast.lock`.
     """
 
     async def inspect(self) -> LockState:
-        """Return the holder and the waiters."""
+        """Return the holder and the waiters of the lock."""
         return lock_state(await self._inspected(), keys.state(self._permits.unit))
 
 
 class AsyncSemaphore(_AsyncHoldable):
-    """A semaphore by name: it has a number of permits, its limit.
+    """A semaphore with a name. It has a number of permits, its limit.
 
-    Creating one does no I/O. All tasks and threads can share it.
+    Creating this object does no I/O. All tasks and threads can share it.
 
     Made by `AsyncHoldfast.semaphore`.
     """
 
     async def inspect(self) -> SemaphoreState:
-        """Return the holders and the waiters."""
+        """Return the holders and the waiters of the semaphore."""
         return semaphore_state(await self._inspected(), keys.state(self._permits.unit))
 
     async def redefine(self, *, limit: int, op_id: str | None = None) -> None:
-        """Change how many permits there are, for all clients.
+        """Change the number of permits for all clients.
 
         With a higher limit, waiters get the new permits at once. With a lower limit, no holder
         loses its permit; the next permit is granted when enough were released.
 
-        This object uses the new limit from now on. Another object that was made with the old limit
-        gets `DefinitionConflict` at its next call, even if it already waits.
+        This object uses the new limit from now on. Other objects that were given another limit
+        follow their `on_conflict`: by default they use the new one.
 
         Args:
             limit: the new number of permits.
@@ -130,9 +142,10 @@ class AsyncSemaphore(_AsyncHoldable):
 
 
 class AsyncLockAll:
-    """Several locks that one holder needs together.
+    """Several locks that are held together.
 
-    They are always taken in the order of their names, so two holders never wait for each other.
+    They are always taken in the order of their names, so that two holders never wait for each
+    other.
 
     Made by `AsyncHoldfast.lock_all`.
     """
@@ -143,18 +156,38 @@ class AsyncLockAll:
     def __repr__(self) -> str:
         return f"AsyncLockAll({[lock.name for lock in self._locks]!r})"
 
+    if not TYPE_CHECKING:  # Type checkers must report these methods as missing.
+
+        def __iter__(self) -> Never:
+            raise TypeError("lock_all holds its locks together: hold() returns the leases by name")
+
+        def __aenter__(self) -> Never:
+            raise _no_context(self)
+
+        def __aexit__(self, *error: object) -> Never:
+            raise _no_context(self)
+
     def hold(
         self, *, timeout: Duration | None = None
     ) -> AbstractAsyncContextManager[dict[str, AsyncLease]]:
-        """Hold all of them while the block runs, or none. The context returns the leases by name.
+        """Return a context manager that holds all locks while its block runs.
+
+        Its target is a dict: name of the lock → lease.
 
         Args:
-            timeout: seconds to wait for all of them; None: without limit, 0: not at all.
+            timeout: seconds to wait for all locks together; None: no limit; 0: do not wait.
 
         Raises:
-            LockTimeout: One was not free in time; those taken before it are released.
-            ClientClosed: The client was closed before all were held.
-            LeaseLost: One was lost, before the block or while it ran.
+            LockTimeout: A lock was not free in time. The locks taken before are released.
+            ClientClosed: The client was closed before all locks were held.
+            LeaseLost: A lock was lost, before the block or while it ran.
         """
         permits = [lock._permits for lock in self._locks]  # noqa: SLF001 (of the same file)
         return AsyncHoldAll(permits, to_timeout_s(timeout))
+
+
+def _no_context(lock: object) -> TypeError:
+    """Return the error for a `with` statement that lacks `hold`."""
+    kind = type(lock).__name__
+    word = "async with" if kind[:5] == "Async" else "with"
+    return TypeError(f"{kind} is not a context: write `{word} lock.hold(timeout=…):`")

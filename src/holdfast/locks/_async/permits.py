@@ -1,4 +1,4 @@
-"""The permits of one lock or semaphore: how a process takes, renews and releases them."""
+"""Take, renew and release the permits of one lock or semaphore, by calls of its scripts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 from ...core._async.caller import Argument, AsyncCaller
 from ...core._async.prepared_call import AsyncPreparedCall
 from ...core.clock import since_boot
+from ...core.definitions import given_option
 from ...core.names import Unit
 from ...core.renewer import Lease as RenewedLease
 from ...core.renewer import Renewer
@@ -24,7 +25,7 @@ RENEW: Final = Script.load("holdfast.locks", "renew")
 
 
 class AsyncPermits:
-    """What all acquisitions of one lock or semaphore share. A lock has one permit.
+    """The permits of one lock or semaphore, shared by all its acquisitions. A lock has one permit.
 
     Args:
         caller: calls the server.
@@ -54,7 +55,7 @@ class AsyncPermits:
         self._renew_keys = RENEW.keys(unit)
         self._margin_ms = options.margin_ms
         self._longest_hold_s = options.longest_hold_s
-        self._limit: Argument = "" if options.limit is None else options.limit
+        self._limit: Argument = given_option(options.limit, options.on_conflict)
         self._acquire = AsyncPreparedCall(
             caller, ACQUIRE, unit, self._acquire_keys, options.lease_ms, self._limit
         )
@@ -70,7 +71,7 @@ class AsyncPermits:
         self.caller.lifetime.check(f"holding {self.unit}")
 
     async def try_acquire(self, member: str) -> Any | None:
-        """Ask for a permit on the fast path; return the reply, or None if `acquire` must follow.
+        """Call `acquire.lua` on the fast path. Return its reply, or None: call `acquire` then.
 
         Raises:
             ServerUnavailable: The call did not run.
@@ -84,12 +85,12 @@ class AsyncPermits:
         return reply
 
     async def acquire(self, member: str, ticket: str, *, repeated: bool) -> Any:
-        """Call `acquire.lua`; return its reply as an array.
+        """Call `acquire.lua`, and return its reply as an array.
 
         Args:
             member: name of the acquisition.
-            ticket: its ticket in the wait queue; `0`: to be queued, empty: it does not wait.
-            repeated: whether the reply to the same call was lost.
+            ticket: its ticket in the wait queue; `0`: append it to the queue; empty: do not queue.
+            repeated: whether the reply to the same call was lost before.
         """
         args: list[Argument] = [member, self.options.lease_ms, self._limit]
         channel = self.waiters.channel(self.unit)
@@ -98,7 +99,10 @@ class AsyncPermits:
         return await self._call(ACQUIRE, self._acquire_keys, args, harmless=repeated)
 
     async def release(self, member: str) -> Any:
-        """Release a permit, with no other call in flight; return the reply of `release.lua`."""
+        """Release the permit of *member*, and return the reply of `release.lua`.
+
+        No other call of the acquisition may be in flight.
+        """
         try:
             reply = None
             if not self.waiters.channel(self.unit):
@@ -121,13 +125,13 @@ class AsyncPermits:
         repeated: bool = False,
         durable: bool = True,
     ) -> Any:
-        """End an acquisition that may hold a permit or wait; return the reply of `release.lua`.
+        """End an acquisition that may hold a permit or wait. Return the reply of `release.lua`.
 
         Args:
             member: name of the acquisition.
-            waiter: its member of the wait queue; empty: it does not wait.
-            in_flight: whether another call of it may be in flight.
-            repeated: whether the reply to the same call was lost.
+            waiter: its member of the wait queue; empty: it is not queued.
+            in_flight: whether another call of the acquisition may be in flight.
+            repeated: whether the reply to the same call was lost before.
             durable: see `AsyncCaller.call`.
         """
         args: list[Argument] = [member]
@@ -139,13 +143,13 @@ class AsyncPermits:
                 return await self._call(RELEASE, self._release_keys, args, durable=durable)
         except OutcomeUnknown:
             pass
-        # If the lost call has run, the reply is `gone`: no other client releases this permit.
+        # `gone` means that the call with the lost reply released it: no other client could have.
         reply = await self._call(RELEASE, self._release_keys, args, harmless=True, durable=durable)
         reply[0] = b"released" if reply[0] == b"gone" else reply[0]
         return reply
 
     async def renew(self, member: str, fence: int) -> bool:
-        """Renew a lease once; return False if it is lost."""
+        """Renew a lease once. Return False if it is lost."""
         args: list[Argument] = [self.options.lease_ms, member, fence]
         lost = await self.caller.call(
             RENEW, self.unit, self._renew_keys, args, harmless=True, durable=False
@@ -155,13 +159,13 @@ class AsyncPermits:
     def renewed_lease(
         self, member: str, fence: int, taken_at: float, lost_signal: LostSignal
     ) -> RenewedLease:
-        """Return what the renewer needs to know of a permit; `keep` starts the renewal.
+        """Return the lease for the renewer. Pass it to `keep` to start the renewal.
 
         Args:
             member: name of the acquisition.
-            fence: fence of its grant.
-            taken_at: when the lease began, by `since_boot`; for a successor earlier than the grant,
-                as its claim is shorter than a lease.
+            fence: fence of the grant.
+            taken_at: when the lease began, in the time of `since_boot`. For an unconfirmed grant, a
+                time before the grant, so that the lease ends with the claim.
             lost_signal: set when the lease is lost.
         """
         telemetry, unit = self.caller.settings.telemetry, self.unit
@@ -192,17 +196,18 @@ class AsyncPermits:
         durable: bool = True,
     ) -> Any:
         """Call *script*, and pass the messages in its reply to the waiters of this process."""
-        is_lost = True  # the lost reply may have had messages for waiters of this process
+        is_lost = True  # whether a reply with messages for waiters of this process may be lost
         try:
             reply = await self.caller.call(
                 script, self.unit, keys, args, harmless=harmless, durable=durable
             )
-            if isinstance(reply, bytes):  # there is no other client
+            if isinstance(reply, bytes):  # There is no other client.
                 reply = [reply]
             else:
                 self.waiters.receive(self.unit, reply[1])
-            is_lost = harmless  # the reply to an earlier try
-        except ServerUnavailable:  # this try did not run
+            # A harmless call may have been sent several times, and an earlier reply may be lost.
+            is_lost = harmless
+        except ServerUnavailable:  # The call did not run, unless an earlier attempt did.
             is_lost = harmless
             raise
         finally:

@@ -1,5 +1,5 @@
 # Generated from _async/hold.py by tools/unasync.py: edit that, then run `make sync`.
-"""The contexts that hold one permit, or one of each of several locks, for one block."""
+"""Provide the context managers that `hold` returns: they hold permits for one `with` block."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _release_one(
 
 
 class Hold(HoldingContext):
-    """Holds a permit for one block."""
+    """Holds a permit for one `with` block."""
 
     __slots__ = ("_permits", "_timeout_s")
 
@@ -60,7 +60,7 @@ def _release_all(
     error: BaseException | None,
     traceback: TracebackType | None,
 ) -> None:
-    """Release the leases of a block, the last one first; raise the last error."""
+    """Release the leases of a block, the last one first. Raise the last error."""
     raised = error
     for lease in reversed(held):
         try:
@@ -71,11 +71,11 @@ def _release_all(
         if raised is not None and raised is not error:
             raise raised
     finally:
-        del error, raised, traceback  # they refer to this frame, and the frame to them
+        del error, raised, traceback  # They refer to this frame: break the reference cycle.
 
 
 class HoldAll(HoldingContext):
-    """Holds a permit of each of several locks for one block."""
+    """Holds several locks for one `with` block."""
 
     __slots__ = ("_permits", "_timeout_s")
 
@@ -104,10 +104,12 @@ class HoldAll(HoldingContext):
             try:
                 self.held.append(acquire(each, left_s))
                 leases[each.unit.name] = self.held[-1].__enter__()
-            except BaseException:  # a closed client loses its leases, and that may cancel this
+            except BaseException:
+                # Closing the client loses the leases, which may cancel this task: raise
+                # ClientClosed instead.
                 each.check_client()
                 raise
         for lease in leases.values():
-            if lease.lost:  # during the wait for the others
+            if lease.lost:  # It was lost during the wait for the others.
                 lease.release()
         return leases

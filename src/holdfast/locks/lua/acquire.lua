@@ -1,24 +1,30 @@
 #!lua
--- locks/acquire: take a permit, or queue for one; the same id again gets the same result again.
+-- locks/acquire: take a permit, or queue for one. A repeated call with the same id gets the same permit.
 --
 -- KEYS[1]  HASH    state    limit, fence, uncontended, ends_ms, unconfirmed, unconfirmed_ms
 -- KEYS[2]  ZSET    holders  ids, scored by when their lease ends (ms); `?id`: grant not confirmed
 -- KEYS[3]  ZSET    wait_queue  `id channel` of the waiters, scored by their ticket
 -- KEYS[4]  HASH    even     ledger of even hours
 -- KEYS[5]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  id        of this acquisition
--- ARGV[2]  int     lease_ms  life of the permit without renewal
--- ARGV[3]  string  given     the limit that the caller gives; '': none
--- ARGV[4]  string  channel   where the caller's process is notified; '': nowhere. May be left out
--- ARGV[5]  string  ticket    its ticket in the wait queue; '0': none yet, '': it does not wait. May be
---                  left out
--- returns  array   verdict, messages for waiters of the caller's process, then for each verdict:
---                  granted: fence; queued: ticket, now_ms, when to ask again (ms), id of a holder;
---                  busy: id of a holder; conflict: the limit; undefined; ended.
---                  Or a string, the fence: granted, and there is no other client
+-- ARGV[1]  string  id        id of this acquisition
+-- ARGV[2]  int     lease_ms  life of the lease without renewal (ms)
+-- ARGV[3]  string  given     the limit that the caller gives; '': none. `on_conflict` may follow after a
+--                  space: error or update; without it, a stored limit is kept
+-- ARGV[4]  string  channel   channel of the caller's process; '': none. May be left out
+-- ARGV[5]  string  ticket    ticket of the caller in the wait queue; '0': append it to the queue;
+--                  '': do not queue. May be left out
+-- returns  array   1: result, 2: messages for waiters of the caller's process, then by result:
+--                  'granted': fence, and the limit if it is not the given one
+--                  'queued': ticket, server's time (ms), when to call again (ms), id of a holder
+--                  'busy': id of a holder; the caller does not queue
+--                  'conflict': the stored limit, which differs from the given one
+--                  'undefined': no limit is stored or given
+--                  'ended': this acquisition was ended or lost before
+--                  A string instead of an array: the fence of a grant without other clients
 -- include clock
 -- include stored
 -- include state
+-- include definition
 
 local now_ms, now_s, now_us = clock()
 local id, lease_ms, given = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -26,20 +32,23 @@ local channel, ticket = ARGV[4] or '', ARGV[5] or ''
 local state, holders, wait_queue = KEYS[1], KEYS[2], KEYS[3]
 local limit, last_fence, uncontended = read_state(state)
 
-if limit and given and limit ~= given then
-  return {'conflict', {}, limit}
+local verdict
+if limit ~= given or not limit then
+  limit, verdict = define(limit and string.format('%.0f', limit), ARGV[3])
+  limit = tonumber(limit)
+  if verdict == 'conflict' or not limit then
+    return {verdict or 'undefined', {}, limit}
+  end
 end
-limit = limit or given
-if not limit then
-  return {'undefined', {}}
-end
+local kept = verdict == 'kept' and limit or nil
 if uncontended == ''
     or not uncontended and redis.call('EXISTS', holders, wait_queue, KEYS[4], KEYS[5]) == 0 then
-  -- There is no other client: the usual case.
+  -- There is no other client. This is the usual case.
   local fence, ends_ms = next_fence(last_fence, now_us), now_ms + lease_ms
-  return write_state(state, limit, fence, last_fence, 'uncontended', id, 'ends_ms', ends_ms)
+  local granted = write_state(state, limit, fence, last_fence, 'uncontended', id, 'ends_ms', ends_ms)
+  return kept and {'granted', {}, granted, kept} or granted
 end
--- The usual case does not need these parts: defining their functions takes time.
+-- Include these parts here, because the usual case does not need them.
 -- include contention
 -- include ledger
 -- include hand_over
@@ -47,19 +56,20 @@ end
 
 local permits = {
   state = state, holders = holders, wait_queue = wait_queue, now_ms = now_ms, now_us = now_us,
-  limit = limit, fence = last_fence, uncontended = uncontended, channel = channel,
+  limit = limit, is_new = verdict == 'store', fence = last_fence, uncontended = uncontended, channel = channel,
 }
 local messages, lost = end_uncontended(permits), {}
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 
--- Confirms its permit. A semaphore stores only its latest fence, so the permit gets a new one.
+-- Grants the permit again to a holder or successor that calls again, which confirms the grant. The fence
+-- of its first grant is known only if it is a lock: of a semaphore, the permit gets a new fence.
 local function grant_again()
   redis.call('ZREM', holders, '?' .. id)
   if limit > 1 or permits.fence == 0 then
     raise_fence(permits)
   end
   record_losses(ledger, lost, id)
-  return {'granted', messages, hold(permits, id, lease_ms)}
+  return {'granted', messages, hold(permits, id, lease_ms), kept}
 end
 
 if ledger_answer(ledger, id, '1') or ledger_answer(ledger, ended_entry(id), '1') == id then
@@ -71,11 +81,7 @@ if held[1] or held[2] then
   return grant_again()
 end
 local waiter = id .. ' ' .. channel
-if (tonumber(ticket) or 0) > 0 and redis.call('ZADD', wait_queue, 'NX', ticket, waiter) == 1 then
-  -- It was removed from the wait queue, but is alive: it needs a longer claim to confirm in time.
-  permits.unconfirmed = math.max(0, permits.unconfirmed - 2)
-  redis.call('HSET', state, 'unconfirmed', permits.unconfirmed)
-end
+return_to_queue(permits, waiter, ticket)
 local successor, successors = hand_over(permits)
 if successors[id] then
   return grant_again()
@@ -84,7 +90,7 @@ local free = redis.call('ZCARD', holders) < limit
 if free and redis.call('ZCARD', wait_queue) == 0 then
   raise_fence(permits)
   record_losses(ledger, lost, id)
-  return {'granted', messages, hold(permits, id, lease_ms)}
+  return {'granted', messages, hold(permits, id, lease_ms), kept}
 end
 record_losses(ledger, lost, successor)
 local first = redis.call('ZRANGE', holders, 0, 0, 'WITHSCORES')
@@ -97,5 +103,5 @@ if ticket == '0' then
 end
 redis.call('PEXPIRE', wait_queue, KEPT_MS)
 local now = string.format('%.0f', now_ms)
--- If permits are free, there were more of them than one call hands over.
+-- If permits are still free, one call could not hand over all of them: let the caller call again now.
 return {'queued', messages, ticket, now, free and now or ends_ms, holder}

@@ -4,12 +4,15 @@
 -- KEYS[1]  HASH    state    limit, fence, uncontended, ends_ms
 -- KEYS[2]  ZSET    holders  ids, scored by when their lease ends (ms); `?id`: grant not confirmed
 -- KEYS[3]  ZSET    wait_queue  `id channel` of the waiters, scored by their ticket
--- returns  array   limit ('': not set), fence ('': none), holders (id and ms left in turn), waiters
+-- returns  array   1: limit; '': not set
+--                  2: fence; '': none
+--                  3: id of a holder, ms until its lease ends, id, ms, …
+--                  4: `id channel` of each waiter
 -- include clock
 -- include stored
 
 local state, now_ms = KEYS[1], clock()
-local LISTED = 1000  -- of each kind, at most
+local LISTED = 1000  -- largest number of holders, and of waiters, in the reply
 local known = redis.call('HMGET', state, 'limit', 'fence', 'uncontended', 'ends_ms')
 local held = redis.call('ZRANGE', KEYS[2], now_ms, '+inf', 'BYSCORE', 'LIMIT', 0, LISTED, 'WITHSCORES')
 local waiters = redis.call('ZRANGE', KEYS[3], 0, LISTED - 1)

@@ -1,5 +1,5 @@
 #!lua
--- locks/redefine: change how many permits there are, whatever the limit is now.
+-- locks/redefine: change the number of permits.
 --
 -- KEYS[1]  HASH    state    limit, fence, uncontended, ends_ms, unconfirmed, unconfirmed_ms
 -- KEYS[2]  ZSET    holders  ids, scored by when their lease ends (ms); `?id`: grant not confirmed
@@ -8,7 +8,7 @@
 -- KEYS[5]  HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  int     new_limit  how many permits there are from now on
+-- ARGV[3]  int     new_limit  the new number of permits
 -- returns  int     1
 -- include clock
 -- include ledger

@@ -1,19 +1,21 @@
 #!lua flags=allow-oom
--- locks/release: release a permit, or leave the wait queue; the first waiters get free permits.
+-- locks/release: release a permit, or leave the wait queue. Grant free permits to the first waiters.
 --
 -- KEYS[1]  HASH    state    limit, fence, uncontended, ends_ms, unconfirmed, unconfirmed_ms
 -- KEYS[2]  ZSET    holders  ids, scored by when their lease ends (ms); `?id`: grant not confirmed
 -- KEYS[3]  ZSET    wait_queue  `id channel` of the waiters, scored by their ticket
 -- KEYS[4]  HASH    even     ledger of even hours
 -- KEYS[5]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  id       of the acquisition that ends
--- ARGV[2]  int     in_flight  1: a call of this id may be in flight, and must do nothing when it
---                  arrives. This and the next ones may be left out: 0, '' and ''
--- ARGV[3]  string  channel  where the caller's process is notified; '': nowhere
--- ARGV[4]  string  waiter   its member of the wait queue; '': it does not wait
--- returns  array   verdict, messages for waiters of the caller's process, then for each verdict:
---                  released; lost: when the lease ended (ms), id of a holder; gone: nothing is known.
---                  Or a string: released, and there is no other client
+-- ARGV[1]  string  id       id of the acquisition that ends
+-- ARGV[2]  int     in_flight  1: a call with this id may be in flight, and must do nothing when it
+--                  arrives. ARGV[2] to ARGV[4] may be left out, which means 0, '' and ''
+-- ARGV[3]  string  channel  channel of the caller's process; '': none
+-- ARGV[4]  string  waiter   member of the wait queue to remove; '': the acquisition is not queued
+-- returns  array   1: result, 2: messages for waiters of the caller's process, then by result:
+--                  'released'
+--                  'lost': when the lease ended (ms), id of a later holder
+--                  'gone': the server knows neither the holder nor its loss
+--                  The string 'released' instead of an array: there is no other client
 
 local state, holders, wait_queue = KEYS[1], KEYS[2], KEYS[3]
 local id, in_flight, channel, waiter = ARGV[1], ARGV[2] == '1', ARGV[3] or '', ARGV[4] or ''
@@ -21,17 +23,18 @@ local is_uncontended = redis.call('HGET', state, 'uncontended') == id
 if is_uncontended then
   redis.call('HSET', state, 'uncontended', '')
 end
-if is_uncontended and not in_flight then  -- there is no other client: the usual case
+if is_uncontended and not in_flight then  -- There is no other client. This is the usual case.
   return 'released'
 end
 local held = redis.call('ZREM', holders, id, '?' .. id) > 0 or is_uncontended
 if waiter ~= '' then
   redis.call('ZREM', wait_queue, waiter)
 end
-if held and not in_flight and redis.call('EXISTS', wait_queue) == 0 then  -- there is no waiter
+if held and not in_flight and redis.call('EXISTS', wait_queue) == 0 then  -- There is no waiter.
   return {'released', {}}
 end
--- The usual cases do not need these parts: defining their functions takes time.
+-- These parts are included here, because the usual cases do not need them, and defining their functions
+-- takes time.
 -- include clock
 -- include stored
 -- include state
@@ -60,7 +63,7 @@ if not held or in_flight then
     return {'gone', {}}
   end
 end
-if limit then  -- otherwise the server has lost the state: the waiters find out by themselves
+if limit then  -- Without a limit the server has lost the state, which the waiters notice by themselves.
   hand_over(permits)
 end
 return {'released', permits.messages}

@@ -1,14 +1,15 @@
 #!lua
--- locks/set: store a fenced value, unless one was stored under a later fence.
+-- locks/set: store a fenced value, unless a value with a later fence is stored.
 --
 -- KEYS[1]  HASH    fenced  value, fence
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
--- ARGV[3]  int     fence   of the lease under which this is written
--- ARGV[4]  string  value   as JSON
--- returns  string  '': stored; otherwise nothing was stored, and it is the later fence
+-- ARGV[3]  int     fence   fence of the lease of the writing client
+-- ARGV[4]  string  value   the value as JSON
+-- returns  string  '': the value was stored
+--                  'FENCE': nothing was stored, because the stored fence FENCE is later
 -- include clock
 -- include ledger
 -- include stored

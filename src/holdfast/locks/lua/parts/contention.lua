@@ -1,16 +1,21 @@
--- What scripts need when more than one client uses a lock or semaphore.
+-- Functions for locks and semaphores that several clients use.
 -- Expects: stored, state.
 --
--- These functions share the table *permits*. It has the keys `state`, `holders` and `wait_queue`;
--- `now_ms` and `now_us`; `limit`, `fence` and `uncontended` as they were read; and the `channel` of the
--- calling process.
+-- These functions share the table *permits*, which a script creates with these fields:
+--   state, holders, wait_queue   the keys
+--   now_ms, now_us               the server's time
+--   limit, fence, uncontended    the stored values; `limit` may be a new one
+--   is_new                       whether the limit is new
+--   channel                      channel of the calling process; '': none
+-- `end_uncontended` adds these fields:
+--   last_fence                   the stored fence; `fence` may be raised
+--   unconfirmed                  number of recent grants that were not confirmed
+--   messages                     messages for waiters of the calling process, for the script's reply
 
-local AT_ONCE = 64            -- permits taken back or handed over in one call
-local UNCONFIRMED_MS = 60000  -- how long unconfirmed grants are remembered
+local AT_ONCE = 64            -- largest number of permits taken back or granted in one call
+local UNCONFIRMED_MS = 60000  -- An unconfirmed grant counts as recent for so long.
 
--- Moves the uncontended holder to the other holders, and adds to *permits*: `last_fence`, the fence as
--- it was read; `unconfirmed`, how many recent grants were not confirmed; and `messages`, for waiters of
--- the calling process, which its reply returns instead of a notification. Returns the messages.
+-- Moves an uncontended holder to `holders`, completes *permits*, and returns its messages.
 local function end_uncontended(permits)
   local state, uncontended = permits.state, permits.uncontended
   local more = redis.call('HMGET', state, 'ends_ms', 'unconfirmed', 'unconfirmed_ms')
@@ -28,6 +33,9 @@ local function end_uncontended(permits)
     redis.call('ZADD', permits.holders, more[1], uncontended)
     redis.call('PEXPIRE', permits.holders, KEPT_MS)
   end
+  if permits.is_new then
+    redis.call('HSET', state, 'limit', permits.limit)
+  end
   permits.last_fence, permits.messages = permits.fence, {}
   return permits.messages
 end
@@ -41,8 +49,9 @@ local function write_fence(permits)
   return write_state(permits.state, permits.limit, permits.fence, permits.last_fence)
 end
 
--- Where the ledger notes that acquisition *id* has ended while a call of it may be in flight: the call
--- must do nothing when it arrives. Named by the end of its number, so about 1000 entries exist at most.
+-- Returns the ledger's writer for an entry that means: acquisition *id* has ended, although a call of it
+-- may be in flight. That call must do nothing when it arrives. The writer is named by the last three
+-- digits of the id, so that there are at most about 1000 such entries.
 local function ended_entry(id)
   return '~ended~' .. (id:match('%d?%d?%d$') or '')
 end

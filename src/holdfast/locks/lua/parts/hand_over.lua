@@ -1,12 +1,12 @@
--- Hands free permits over to waiters.
+-- Grants of free permits to waiters.
 -- Expects: state, contention.
 
-local CLAIM_MS = 1000          -- time for a successor to confirm its grant
+local CLAIM_MS = 1000          -- longest claim: the time in which a waiter must confirm its grant
 local SHORTEST_CLAIM_MS = 20
-local NOTIFIED_AT_ONCE = 1000  -- mostly dead waiters: a crash may leave many
+local NOTIFIED_AT_ONCE = 1000  -- One call notifies at most so many waiters. Most of them may be dead.
 
--- Sends *message* to *waiter*. Returns the id of the waiter if a subscriber got it. If this user may
--- not publish (ACL), that counts as success: the waiter asks by itself.
+-- Sends *message* to *waiter*. Returns the id of the waiter if a subscriber received it. Without
+-- permission to publish (ACL) it also returns the id, because the waiter checks by itself.
 local function notify(permits, waiter, message)
   local id, channel = waiter:match('^(%S+) (%S+)$')
   if channel and channel == permits.channel then
@@ -16,8 +16,8 @@ local function notify(permits, waiter, message)
   return channel and redis.pcall('SPUBLISH', channel, id .. message) ~= 0 and id
 end
 
--- Asks the last and the first waiter to call again at *recheck_ms*: at once if permits are free, or
--- when unconfirmed grants end.
+-- Lets the first and the last waiter call `acquire` again at *recheck_ms*: now if permits are free, or
+-- when the claims of unconfirmed grants end.
 local function notify_ends(permits, recheck_ms)
   for n = -1, 0 do
     local waiter = redis.call('ZRANGE', permits.wait_queue, n, n)[1]
@@ -27,9 +27,10 @@ local function notify_ends(permits, recheck_ms)
   end
 end
 
--- Grants free permits to the first waiters; a waiter that cannot be notified is removed. An unconfirmed
--- grant blocks a permit for at most 1 s. Each one shortens the next, so all of one minute cost at most
--- 2 s. Returns the first successor ('': none), and the set of all.
+-- Grants free permits to the first waiters, and removes waiters that cannot be notified. An unconfirmed
+-- grant blocks a permit until its claim ends, at most 1 s. Each unconfirmed grant shortens the claims of
+-- the next ones, so that all of one minute block a permit for about 2 s in total. Returns the id of the
+-- first waiter with a grant ('': none), and the set of the ids of all.
 local function hand_over(permits)
   local holders, now_ms = permits.holders, permits.now_ms
   local free, granted = permits.limit - redis.call('ZCARD', holders), 0

@@ -1,8 +1,8 @@
--- Holders and waiters that are added, and holders with an expired lease.
+-- Functions that add holders and waiters, and remove holders with expired leases.
 -- Expects: ledger, state, contention.
 
--- Takes back expired permits. Returns the lost ones, each with the end of its lease. A grant that was
--- not confirmed is not a loss: it is counted.
+-- Removes holders with expired leases. Returns a list of {id, when its lease ended}. Leaves out
+-- unconfirmed grants, but counts them in `permits.unconfirmed`.
 local function take_back_expired(permits)
   local holders, lost, unconfirmed = permits.holders, {}, 0
   local expired = redis.call(
@@ -24,7 +24,7 @@ local function take_back_expired(permits)
   return lost
 end
 
--- Notes in the ledger for each lost holder when its lease ended, and who got its permit.
+-- Records in the ledger, for each lost holder, when its lease ended and the id that got its permit.
 local function record_losses(ledger, lost, successor)
   for _, loss in ipairs(lost) do
     ledger_write(ledger, loss[1], '1', 'lost ' .. loss[2] .. ' ' .. successor)
@@ -38,7 +38,7 @@ local function hold(permits, id, lease_ms)
   return write_fence(permits)
 end
 
--- Adds *waiter* to the end of the wait queue, unless it is queued. Returns its ticket.
+-- Appends *waiter* to the wait queue, unless it is queued already. Returns its ticket.
 local function enqueue(permits, waiter)
   local queue = permits.wait_queue
   local last = redis.call('ZRANGE', queue, 0, 0, 'REV', 'WITHSCORES')
@@ -47,4 +47,15 @@ local function enqueue(permits, waiter)
     ticket = redis.call('ZSCORE', queue, waiter)
   end
   return ticket
+end
+
+-- Inserts *waiter* with its *ticket* into the wait queue again if it was removed.
+local function return_to_queue(permits, waiter, ticket)
+  local was_queued = (tonumber(ticket) or 0) > 0
+  if was_queued and redis.call('ZADD', permits.wait_queue, 'NX', ticket, waiter) == 1 then
+    -- The waiter was removed although it is alive, because it did not confirm a grant in time. Make the
+    -- next claims longer.
+    permits.unconfirmed = math.max(0, permits.unconfirmed - 2)
+    redis.call('HSET', permits.state, 'unconfirmed', permits.unconfirmed)
+  end
 end
