@@ -331,7 +331,7 @@ async def test_wrong_arguments_are_rejected_before_any_io(hf: AsyncHoldfast) -> 
         hf.file_feed("logs", consumers=["a"], budget=1)
     with pytest.raises(TypeError, match="budget must be an int"):
         hf.file_feed("logs", consumers=["a"], budget=1e9)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="several names"):
+    with pytest.raises(TypeError, match="a list of names"):
         hf.file_feed("logs", consumers="geo-1")
     with pytest.raises(ValueError, match="at most 100"):
         hf.file_feed("logs", consumers=map(str, range(101)))

@@ -57,14 +57,14 @@ def let_many_pass(hf: Holdfast, client: redis.Redis) -> None:
 
 def test_another_definition_is_rejected(hf: Holdfast) -> None:
     hf.file_feed("logs", consumers=["a", "b"]).publish(io.BytesIO(b"x"), name="x")
-    with pytest.raises(DefinitionConflict, match="or change it for everyone with redefine") as told:
-        hf.file_feed("logs", consumers=["b", "a"], budget=MIN_BUDGET).publish(
+    with pytest.raises(DefinitionConflict, match=r"change it with redefine\(\)") as told:
+        hf.file_feed("logs", consumers=["b", "a"], budget=MIN_BUDGET, on_conflict="error").publish(
             io.BytesIO(), name="y"
         )
     assert "268,435,456 bytes" in str(told.value.stored)
     assert "1,048,576 bytes" in str(told.value.given)
     for other in (hf.file_feed("logs", consumers=["a"]), hf.file_feed("logs", mode="share")):
-        with pytest.raises(DefinitionConflict, match="take what is stored; it cannot be changed"):
+        with pytest.raises(DefinitionConflict, match="use the stored value; it cannot be changed"):
             other.publish(io.BytesIO(), name="y")
     assert hf.file_feed("logs").status().files == 1
 

@@ -32,7 +32,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def only_by_notification(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("publisher.RECHECK_S", "session.LOOK_S", "chunk_reader.LOOK_S"):
+    for name in ("publisher.RECHECK_S", "session.POLL_S", "chunk_reader.POLL_S"):
         monkeypatch.setattr(f"holdfast.files._sync.{name}", NEVER_S)
 
 

@@ -131,12 +131,12 @@ async def test_settings_that_contradict_the_server_are_refused(hf: AsyncHoldfast
     await hf.mailbox("jack451").send("a", sender="jill")
     await hf.mailbox("jack451", capacity=2).send("b", sender="jill")
     with pytest.raises(DefinitionConflict) as caught:
-        await hf.mailbox("jack451", capacity=5).send("c", sender="jill")
+        await hf.mailbox("jack451", capacity=5, on_conflict="error").send("c", sender="jill")
     assert (caught.value.stored, caught.value.given) == (2, 5)
     box = hf.mailbox("jack451", overflow="drop_oldest")
     await box.send("c", sender="jill")
     with pytest.raises(DefinitionConflict, match="overflow"):
-        await hf.mailbox("jack451", overflow="reject").send("d", sender="jill")
+        await hf.mailbox("jack451", overflow="reject", on_conflict="error").send("d", sender="jill")
     await box.redefine(capacity=4, overflow="reject")
     status = await box.status()
     assert (status.capacity, status.overflow, status.unread) == (4, "reject", 2)
@@ -345,3 +345,20 @@ async def test_a_mailbox_created_by_redefine_expires(hf: AsyncHoldfast, site: Si
     await hf.mailbox("jack451").send("hi", sender="jill")
     for part in ("meta", "log", "cursors"):
         assert site.client.ttl(key(site, part)) > 399 * 86_400, part
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"a": [b"x"]}, "a bytes in it would become text"),
+        ([{1, 2}], "a set in it would become a list"),
+        ({"a": {1: "x"}}, "the key 1 in it would become text"),
+    ],
+)
+async def test_a_body_that_json_would_change_is_refused(
+    hf: AsyncHoldfast, body: object, problem: str
+) -> None:
+    box = hf.mailbox("jack451")
+    with pytest.raises(TypeError, match=f"cannot be stored: {problem}"):
+        await box.send(body, sender="jill")
+    assert (await box.status()).unread == 0

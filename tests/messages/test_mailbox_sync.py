@@ -132,12 +132,12 @@ def test_settings_that_contradict_the_server_are_refused(hf: Holdfast) -> None:
     hf.mailbox("jack451").send("a", sender="jill")
     hf.mailbox("jack451", capacity=2).send("b", sender="jill")
     with pytest.raises(DefinitionConflict) as caught:
-        hf.mailbox("jack451", capacity=5).send("c", sender="jill")
+        hf.mailbox("jack451", capacity=5, on_conflict="error").send("c", sender="jill")
     assert (caught.value.stored, caught.value.given) == (2, 5)
     box = hf.mailbox("jack451", overflow="drop_oldest")
     box.send("c", sender="jill")
     with pytest.raises(DefinitionConflict, match="overflow"):
-        hf.mailbox("jack451", overflow="reject").send("d", sender="jill")
+        hf.mailbox("jack451", overflow="reject", on_conflict="error").send("d", sender="jill")
     box.redefine(capacity=4, overflow="reject")
     status = box.status()
     assert (status.capacity, status.overflow, status.unread) == (4, "reject", 2)
@@ -346,3 +346,18 @@ def test_a_mailbox_created_by_redefine_expires(hf: Holdfast, site: Site) -> None
     hf.mailbox("jack451").send("hi", sender="jill")
     for part in ("meta", "log", "cursors"):
         assert site.client.ttl(key(site, part)) > 399 * 86_400, part
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"a": [b"x"]}, "a bytes in it would become text"),
+        ([{1, 2}], "a set in it would become a list"),
+        ({"a": {1: "x"}}, "the key 1 in it would become text"),
+    ],
+)
+def test_a_body_that_json_would_change_is_refused(hf: Holdfast, body: object, problem: str) -> None:
+    box = hf.mailbox("jack451")
+    with pytest.raises(TypeError, match=f"cannot be stored: {problem}"):
+        box.send(body, sender="jill")
+    assert (box.status()).unread == 0

@@ -47,3 +47,19 @@ async def test_a_lost_list_is_restored_by_joining_again(hf: AsyncHoldfast, site:
     assert not await chat.join("b")
     [batch] = await hf.inbox("b").fetch()
     assert (batch.gap, batch.upto) == (None, 1)
+
+
+async def test_an_inbox_says_how_many_chats_it_leaves_out(hf: AsyncHoldfast, site: Site) -> None:
+    await hf.create_chat(["jack"], sender="jack", body="hi", chat_id="kept")
+    inbox = hf.inbox("jack")
+    assert (await inbox.unread()).skipped_chats == 0
+    # Own chats that were added before this one: their scores are lower.
+    earlier = {f"c{n}": n + 1 for n in range(1_002)}
+    site.client.zadd(f"{site.namespace}:{{inbox:jack}}:chats", earlier)
+    unread = await inbox.unread()
+    assert (unread, unread.skipped_chats) == ({"kept": 0}, 3)
+    assert (await inbox.chats()).skipped_chats == 3
+    assert (await inbox.fetch()).skipped_chats == 3
+    site.client.zadd(f"{site.namespace}:{{inbox:jack}}:chats", earlier)  # `fetch` removed them
+    with inbox.stream() as stream:
+        assert (await stream.read()).skipped_chats == 3

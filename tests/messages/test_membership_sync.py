@@ -48,3 +48,19 @@ def test_a_lost_list_is_restored_by_joining_again(hf: Holdfast, site: Site) -> N
     assert not chat.join("b")
     [batch] = hf.inbox("b").fetch()
     assert (batch.gap, batch.upto) == (None, 1)
+
+
+def test_an_inbox_says_how_many_chats_it_leaves_out(hf: Holdfast, site: Site) -> None:
+    hf.create_chat(["jack"], sender="jack", body="hi", chat_id="kept")
+    inbox = hf.inbox("jack")
+    assert (inbox.unread()).skipped_chats == 0
+    # Own chats that were added before this one: their scores are lower.
+    earlier = {f"c{n}": n + 1 for n in range(1_002)}
+    site.client.zadd(f"{site.namespace}:{{inbox:jack}}:chats", earlier)
+    unread = inbox.unread()
+    assert (unread, unread.skipped_chats) == ({"kept": 0}, 3)
+    assert (inbox.chats()).skipped_chats == 3
+    assert (inbox.fetch()).skipped_chats == 3
+    site.client.zadd(f"{site.namespace}:{{inbox:jack}}:chats", earlier)  # `fetch` removed them
+    with inbox.stream() as stream:
+        assert (stream.read()).skipped_chats == 3

@@ -196,5 +196,5 @@ async def test_async_sessions(
 
 
 def test_a_cache_of_something_else(hf: Holdfast, sessions: sessionmaker[Session]) -> None:
-    with pytest.raises(TypeError, match="row cache 'stock' must have SqlRows as its source"):
+    with pytest.raises(TypeError, match="the source of row cache 'stock' must be SqlRows"):
         hf.row_cache("stock").invalidate_on_commit(sessions)

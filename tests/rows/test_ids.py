@@ -157,7 +157,7 @@ def test_what_is_applied_in_part(standalone: Server) -> None:
         with Holdfast.from_url(url, namespace=namespace) as hf:
             cache = hf.row_cache("stock", shards=2)
             with pytest.raises(
-                OutcomeUnknown, match=r"1 of 2 steps are made, then .*permissions"
+                OutcomeUnknown, match=r"1 of 2 steps are done, then .*permissions"
             ) as lost:
                 cache.schedule_many(dict.fromkeys(range(20), 1000))
             admin.execute_command("ACL", "SETUSER", namespace, f"~{namespace}:*")

@@ -20,6 +20,7 @@ from faults.servers import Server
 from faults.urls import patient
 from faults.waiting import eventually, eventually_async
 from holdfast import AsyncHoldfast, CachedRow, Holdfast, LoadFailed, RowCache
+from holdfast.rows import keys
 from rows.postgres import Postgres
 from rows.table import Table
 
@@ -258,7 +259,7 @@ def test_loads_that_hang_do_not_pile_up(hf: Holdfast) -> None:
     source = Paused()
     cache = hf.row_cache("stock", source=source)
     told: list[str] = []
-    while not any("32 loads that took too long have not ended yet" in each for each in told):
+    while not any("32 timed-out loads have not ended yet" in each for each in told):
         try:
             cache.get(len(told), timeout=0.02)
             told.append("too busy to ask in so little time")
@@ -331,7 +332,7 @@ async def test_a_reader_that_is_cancelled_before_it_knows_that_it_is_to_load(
         proxy.delay(1.0, "replies")
         reader = asyncio.create_task(cache.get(1))
         with standalone.client() as raw:
-            await eventually_async(lambda: raw.zscore(shard.loads, "1"))
+            await eventually_async(lambda: raw.zscore(keys.loads(shard.unit), "1"))
         reader.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reader

@@ -130,14 +130,14 @@ async def test_a_stopped_refresher_ends(hf: AsyncHoldfast) -> None:
     await call_with_timeout(60, cache.run, left=set())
     async with running_async(cache) as begun:
         await begun()
-        with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):
+        with pytest.raises(RuntimeError, match="already runs, for row cache 'stock'"):
             await cache.run()
 
 
 async def test_a_definition_conflict_ends_a_refresher(hf: AsyncHoldfast) -> None:
     await hf.row_cache("stock", source=Table({}), shards=2).refresh_due()
     with pytest.raises(DefinitionConflict):
-        await hf.row_cache("stock", source=Table({}), shards=3).run()
+        await hf.row_cache("stock", source=Table({}), shards=3, on_conflict="error").run()
 
 
 class Gate:

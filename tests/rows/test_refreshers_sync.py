@@ -131,14 +131,14 @@ def test_a_stopped_refresher_ends(hf: Holdfast) -> None:
     call_with_timeout(60, cache.run, left=set())
     with running(cache) as begun:
         begun()
-        with pytest.raises(RuntimeError, match="row cache 'stock' is being refreshed by this"):
+        with pytest.raises(RuntimeError, match="already runs, for row cache 'stock'"):
             cache.run()
 
 
 def test_a_definition_conflict_ends_a_refresher(hf: Holdfast) -> None:
     hf.row_cache("stock", source=Table({}), shards=2).refresh_due()
     with pytest.raises(DefinitionConflict):
-        hf.row_cache("stock", source=Table({}), shards=3).run()
+        hf.row_cache("stock", source=Table({}), shards=3, on_conflict="error").run()
 
 
 class Gate:

@@ -100,7 +100,7 @@ async def test_engines_of_both_kinds(
             cache = hf.row_cache("stock", source=SqlRows(database.engine, stock, key="id"))
             assert cache.get(8).value["price"] == "2.00"
             engine = create_async_engine(database.async_url)
-            with pytest.raises(TypeError, match="one that is not async; got SqlRows"):
+            with pytest.raises(TypeError, match="must not be async for Holdfast; got SqlRows"):
                 hf.row_cache("other", source=SqlRows(engine, stock, key="id"))
             await engine.dispose()
         return
@@ -219,7 +219,7 @@ def test_what_is_no_engine_and_no_table(database: Database, stock: sa.Table) -> 
         SqlRows(database.url, stock, key="id")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected a Table, a mapped class or a name"):
         SqlRows(database.engine, 7, key="id")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a database in memory for each thread"):
+    with pytest.raises(ValueError, match="a separate database in memory for each thread"):
         SqlRows(sa.create_engine("sqlite://"), stock, key="id")
 
 

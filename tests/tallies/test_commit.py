@@ -292,6 +292,6 @@ def test_vanished_chunks_are_sent_again(
     assert to_vanish == -1
     assert len(counted(tally)) == 9
     to_vanish = 99
-    with pytest.raises(ServerUnavailable, match="the server lost the counts"):
+    with pytest.raises(ServerUnavailable, match="the server lost the staged counts"):
         writer.commit("file", 100, 200, counts)
     assert tally.total(DAY) == 9

@@ -1,4 +1,4 @@
-"""A file that is assigned to a consumer, its state on the server, and the check of its chunks."""
+"""Files that are assigned to consumers, their state on the server, and the check of chunks."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .chunk import BLOCK, UnpackedChunk, unpack
 from .source import decoded_name
 
 MAX_REASON: Final = 200
-"""Characters of a reason that are stored."""
+"""Characters of an error that the server stores as the reason of a failed attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """The state of a file on the server.
+    """Hold the state of a file on the server.
 
     Attributes:
         state: `open` (being published), `whole` or `damaged`.
-        count: chunks that were published.
+        count: number of published chunks.
         floor: index of the first chunk that is stored.
-        size: bytes published, unpacked.
-        digest: digest of them.
-        problem: what is damaged.
-        small: the only chunk of a small file, if the reply contained it.
+        size: unpacked bytes published.
+        digest: digest of these bytes.
+        problem: why the file is damaged; empty if it is not.
+        small: the only chunk of a small file; None if the reply did not contain it.
     """
 
     state: str
@@ -53,16 +53,16 @@ class FileView:
 
 
 class Assignment(NamedTuple):
-    """A file that a session holds.
+    """Describe a file that is assigned to a session.
 
     Attributes:
         epoch: epoch of the feed.
         session: session that holds the file.
         number: number of the file.
         token: token of the assignment.
-        acked: bytes that were acknowledged.
+        acked: bytes of the file that were acknowledged before.
         name: name of the file.
-        born: when its publishing began (us).
+        born: when publishing of the file began (us).
         view: state of the file.
     """
 
@@ -86,23 +86,24 @@ class Assignment(NamedTuple):
     def file_id(self) -> str:
         """Return the id of the file, the same for all readers.
 
-        The number is not enough: after a failover the server may assign the numbers of lost files
-        again.
+        Its number alone is not unique: after a failover that lost files, the server assigns their
+        numbers to other files.
         """
         return f"{int(self.epoch)}-{self.number}-{self.born}"
 
     @property
     def member(self) -> bytes:
-        """Return the name by which `renew.lua` knows it, with the token."""
+        """Return the argument that names this assignment for `renew.lua`."""
         return b"%d %b" % (self.number, self.session)
 
 
 class ChunkChain:
-    """Check that chunks follow each other, and make up the file.
+    """Unpack chunks and check that each follows the one before, up to the end of the file.
 
     Args:
         index: index of the first chunk.
-        digest: digest of the file before it; None: not known, so the first chunk is not checked.
+        digest: digest of the file up to this chunk. None if it is not known; then the first chunk
+            may follow any other.
     """
 
     def __init__(self, index: int, digest: bytes | None) -> None:
@@ -114,19 +115,19 @@ class ChunkChain:
         """Return the content of *chunks*.
 
         Raises:
-            ValueError: One is not what was published; the message says what is wrong.
+            ValueError: A chunk is missing, damaged or of another file.
         """
         return [self._next(chunk) for chunk in chunks]
 
     def finish(self, view: FileView) -> None:
-        """Check the end of the file.
+        """Check that digest and size after the last chunk are those in *view*.
 
         Raises:
-            ValueError: It is not what was published.
+            ValueError: They differ.
         """
         known = self.digest is not None or not view.count
         if known and ((self.digest or b""), self.size) != (view.digest, view.size):
-            raise ValueError("its digest is not that of what was published")
+            raise ValueError("its digest differs from the published one")
 
     def _next(self, chunk: bytes | None) -> bytes:
         try:
@@ -141,7 +142,7 @@ class ChunkChain:
 
 
 def reason_of(error: BaseException | None) -> bytes:
-    """Return the type and the text of *error*, in a few words; empty without one."""
+    """Return type and text of *error*, at most `MAX_REASON` characters; empty for None."""
     if error is None:
         return b""
     return on_one_line(described(error, MAX_REASON)).encode(errors="replace")

@@ -17,7 +17,7 @@ from .options import FeedOptions
 KINDS = (KIND,)
 
 BASE: Final = 2048
-"""Bytes of the budget that a feed takes by itself."""
+"""Bytes of the budget that each feed uses, even without files."""
 
 _KEYS: Final[Mapping[str, Part]] = {
     "meta": Part("hash"),
@@ -64,12 +64,12 @@ S = TypeVar("S", _Name, _File, _Position)
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """Return type and reading of a key."""
+    """Return the expected type of the key *name*, and how the audit reads it; None: unknown key."""
     return _KEYS.get(name)
 
 
 def wanted(unit: Snapshot) -> Iterator[tuple[str, bytes]]:
-    """Yield the chunks that should exist, to get their sizes."""
+    """Yield the key and the field of each chunk that should exist: the audit reads their sizes."""
     for key, file in _files(unit).items():
         if file is not None:
             for i in range(file.floor, file.count):
@@ -77,12 +77,15 @@ def wanted(unit: Snapshot) -> Iterator[tuple[str, bytes]]:
 
 
 def others(_unit: Snapshot) -> Iterable[str]:
-    """Return the keys that may have been created since the keys were listed."""
+    """Return the names of all keys that a feed may have.
+
+    The audit reads those that its key listing did not contain: they may have been created since.
+    """
     return _KEYS
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Yield what is wrong."""
+    """Yield the inconsistencies in the keys of a feed."""
     meta = unit.hash("meta")
     if meta.get(b"state") not in (b"open", b"sealed"):
         for name in unit.contents:
@@ -105,7 +108,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
     files = _files(unit)
     for key, file in files.items():
         if file is None:
-            yield Fault("files", f"what is known of file {shown(key)} cannot be read")
+            yield Fault("files", f"the state of file {shown(key)} cannot be read")
     if None not in files.values():
         groups = 1 if options.mode == "share" else len(options.consumers)
         known = {int(key): file for key, file in files.items() if file is not None}
@@ -131,11 +134,11 @@ def _read(packed: bytes, kind: type[S]) -> S | None:
 def _listed(
     unit: Snapshot, files: Mapping[int, _File], groups: int, counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """Check files, their names, and those that are being published."""
+    """Compare the files with the stored names, and with the list of those being published."""
     names = {name: _read(packed, _Name) for name, packed in unit.hash("names").items()}
     for name, entry in names.items():
         if entry is None:
-            yield Fault("names", f"what is known of {shown(name)} cannot be read")
+            yield Fault("names", f"the entry of {shown(name)} cannot be read")
         elif not entry.state and entry.number not in files:
             yield Fault("names", f"{shown(name)} is being published, and is not among the files")
     for key, file in files.items():
@@ -148,34 +151,35 @@ def _listed(
             yield Fault("files", f"file {key} is for {len(file.done)} groups, not for {groups}")
     being = {str(key).encode() for key, file in files.items() if file.state == "open"}
     for opened in being ^ unit.hash("publishing").keys():
-        yield Fault("publishing", f"whether file {shown(opened)} is being published is not clear")
+        yield Fault(
+            "publishing", f"file {shown(opened)} is either open or listed as published, not both"
+        )
     yield from _summed(files, names.values(), counts)
 
 
 def _summed(
     files: Mapping[int, _File], names: Iterable[_Name | None], counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """Check the published bytes, also of files that were dropped, and the number of unfinished
-    files."""
+    """Check the totals: published bytes (dropped files included) and number of unfinished files."""
     published = sum(entry.bytes for entry in names if entry is not None and entry.state)
     published += sum(file.bytes for file in files.values() if file.state == "open")
     if published != counts["bytes"]:
-        yield Fault("meta", f"{counts['bytes']} bytes are said to be published, not {published}")
+        yield Fault("meta", f"bytes says that {counts['bytes']} were published, not {published}")
     left = sum(file.done.strip("1") != "" for file in files.values())
     if left != counts["left"]:
-        yield Fault("meta", f"{counts['left']} files are said to be left to read, not {left}")
+        yield Fault("meta", f"left says that {counts['left']} files are unfinished, not {left}")
 
 
 def _accounted(
     unit: Snapshot, files: Mapping[int, _File], counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """Check the budget, and the chunks that it is used for."""
+    """Check that the used budget is the sum of what the files and their stored chunks use."""
     used = BASE + sum(file.cost + file.kept for file in files.values())
     if used != counts["used"]:
-        yield Fault("meta", f"{counts['used']} bytes of the budget are said to be used, not {used}")
+        yield Fault("meta", f"used says {counts['used']} bytes of the budget, not {used}")
     chunks = sum(max(0, file.count - file.floor) for file in files.values())
     if chunks != unit.count("chunks"):
-        yield Fault("chunks", f"{unit.count('chunks')} chunks are there, and should be {chunks}")
+        yield Fault("chunks", f"{unit.count('chunks')} chunks are stored, not {chunks}")
     for key, file in files.items():
         sizes = [
             unit.sizes.get(("chunks", b"%d:%d" % (key, i)), 0)
@@ -188,7 +192,7 @@ def _accounted(
 
 
 def charge(size: int) -> int:
-    """Return the bytes of the budget for a chunk, as `lua/parts/budget.lua` counts them."""
+    """Return the bytes of the budget that a chunk of *size* bytes uses (`lua/parts/budget.lua`)."""
     _, power = math.frexp(size + 16)
     step = 2 ** (power - 3)
     return int(math.ceil((size + 17) / step) * step) + 96
@@ -197,7 +201,7 @@ def charge(size: int) -> int:
 def _positions(
     unit: Snapshot, files: Mapping[int, _File], groups: int, counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """Check the positions of groups, and the sessions."""
+    """Check the positions of groups and the latest claims of sessions."""
     for key, packed in unit.hash("positions").items():
         if key.startswith(b"*"):
             if key[1:] not in unit.zset("sessions"):
@@ -205,9 +209,7 @@ def _positions(
                     "positions", f"session {shown(key[1:])} was assigned a file, but does not exist"
                 )
             elif not _SHOWN.fullmatch(packed):
-                yield Fault(
-                    "positions", f"what session {shown(key[1:])} was assigned cannot be read"
-                )
+                yield Fault("positions", f"the claim of session {shown(key[1:])} cannot be read")
         elif _GROUP.fullmatch(key):
             if not number(packed) or int(key) > groups:
                 yield Fault(
@@ -228,7 +230,7 @@ def _position(
     elif file is None:
         yield Fault("positions", f"position {shown(key)} is in a file that does not exist")
     elif file.done[group - 1 : group] not in ("0", "2"):
-        yield Fault("positions", f"position {shown(key)} is of a group that is done with the file")
+        yield Fault("positions", f"position {shown(key)} is of a group that finished the file")
     elif max(position.acked, position.read) > file.bytes:
         far = max(position.acked, position.read)
         yield Fault("positions", f"position {shown(key)} is at {far} of {file.bytes} bytes")

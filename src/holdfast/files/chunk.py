@@ -1,13 +1,12 @@
-"""A chunk: a piece of a file as it is stored, with its own checksum.
+"""Chunks: pieces of a file as the server stores them, each with its own checksum.
 
-    offset 0      1          5                  37
-           codec  CRC-32     digest             payload
-                  of the unpacked bytes; of the file up to the end of this chunk
+    offset  0      1                          5                           37
+            codec  CRC-32 of unpacked bytes   digest up to this chunk     payload
 
 All chunks of a file but the last hold `BLOCK` unpacked bytes, so the index follows from the offset.
-The digest chains the checksums: BLAKE2b of the digest before, the CRC-32 and the length. A chunk
-that is missing, repeated, swapped or from another file breaks the chain. Files with the same digest
-have the same content.
+The digest chains the checksums: it is the BLAKE2b hash of the digest in the previous chunk, the
+CRC-32 and the unpacked length. A chunk that is missing, repeated, swapped or from another file
+breaks the chain. Files with the same digest have the same content.
 """
 
 from __future__ import annotations
@@ -22,13 +21,14 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 Codec = Literal["zlib", "zstd"]
 
 BLOCK: Final = 130_944
-"""Unpacked bytes of a chunk: with the overhead of the server 128 KiB, a class of its allocator."""
+"""Unpacked bytes of a chunk. With the server's overhead this is 128 KiB, a size class of its
+allocator, so that little memory is wasted."""
 
 WINDOW: Final = 8
 """Chunks that are sent or fetched in one call."""
 
 EMPTY: Final = b""
-"""The digest of nothing."""
+"""Digest before the first chunk of a file."""
 
 DIGEST_AT: Final = 6
 """Position of the digest in a chunk, counted from 1 as in Lua."""
@@ -39,18 +39,20 @@ _LINK: Final = struct.Struct(">II")
 _STORED, _ZLIB, _ZSTD = b"r", b"z", b"s"
 
 _WORTH: Final = 0.9
-"""A chunk that does not shrink to this fraction is stored as it is, and so are a few after it."""
+"""A chunk that does not shrink to this fraction is stored uncompressed."""
 
 _UNTRIED: Final = 15
+"""Chunks after such a chunk that are stored uncompressed without trying."""
 
 
 class UnpackedChunk(NamedTuple):
-    """The content of a chunk with the right checksum.
+    """Hold the unpacked content of a chunk with a verified checksum.
 
     Attributes:
-        data: the bytes.
-        digest: digest of the file up to their end, as stored in the chunk.
-        link: the bytes that, with the digest before, result in the digest.
+        data: the unpacked bytes.
+        digest: the chained digest of the file from its start through this chunk, as stored in it.
+        link: the packed checksum and size of this chunk. Hashing the previous chunk's digest with
+            it gives `digest`.
     """
 
     data: bytes
@@ -58,18 +60,18 @@ class UnpackedChunk(NamedTuple):
     link: bytes
 
     def follows(self, before: bytes) -> bool:
-        """Return whether the chunk before it has the digest *before*."""
+        """Return whether this chunk continues a file that has the digest *before* so far."""
         return _chained(before, self.link) == self.digest
 
 
 class PackedChunk(NamedTuple):
-    """The content of a chunk, compressed or not.
+    """Hold the content of a chunk as it is stored, without its digest.
 
     Attributes:
-        codec: how it is compressed.
-        payload: the bytes.
+        codec: one byte, how the payload is compressed.
+        payload: the bytes, compressed or not.
         size: number of unpacked bytes.
-        crc: checksum of the unpacked bytes.
+        crc: CRC-32 of the unpacked bytes.
     """
 
     codec: bytes
@@ -78,22 +80,19 @@ class PackedChunk(NamedTuple):
     crc: int
 
     def digest(self, before: bytes) -> bytes:
-        """Return the digest of the file up to the end of this chunk.
-
-        *before* is that of the chunk before.
-        """
+        """Return the digest of the file through this chunk, which follows the digest *before*."""
         return _chained(before, _LINK.pack(self.crc, self.size))
 
     def chunk(self, digest: bytes) -> bytes:
-        """Return the chunk as it is stored, with that *digest*."""
+        """Return the bytes that the server stores: header with *digest*, and payload."""
         return _HEAD.pack(self.codec, self.crc, digest) + self.payload
 
 
 class ChunkPacker:
-    """Pack blocks of a file; several threads may call it at the same time.
+    """Compress blocks of a file. Several threads may use the same packer at the same time.
 
     Args:
-        codec: how they are compressed; None: not at all.
+        codec: how blocks are compressed; None: not at all.
     """
 
     def __init__(self, codec: Codec | None) -> None:
@@ -101,7 +100,7 @@ class ChunkPacker:
         self._skip = 0
 
     def pack(self, data: bytes) -> PackedChunk:
-        """Pack *data*, a block of a file."""
+        """Return *data*, compressed if that saves at least a tenth."""
         codec, payload = _STORED, data
         if self._skip:
             self._skip -= 1
@@ -113,11 +112,11 @@ class ChunkPacker:
 
 
 def checked_codec(codec: Any) -> None:
-    """Raise an error unless *codec* can be used here.
+    """Raise an error unless *codec* can be used in this process.
 
     Raises:
         ValueError: There is no such codec.
-        ModuleNotFoundError: It needs a module that is not installed.
+        ModuleNotFoundError: The codec needs a module that is not installed.
     """
     if codec not in (None, *get_args(Codec)):
         raise ValueError(f"compress must be 'zlib', 'zstd' or None, got {codec!r}")
@@ -126,15 +125,15 @@ def checked_codec(codec: Any) -> None:
 
 
 def digest_after(data: bytes, before: bytes) -> bytes:
-    """Return the digest of a file up to the end of *data*, a whole chunk."""
+    """Return the digest of a file through the unpacked chunk *data*, which follows *before*."""
     return _chained(before, _LINK.pack(zlib.crc32(data), len(data)))
 
 
 def unpack(chunk: bytes | None) -> UnpackedChunk:
-    """Return the content of a chunk.
+    """Unpack a chunk and verify its checksum. None stands for a chunk that the server lost.
 
     Raises:
-        ValueError: It is not what was stored; the message says what is wrong.
+        ValueError: The chunk is missing or damaged.
     """
     if chunk is None:
         raise ValueError("it is missing on the server")
@@ -163,7 +162,7 @@ def _compressor(codec: Codec | None) -> Callable[[bytes], tuple[bytes, bytes]] |
 
 
 def _unpacked(codec: bytes, payload: bytes) -> bytes:
-    """Unpack at most one byte more than a chunk may have, so that a small payload cannot fill the
+    """Unpack a payload, but at most `BLOCK` + 1 bytes, so that a small payload cannot fill the
     memory."""
     if codec == _STORED:
         return payload
@@ -182,10 +181,10 @@ def _bounded(opener: Any, problem: type[Exception], payload: bytes) -> bytes:
 
 
 def zstd() -> Any:
-    """Return the module for Zstandard: of Python 3.14, or its backport.
+    """Return the Zstandard module of Python 3.14, or its backport.
 
     Raises:
-        ModuleNotFoundError: The message says what to install.
+        ModuleNotFoundError: Neither is installed.
     """
     with suppress(ModuleNotFoundError):
         from compression import zstd as module

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from .options import FeedOptions
 
 _PARTS: Final = 8
-"""Values for each file in a reply of `lua/list.lua`."""
+"""Number of values for each file in a reply of `lua/list.lua`."""
 
 _DONE: Final = "1"
 _FAILED: Final = "2"
@@ -18,19 +18,19 @@ _FAILED: Final = "2"
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """A file of a feed that a consumer has not finished.
+    """Describe a file of a feed that is still stored.
 
     Attributes:
-        number: its number in the order in which publishing began, from 1 on.
-        name: name on the feed; bytes that are not text are replaced.
+        number: number of the file, from 1, in the order in which publishing began.
+        name: name of the file on the feed; bytes that are not text are replaced.
         state: `open` (being published), `whole` or `damaged`.
         bytes: unpacked bytes published so far.
-        kept: bytes of the budget that its content uses.
-        problem: why it is damaged; empty if it is not.
-        waits_for: consumers that have not finished it; with `share` empty: any consumer may.
-        failed: whether reading it failed so often that it is not assigned until `FileFeed.retry`.
-        failed_for: the consumers for which it failed; with `share` empty.
-        reason: why reading it failed last; empty if it did not.
+        kept: bytes of the budget that the stored chunks use.
+        problem: why the file is damaged; empty if it is not.
+        waits_for: names of the consumers that have not finished the file; with `share` empty.
+        failed: True if reading it failed so often that it is not assigned until `FileFeed.retry`.
+        failed_for: names of the consumers that failed so often; with `share` empty.
+        reason: why the latest failed attempt failed; empty if none failed.
     """
 
     number: int
@@ -46,12 +46,14 @@ class FileStatus:
 
 
 def file_statuses(reply: Sequence[Any], key: str) -> tuple[list[FileStatus], int]:
-    """Return the files in a reply of `lua/list.lua`, and the number below which there are more; 0:
-    none.
+    """Return the files in a *reply* of `lua/list.lua`, and the number below which to continue.
 
     Args:
         reply: the reply.
-        key: the key that holds the definition.
+        key: name of the key with the definition, for errors.
+
+    Returns:
+        The files, and the number below which more files are stored; 0 if there are none.
     """
     if not reply:
         return [], 0

@@ -1,5 +1,4 @@
-"""Folders: listed, and entered step by step without following links, even links that appear
-meanwhile."""
+"""List folders, and open them without following links, even if links are created meanwhile."""
 
 from __future__ import annotations
 
@@ -18,21 +17,21 @@ _ENTRY: Final = _FOLDER | os.O_NOFOLLOW
 
 
 def opened_folder(root: Path) -> int:
-    """Return a descriptor of *root*. Links in its own path, which the user gave, are followed."""
+    """Return a descriptor of *root*. Follow links in this path, because the user gave it."""
     return os.open(root, _FOLDER)
 
 
 def entered(folder: int, parts: Sequence[str], *, create: bool, mode: int = 0o777) -> int:
-    """Return a descriptor of the folder that *parts* lead to from the open *folder*.
+    """Return a descriptor of the subfolder of *folder* with the path *parts*.
 
     Args:
         folder: a descriptor, which stays open.
-        parts: names, one below the other.
+        parts: the names in the path, from *folder* on.
         create: whether to create missing folders.
-        mode: mode of created folders, before the umask.
+        mode: permissions of created folders, before the umask.
 
     Raises:
-        OSError: One of them is a link, or not a folder.
+        OSError: A part is a link, or not a folder.
     """
     current = os.dup(folder)
     try:
@@ -52,10 +51,10 @@ def entered(folder: int, parts: Sequence[str], *, create: bool, mode: int = 0o77
 def opened_within(root: Path, path: Path) -> int:
     """Return a descriptor for reading the file at *path*, which must lie within *root*.
 
-    A link is followed if it leads to a file within *root*.
+    Follow a link if it leads to a file within *root*.
 
     Raises:
-        OSError: It leads out of *root*, or cannot be opened.
+        OSError: The path leads out of *root*, or cannot be opened.
     """
     home, real = Path(os.path.realpath(root)), Path(os.path.realpath(path))
     if not real.is_relative_to(home):
@@ -72,7 +71,7 @@ def opened_within(root: Path, path: Path) -> int:
     finally:
         os.close(base)
     try:
-        # O_NONBLOCK: the open of a named pipe in the folder must not block.
+        # Use O_NONBLOCK, because otherwise opening a named pipe would block.
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, dir_fd=folder)
     finally:
@@ -89,9 +88,10 @@ def _entered_one(folder: int, part: str) -> int:
 
 
 def walked(root: Path, failed: dict[str, Exception]) -> Iterator[Path]:
-    """Yield the regular files below *root*, in order; add paths that cannot be read to *failed*.
+    """Yield the regular files below *root*, in order. Add files and folders that cannot be read to
+    *failed*: path below *root* → error.
 
-    Files that `save_to` has not finished are left out.
+    Skip the folder of files that `save_to` has not finished.
     """
 
     def unreadable(error: OSError) -> None:

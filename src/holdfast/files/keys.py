@@ -1,11 +1,12 @@
 """Every key of a feed: its type, content and lifetime.
 
-All expire a day after the last call of a publisher or consumer. When a feed has ended (sealed and
-read by all consumers, or aborted), only `meta` stays, for an hour: it informs later callers.
+All keys expire a day after the last call of a publisher or consumer. When a feed has ended (sealed
+and read by all consumers, or aborted), only `meta` stays for an hour, so that later callers learn
+how the feed ended.
 
-Files have numbers, from 1 on in the order in which their publishing began. A *group* gets each file
-once. With `broadcast` each consumer is a group, numbered by its place in the definition. With
-`share` all consumers together are group 1.
+Files are numbered from 1, in the order in which their publishing began. A *group* gets each file
+once. With `broadcast` each consumer is a group; its number is its place in the definition, from 1.
+With `share` all consumers together are group 1.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ def meta(unit: Unit) -> str:
     """HASH of the state of the feed.
 
     - `definition`: MessagePack of `mode`, `budget`, `lease_ms` and `consumers`.
-    - `epoch`: when the feed began (us).
+    - `epoch`: when the feed began (us); it distinguishes feeds of the same name.
     - `state`: `open`, `sealed`, `aborted`, or `over` (sealed, and read by all consumers).
     - `used`: bytes of the budget in use.
     - `top`: number of the latest file. `low`: no file below this number is stored.
-    - `left`: number of files that a group has not finished.
+    - `left`: number of files that at least one group has not finished.
     - `bytes`: unpacked bytes published.
     - `token`: latest token of an assignment (us).
-    - `done:group`: bytes that the group has finished.
+    - `done:GROUP`: bytes that this group has finished.
     - `failed`: number of files that failed too often, counted once for each group.
     """
     return unit.key("meta")
 
 
 def names(unit: Unit) -> str:
-    """HASH name of a file → MessagePack: `number` and, once it was published, `state` (`whole` or
-    `damaged`), `bytes` and `digest`. It has all files of the feed, also those that were dropped.
+    """HASH name of a file → MessagePack: `number`; once the file was published, also `state`
+    (`whole` or `damaged`), `bytes` and `digest`. A dropped file keeps its field.
     """
     return unit.key("names")
 
@@ -42,22 +43,22 @@ def names(unit: Unit) -> str:
 def files(unit: Unit) -> str:
     """HASH number of a file → MessagePack.
 
-    - `name`, `state` (`open`, `whole`, `damaged`), `problem`.
-    - `count`: number of chunks. `floor`: index of the first chunk that is stored.
-    - `bytes`: unpacked bytes. `digest`: digest of them.
+    - `name`, `state` (`open`, `whole`, `damaged`), `problem` (why the file is damaged).
+    - `count`: number of published chunks. `floor`: index of the first chunk that is stored.
+    - `bytes`: unpacked bytes. `digest`: digest of these bytes.
     - `kept`: bytes of the budget for stored chunks. `cost`: other bytes of the budget.
     - `done`: a digit for each group: 1 finished, 2 reading failed too often, 0 otherwise.
-    - `born`: when its publishing began (us).
-    - `reason`: why reading it failed last.
+    - `born`: when publishing of the file began (us).
+    - `reason`: the error of the latest failed attempt to read the file.
     """
     return unit.key("files")
 
 
 def chunks(unit: Unit) -> str:
-    """HASH `file:index` → a chunk: 130,944 unpacked bytes; the last chunk of a file may have fewer.
+    """HASH `FILE:INDEX` → a chunk: 130,944 unpacked bytes, or fewer at the end of a file.
 
-    One byte for the codec (`r` none, `z` zlib, `s` Zstandard), the CRC-32 of the unpacked bytes, 32
-    digits of digest, and the payload; see `chunk.py`.
+    A chunk has one byte for the codec (`r` none, `z` zlib, `s` Zstandard), the CRC-32 of the
+    unpacked bytes, 32 digits of digest, and the payload; see `chunk.py`.
     """
     return unit.key("chunks")
 
@@ -65,28 +66,35 @@ def chunks(unit: Unit) -> str:
 def positions(unit: Unit) -> str:
     """HASH of the positions of groups in files.
 
-    - `group:file` → MessagePack: `acked`, `read` and `counted` (unpacked bytes); `session` that
-      holds the file, `token` of the assignment, `until_ms` (end of the lease); `tries` (failures in
-      a row), `returns` (how often it was given back without an error), `by` (the consumer that
-      failed last), `after_ms` (start of the next attempt).
-    - `group` → no file below this number is left for the group.
-    - `*session` → number of its latest claim, and the file that it got.
+    - `GROUP:FILE` → MessagePack:
+      - `acked`, `read`: unpacked bytes that were acknowledged, and that were read. `counted`: bytes
+        that `done:GROUP` in `meta` includes.
+      - `session`: session that holds the file; `token` of the assignment; `until_ms`: end of the
+        lease.
+      - `tries`: failures in a row. `returns`: how often the file was given back without an error.
+      - `by`: the consumer that failed last. `after_ms`: when the next attempt may start.
+    - `GROUP` → the group has finished all files below this number.
+    - `*SESSION` → number of its latest claim, a blank, and the number of the file that it got.
     """
     return unit.key("positions")
 
 
 def sessions(unit: Unit) -> str:
-    """ZSET of the sessions of consumers (13 digits and the name), scored by the end of their leases
-    (ms).
+    """ZSET of the sessions of consumers (13 digits and the consumer's name), scored by the end of
+    their leases (ms).
     """
     return unit.key("sessions")
 
 
 def consumers(unit: Unit) -> str:
-    """HASH name of a consumer → MessagePack: `until_ms` (end of its lease), `files` and `bytes`
-    that it finished, `damaged` files among them, `missed` files that were dropped unread,
-    `unreported` (missed files that were not reported to it), `failing` (files that failed in a
-    row), and `after_ms`, when it may have the next one.
+    """HASH name of a consumer → MessagePack.
+
+    - `until_ms`: end of the consumer's lease.
+    - `files`, `bytes`: number and bytes of the files that the consumer has finished. `damaged`: how
+      many of these files are damaged.
+    - `missed`: files that were dropped before the consumer read them. `unreported`: how many of
+      them have not been reported to it.
+    - `failing`: failed or returned attempts in a row. `after_ms`: when it may get its next file.
     """
     return unit.key("consumers")
 
@@ -97,6 +105,6 @@ def publishing(unit: Unit) -> str:
 
 
 def waiting(unit: Unit) -> str:
-    """ZSET of the channels of publishers that wait for room, scored by when they stop waiting
-    (ms)."""
+    """ZSET of the channels of publishers that wait until the budget has room, scored by when they
+    stop waiting (ms)."""
     return unit.key("waiting")

@@ -1,4 +1,4 @@
-"""Lines: how a stream of bytes is divided into blocks of whole lines."""
+"""Divide a stream of bytes into blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from ..core.checks import checked_int
 from .chunk import BLOCK
 
 MAX_LINE: Final = 64 << 10
+"""Default limit for the bytes of a line."""
 
 
 class Block(NamedTuple):
-    """Whole lines of a file, or any bytes.
+    """Hold some whole lines of a file; with `raw` any bytes of it.
 
     Blocks are contiguous: each begins where the one before ends.
 
     Attributes:
-        offset: where it begins in the unpacked bytes of the file.
-        end: where the next one begins.
-        data: the lines with their ends; the last line of a file may have none.
-        overlong: 1 for a line that is too long and was left out: a block of its own without data. 0
-            for such a block if it is the rest of a line that was read before.
+        offset: where the block begins in the unpacked bytes of the file.
+        end: where the next block begins.
+        data: the lines with their line ends; the last line of a file may have none. Empty for a
+            line that was skipped.
+        overlong: 1 if the block stands for a line that was skipped because it is too long.
     """
 
     offset: int
@@ -31,12 +32,12 @@ class Block(NamedTuple):
 
 
 class LineSplitter:
-    """Make blocks of whole lines.
+    """Divide bytes that arrive in pieces into blocks of whole lines.
 
     Args:
-        offset: where the first line begins.
-        max_line: bytes that a line may have, without its end.
-        within: whether *offset* is within a line; the rest of this line is left out.
+        offset: offset of the first byte in the file.
+        max_line: bytes that a line may have, without its line end.
+        within: whether *offset* is within a line; the rest of this line is skipped.
     """
 
     def __init__(self, offset: int, max_line: int = MAX_LINE, *, within: bool = False) -> None:
@@ -48,11 +49,11 @@ class LineSplitter:
 
     @property
     def needed(self) -> int:
-        """Return the offset of the first byte that is needed for the next block."""
+        """Return the offset of the first byte that the next block may contain."""
         return self._offset + self._skipped
 
     def cut(self, data: bytes) -> Iterator[Block]:
-        """Yield the blocks that *data* completes."""
+        """Yield the blocks that are complete with *data*, the next bytes of the file."""
         if self._skipped or self._within:
             end = data.find(b"\n") + 1
             if not end:
@@ -62,16 +63,16 @@ class LineSplitter:
             data = data[end:]
         end = data.rfind(b"\n") + 1
         if end:
-            whole = end == len(data) and not self._rest  # then no copy is needed
+            whole = end == len(data) and not self._rest  # saves a copy
             lines = data if whole else b"".join((self._rest, memoryview(data)[:end]))
             yield from self._whole(lines)
             self._rest = b""
         self._rest += data[end:]
-        if len(self._rest) > self._max_line + 1:  # the last byte may be half of the line end
+        if len(self._rest) > self._max_line + 1:  # + 1 for the carriage return of the line end
             self._skipped, self._rest = len(self._rest), b""
 
     def finish(self) -> Iterator[Block]:
-        """Yield the rest at the end of the file."""
+        """Yield the last line if the file ends without a line end."""
         if self._skipped or len(self._rest) > self._max_line:
             yield self._left_out(self._skipped or len(self._rest))
         elif self._rest:
@@ -79,7 +80,10 @@ class LineSplitter:
         self._rest = b""
 
     def _whole(self, lines: bytes) -> Iterator[Block]:
-        """Yield blocks of *lines*, which all have their ends."""
+        """Yield blocks of at most the maximum line size from *lines*, which end with a line end.
+
+        Yield an empty block for each line that is too long.
+        """
         begin = at = 0
         while at + self._max_line < len(lines):
             end = lines.rfind(b"\n", at, at + self._max_line + 1) + 1
@@ -103,7 +107,7 @@ class LineSplitter:
         return Block(offset, self._offset, data)
 
     def _left_out(self, size: int) -> Block:
-        """Return the empty block for an overlong line, or for the rest of the first line."""
+        """Return the empty block for a line that is skipped: it is too long, or *within* is set."""
         offset, self._offset = self._offset, self._offset + size
         overlong = not self._within
         self._skipped, self._within = 0, False
@@ -111,7 +115,7 @@ class LineSplitter:
 
 
 class LineProgress:
-    """Count the lines of a block that were handed out."""
+    """Track how many lines of a block the user has got (`done`)."""
 
     __slots__ = ("_block", "done")
 
@@ -129,22 +133,18 @@ class LineProgress:
 
 
 class RawSplitter:
-    """Make blocks of any bytes.
-
-    Args:
-        offset: where the first block begins.
-    """
+    """Make a block of each piece of bytes, with the interface of `LineSplitter`."""
 
     def __init__(self, offset: int) -> None:
         self._offset = offset
 
     @property
     def needed(self) -> int:
-        """Return the offset of the first byte that is needed for the next block."""
+        """Return the offset of the next block."""
         return self._offset
 
     def cut(self, data: bytes) -> Iterator[Block]:
-        """Yield *data* as a block."""
+        """Yield *data* as a block, unless it is empty."""
         offset, self._offset = self._offset, self._offset + len(data)
         if data:
             yield Block(offset, self._offset, data)
@@ -155,7 +155,7 @@ class RawSplitter:
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """Return the lines of *data*, without their ends."""
+    """Return the lines of *data*, without their line ends."""
     *lines, last = data.split(b"\n")
     if b"\r\n" in data:
         lines = [line[:-1] if line.endswith(b"\r") else line for line in lines]
@@ -165,7 +165,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def checked_offset(offset: Any, name: str) -> int:
-    """Return *offset* if it is valid; *name* is the name of the argument."""
+    """Return *offset* if it is valid; errors use the argument's *name*."""
     return checked_int(offset, name, 0)
 
 

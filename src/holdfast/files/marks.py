@@ -1,4 +1,4 @@
-"""Marks: digests by which a local file is recognized when another file gets its name."""
+"""Compute marks: digests that show whether a local file is still the one that was read before."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class Tail(NamedTuple):
-    """The last bytes before an offset of a file.
+    """Hold the bytes before an offset of a file.
 
     Attributes:
-        end: the offset after them.
+        end: the offset at which the bytes end.
         data: the bytes.
     """
 
@@ -19,7 +19,8 @@ class Tail(NamedTuple):
 
 
 def marked(head: bytes, tail: bytes) -> str:
-    """Return the mark of a file with these first and last bytes."""
+    """Return the digest that identifies a local file by its first bytes *head* and its last bytes
+    *tail*. It begins with the length of *tail*."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(b"%d " % len(head))
     digest.update(head)
@@ -28,8 +29,8 @@ def marked(head: bytes, tail: bytes) -> str:
 
 
 def length_of(mark: str) -> int:
-    """Return how many last bytes *mark* covers.
+    """Return the length of the *tail* in *mark*.
 
-    1 for an empty mark, which only needs the offset.
+    Return 1 for an empty mark, which fits each file that reaches the offset.
     """
     return int(mark.partition("-")[0]) if mark else 1

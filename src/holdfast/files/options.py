@@ -25,10 +25,11 @@ class FeedOptions(msgspec.Struct, frozen=True):
     """The options of a feed.
 
     Attributes:
-        mode: `broadcast`: each file to each consumer; `share`: each file to one of them.
-        budget: bytes of memory of the server.
+        mode: `broadcast`: each consumer gets each file; `share`: one consumer gets each file.
+        budget: bytes of the server's memory that the feed may use.
         lease_ms: milliseconds after its last call at which a consumer counts as dead.
-        consumers: their names, in order; with `share` it may be empty: any consumer may read.
+        consumers: sorted names of the consumers. With `share` it may be empty; then any consumer
+            may read.
     """
 
     mode: Mode
@@ -44,10 +45,11 @@ class FeedOptions(msgspec.Struct, frozen=True):
         mode: Mode | None,
         lease: Duration | None,
     ) -> FeedOptions | None:
-        """Return the options that a user gives; None if there are none. Missing ones get defaults.
+        """Return the options that a user gives, with defaults for missing ones; None if all are
+        None.
 
         Raises:
-            ValueError, TypeError: One of them is not valid.
+            ValueError, TypeError: An option is not valid.
         """
         if (consumers, budget, mode, lease) == (None, None, None, None):
             return None
@@ -66,7 +68,7 @@ class FeedOptions(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, packed: bytes, key: str) -> FeedOptions:
-        """Return the options that *key* holds as *packed*.
+        """Return the options in the value *packed* of *key*.
 
         Raises:
             DecodeError: The value is not valid.
@@ -85,7 +87,7 @@ class FeedOptions(msgspec.Struct, frozen=True):
         return (self.mode, self.consumers) == (other.mode, other.consumers)
 
     def packed(self) -> bytes:
-        """Return the value that is stored."""
+        """Return the value that the server stores."""
         return msgspec.msgpack.encode(self)
 
     def __str__(self) -> str:
@@ -108,7 +110,7 @@ def checked_lease(lease: Duration) -> int:
 
 def _checked_names(consumers: Iterable[str] | None) -> tuple[str, ...]:
     if isinstance(consumers, str):
-        raise TypeError("consumers are several names; for a single one give a list of one")
+        raise TypeError("consumers must be a list of names, not one str")
     names = tuple(sorted(set(consumers or ())))
     for name in names:
         encode_name(name)

@@ -1,7 +1,7 @@
-"""A file that is being saved: it grows in a hidden folder until it is whole. Every call blocks.
+"""Save a file in a hidden folder until it is complete, then move it to its path. Every call blocks.
 
-All calls use descriptors of folders that were opened without following links. So a folder that is
-replaced by a link meanwhile leads nowhere else.
+All calls use descriptors of folders that were opened without following links. So nothing is written
+elsewhere, even if another process replaces a folder by a link.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .paths import PARTS, part_path, saved_path
 
 
 class PartialFile:
-    """Save one file; a new object for the same file continues where the last one ended.
+    """Save one file; a new object for the same file continues where the previous one ended.
 
     Args:
         folder: target folder.
         name: name of the file.
-        file_id: id of the file, different for each file.
+        file_id: unique id of the file.
 
     Raises:
-        OSError: It cannot be written, or its path contains a link, which is not followed.
+        OSError: The file cannot be written, or its path contains a link, which is not followed.
         ValueError: A link within the folder leads out of it.
     """
 
@@ -48,7 +48,7 @@ class PartialFile:
         except BaseException:
             self._close_folders()
             raise
-        self._take_up()
+        self._verify_saved()
 
     def __del__(self) -> None:
         self._close_folders()
@@ -56,15 +56,15 @@ class PartialFile:
     def write(self, blocks: Sequence[bytes]) -> None:
         """Append *blocks*: whole chunks, except for the last one of the file."""
         self._file.writelines(blocks)
-        self._file.flush()  # so that a kill of this process loses nothing that was read
+        self._file.flush()  # the operating system keeps flushed bytes if this process is killed
 
     def restart(self) -> None:
-        """Remove the content: it is not that of this file."""
+        """Remove the saved content and begin again."""
         self._file.truncate(0)
         self.digest, self.count = EMPTY, 0
 
     def finish(self) -> Path:
-        """Move the complete file to its path, on disk, in one step."""
+        """Write the complete file to disk and move it to its path, which it returns."""
         os.fsync(self._file.fileno())
         target = entered(self._root, self._folders, create=True)
         try:
@@ -75,12 +75,12 @@ class PartialFile:
         return self._path
 
     def close(self) -> None:
-        """Close the file and keep its content for another try."""
+        """Close the file. Keep the saved content, so that a new object can continue."""
         self._file.close()
         self._close_folders()
 
     def discard(self) -> None:
-        """Delete the file."""
+        """Close the file and delete the saved content."""
         with suppress(FileNotFoundError):
             os.unlink(self._part, dir_fd=self._parts)
         self.close()
@@ -103,8 +103,8 @@ class PartialFile:
             raise OSError(f"{self._part!r} in {PARTS!r} is not a regular file: remove it")
         return os.fdopen(descriptor, "a+b")
 
-    def _take_up(self) -> None:
-        """Verify what is there, up to the last whole chunk."""
+    def _verify_saved(self) -> None:
+        """Compute the digest of the chunks saved before, and remove an incomplete last chunk."""
         self._file.seek(0)
         while len(data := self._file.read(BLOCK)) == BLOCK:
             self.digest = digest_after(data, self.digest)

@@ -1,4 +1,4 @@
-"""The path of a saved file: names are data, and never lead out of the folder."""
+"""Compute the paths of saved files. No name leads out of the target folder."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ PARTS: Final = ".holdfast"
 """Name of the folder, inside the target folder, for files that are not complete."""
 
 _LONGEST: Final = 200
-"""Bytes of one part of a path; most file systems allow 255."""
+"""Maximum bytes of one part of a path; most file systems allow 255."""
 
 _LONGEST_PATH: Final = 2000
-"""Bytes of the whole path; most systems allow 4095, with the folder."""
+"""Maximum bytes of a path within the folder; most systems allow 4095 for the whole path."""
 
-# Control characters, what Windows refuses, and the escape itself.
 _ESCAPED: Final = re.compile(rb'[\x00-\x1f\x7f<>:"\\|?*%]')
+"""Control characters, characters that Windows refuses, and `%`, the sign of an escape."""
 
 
 def saved_path(folder: Path, name: str) -> Path:
     """Return the path for the file called *name*: always within *folder*, different for each name.
 
-    - Slashes make folders.
-    - Parts that a file system could misunderstand are percent-encoded: `..`, empty parts, control
-      characters.
-    - A part that is too long ends in a digest of itself; a path that is too long becomes a digest.
+    - Slashes separate subfolders.
+    - `..`, empty parts, and characters that a file system may refuse are percent-encoded.
+    - The end of a part that is too long is replaced by a digest of the part.
+    - A path that is too long is replaced by a digest of the name.
 
     Raises:
         ValueError: A link within the folder leads out of it.
@@ -44,9 +44,9 @@ def saved_path(folder: Path, name: str) -> Path:
 
 
 def part_path(folder: Path, file_id: str) -> Path:
-    """Return the path of a file that is not complete.
+    """Return the path at which an incomplete file is saved.
 
-    Its id comes from the server, so it is hashed.
+    The id is hashed, because it comes from the server and is not trusted.
     """
     digest = hashlib.blake2b(file_id.encode("utf-8", "surrogateescape"), digest_size=16)
     return folder / PARTS / f"{digest.hexdigest()}.part"
@@ -66,5 +66,6 @@ def _part(part: str, empty: str) -> str:
 
 
 def _digest(raw: bytes) -> bytes:
-    """Return a digest that no other name is encoded as, because `%x` is not an escape."""
+    """Return a digest with the prefix `%x`. No percent-encoded name contains `%x`, so the digest
+    differs from all such names."""
     return b"%x" + hashlib.blake2b(raw, digest_size=16).hexdigest().encode()

@@ -1,7 +1,4 @@
-"""The source of a published file: a file or a stream, read in blocks and unpacked.
-
-Every call blocks.
-"""
+"""Read the file or stream that is published, in blocks, and unpack it. Every call blocks."""
 
 from __future__ import annotations
 
@@ -26,13 +23,13 @@ MAX_NAME_BYTES: Final = 1024
 _SUFFIXES: Final[dict[str, Packing]] = {".gz": "gzip", ".zst": "zstd"}
 
 _PIECE: Final = 64 << 10
-"""Bytes read from a compressed file at a time; each may unpack to a thousand times as many."""
+"""Bytes read from a compressed file at a time; they may unpack to a thousand times as many."""
 
-_LOOK: Final = 64 << 10
-"""Bytes that are searched for the end of a line."""
+_LINE_END_BYTES: Final = 64 << 10
+"""Bytes that are searched for the last line end."""
 
 _GZIP: Final = 31
-"""Argument of zlib: a gzip header and trailer, with checksum and length, which zlib checks."""
+"""Value of `wbits` with which zlib expects gzip data and checks their checksum and length."""
 
 
 class Readable(Protocol):
@@ -42,21 +39,21 @@ class Readable(Protocol):
 
 
 class SourceDamaged(Exception):
-    """The source is damaged; the message says why."""
+    """Raised when the source is damaged; the message says why."""
 
 
 class Source:
-    """Return the blocks of one file.
+    """Read and unpack one file.
 
     Args:
         origin: a path, or a file object opened for reading bytes.
-        packing: how it is compressed; None: not at all.
-        limit: bytes that it may unpack to.
-        within: the folder that a path must lie in, also after all links; None: anywhere.
+        packing: how the file is compressed; None: not at all.
+        limit: maximum number of unpacked bytes.
+        within: the folder in which the file must lie after all links are followed; None: any.
 
     Raises:
-        OSError: It cannot be opened.
-        ValueError: It is not a regular file.
+        OSError: The file cannot be opened.
+        ValueError: The path is not that of a regular file.
     """
 
     def __init__(
@@ -67,9 +64,8 @@ class Source:
         within: Path | None = None,
     ) -> None:
         self._own: Any = None
-        self._left: int | None = (
-            None  # bytes of a file that are left, by its size when it was opened
-        )
+        self._left: int | None = None
+        """Bytes of the file (of its size when it was opened) that were not read; None: a stream."""
         if isinstance(origin, str | os.PathLike):
             self._open(Path(origin), within)
         else:
@@ -85,15 +81,15 @@ class Source:
 
     @property
     def size(self) -> int | None:
-        """Return the bytes of the file as it is stored here; None for a stream."""
+        """Return the size of the file before unpacking, in bytes; None for a stream."""
         return self._size
 
     def block(self) -> bytes:
-        """Return the next block of `BLOCK` bytes, a shorter last block, and then empty ones.
+        """Return the next `BLOCK` bytes; fewer at the end of the file, and none after it.
 
         Raises:
-            SourceDamaged: It is shorter than before, or does not unpack.
-            OSError: It cannot be read.
+            SourceDamaged: The file shrank, or cannot be unpacked.
+            OSError: The file cannot be read.
         """
         if not self._held and self._packing is None:
             whole = next(self._pieces, b"")
@@ -103,20 +99,19 @@ class Source:
         return self._taken(BLOCK)
 
     def start_at(self, offset: int) -> bytes:
-        """Continue at an *offset* of the unpacked content. Only for a file that was opened by its
-        path.
+        """Continue at an *offset* of the unpacked content. Works only for a file, not for a stream.
 
         Returns:
-            The byte before; empty at the beginning.
+            The byte before *offset*; empty at the beginning.
 
         Raises:
-            SourceDamaged: It is shorter than *offset*, or does not unpack.
-            OSError: It cannot be read.
+            SourceDamaged: The file is shorter than *offset*, or cannot be unpacked.
+            OSError: The file cannot be read.
         """
-        if offset and self._stands_at == offset:  # saves unpacking all of it again
-            self._stands_at = 0
+        if offset and self._unpacked_to == offset:  # saves unpacking the file again
+            self._unpacked_to = 0
             return self._last
-        self._stands_at = 0
+        self._unpacked_to = 0
         before = max(0, offset - 1)
         at = self._file.seek(0 if self._packing else before)
         self._left = max(0, (self._size or 0) - at)
@@ -129,13 +124,13 @@ class Source:
         return byte
 
     def tails(self, spots: Sequence[tuple[int, int]]) -> tuple[dict[tuple[int, int], bytes], str]:
-        """Return the bytes before some offsets of a file that was opened by its path.
+        """Read the bytes before some offsets of a file. Does not work for a stream.
 
         Args:
-            spots: offsets and how many bytes, in order.
+            spots: pairs (offset, number of bytes before it), in order.
 
         Returns:
-            The bytes of each spot within the file, and what is wrong with the rest.
+            Spot → its bytes, for those within the file; and the error that ended reading, or "".
         """
         found: dict[tuple[int, int], bytes] = {}
         try:
@@ -153,34 +148,34 @@ class Source:
         except (SourceDamaged, OSError) as error:
             return found, str(error)
         if self._packing:
-            self._stands_at, self._last = at, last[-1:]
+            self._unpacked_to, self._last = at, last[-1:]
         return found, ""
 
-    _stands_at = 0
+    _unpacked_to = 0  # offset at which `tails` ended in a compressed file, and the byte before it
     _last = b""
 
     def piece(self, size: int) -> bytes:
-        """Return the next *size* bytes; fewer at the end of the file, none after it.
+        """Return up to *size* of the next bytes; none at the end of the file.
 
         Raises:
-            SourceDamaged, OSError: as `block`.
+            SourceDamaged, OSError: as in `block`.
         """
         return self._taken(size) if self._packing else self._read(size)
 
     def whole_lines(self, size: int) -> bytes:
-        """Return what `piece` does, but end at a line end if it is found easily: that saves a copy
-        later.
+        """Return up to *size* of the next bytes. For an uncompressed file, try to end at a line
+        end, because that saves the `LineSplitter` a copy.
 
         Raises:
-            SourceDamaged, OSError: as `block`.
+            SourceDamaged, OSError: as in `block`.
         """
         if self._packing is None and (self._left or 0) > size:
-            look = min(_LOOK, size // 2)
+            searched = min(_LINE_END_BYTES, size // 2)
             begin = self._file.tell()
-            self._file.seek(begin + size - look)
-            last = self._file.read(look)
+            self._file.seek(begin + size - searched)
+            last = self._file.read(searched)
             self._file.seek(begin)
-            size -= look - (last.rfind(b"\n") + 1)
+            size -= searched - (last.rfind(b"\n") + 1)
         return self.piece(size)
 
     def _taken(self, size: int) -> bytes:
@@ -195,7 +190,7 @@ class Source:
         return self.rest(size)
 
     def rest(self, size: int = BLOCK) -> bytes:
-        """Return bytes that were unpacked before the damage, *size* at most."""
+        """Return up to *size* bytes that were unpacked and not returned, also after damage."""
         rest = bytes(memoryview(self._held)[:size])
         del self._held[:size]
         return rest
@@ -211,7 +206,7 @@ class Source:
         if within is not None:
             descriptor = opened_within(within, path)
         else:
-            # O_NONBLOCK: the open of a named pipe in the folder must not block.
+            # Use O_NONBLOCK, because otherwise opening a named pipe would block.
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         regular = False
         try:
@@ -226,11 +221,11 @@ class Source:
         self._size = self._left = about.st_size
 
     def _read(self, size: int) -> bytes:
-        """Return up to *size* bytes; none after the size that the file had when it was opened."""
+        """Return up to *size* stored bytes, but none beyond the file's size when it was opened."""
         if self._left is None:
             data = self._file.read(size)
             if data is None:
-                raise BlockingIOError("the file object has nothing at the moment: it must block")
+                raise BlockingIOError("the file object must block until it has data")
             if not isinstance(data, bytes | bytearray | memoryview):
                 raise TypeError(f"the file object must read bytes, not {type(data).__name__}")
             return bytes(data)
@@ -244,23 +239,25 @@ class Source:
 
 
 def packing_of(name: str) -> Packing | None:
-    """Return how a file called *name* is compressed; None if the name has no known suffix."""
+    """Return how a file called *name* is compressed, by its suffix; None for other suffixes."""
     return _SUFFIXES.get(PurePosixPath(name).suffix.lower())
 
 
 def published_name(name: str, packing: Packing | None) -> str:
-    """Return the name on the feed: without the suffix of its packing if it is unpacked."""
+    """Return the name of the file on the feed: without the suffix `.gz` or `.zst` if the file is
+    unpacked."""
     suffix = PurePosixPath(name).suffix
     unpacked = packing is not None and _SUFFIXES.get(suffix.lower()) == packing
     return name[: -len(suffix)] if unpacked else name
 
 
 def encoded_name(name: str) -> bytes:
-    """Return *name* as it is stored: any text, also a file name that is not valid text.
+    """Return the bytes of *name* that the server stores. A file name of the operating system that
+    is not valid UTF-8 keeps its bytes.
 
     Raises:
-        InvalidName: It is too long, or not valid Unicode.
-        TypeError: It is not a str.
+        InvalidName: The name is too long, or not valid Unicode.
+        TypeError: The name is not a str.
     """
     if not isinstance(name, str):
         raise TypeError(f"a name must be a str, got {type(name).__name__}")
@@ -284,7 +281,7 @@ def _plain(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 def _gzip(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """Yield the content of all members, one after the other (RFC 1952, section 2.2)."""
+    """Yield the unpacked content of all gzip members in order (RFC 1952, section 2.2)."""
     member, data = 0, read(_PIECE)
     while data:
         member += 1
@@ -302,7 +299,7 @@ def _gzip(read: Callable[[int], bytes]) -> Iterator[bytes]:
                 if not data:
                     raise SourceDamaged(f"the gzip file ends within its member {member}")
         data = opener.unused_data
-        # Zero bytes may follow the last member, as on a tape.
+        # Skip zero bytes after a member: tapes pad files with them.
         while not (data := data.lstrip(b"\0") if member else data):
             data = read(_PIECE)
             if not data:
@@ -310,7 +307,7 @@ def _gzip(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 def _zstd(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """Yield the content of all frames, one after the other (RFC 8878, section 3)."""
+    """Yield the unpacked content of all Zstandard frames in order (RFC 8878, section 3)."""
     module = zstd()
     frame, data = 0, read(_PIECE)
     while data:

@@ -18,13 +18,13 @@ from .options import FeedOptions, Mode
 
 @dataclass(frozen=True, slots=True)
 class PublishedFile:
-    """A file that is published whole.
+    """Describe a file that was published whole.
 
     Attributes:
-        name: its name on the feed.
-        size: bytes, unpacked.
+        name: name of the file on the feed.
+        size: unpacked bytes.
         digest: 32 digits; files with other content have another digest.
-        sent: False if all of it was on the server already.
+        sent: False if the whole file was on the server before.
     """
 
     name: str
@@ -35,11 +35,11 @@ class PublishedFile:
 
 @dataclass(frozen=True, slots=True)
 class PublishedFolder:
-    """The results for the files of a folder.
+    """Hold the results of publishing a folder.
 
     Attributes:
-        files: files that are published whole, in order.
-        failed: name of each other file → the error.
+        files: files that were published whole, in order.
+        failed: name of each other file → the error that prevented it.
     """
 
     files: tuple[PublishedFile, ...]
@@ -47,7 +47,7 @@ class PublishedFolder:
 
     @property
     def size(self) -> int:
-        """Return the unpacked bytes that are published."""
+        """Return the number of unpacked bytes in `files`."""
         return sum(file.size for file in self.files)
 
 
@@ -59,11 +59,12 @@ class ConsumerStatus:
         name: name of the consumer.
         alive: whether it made a call within its lease, or the feed began less than a lease ago.
         expires_at: when the lease ends, or ended.
-        files: how many it has finished; with `share` of those that it got.
-        bytes: unpacked bytes of them, and of the file that it reads now.
-        behind: published bytes that it has not finished; with `share` that no consumer has.
-        damaged: damaged ones of its files.
-        missed: files that were dropped before it read them.
+        files: number of files that the consumer has finished.
+        bytes: unpacked bytes of these files, and those read of the current file.
+        behind: published bytes that this consumer has not finished; with `share`, that no consumer
+            has finished.
+        damaged: number of finished files that were damaged.
+        missed: number of files that were dropped before the consumer read them.
     """
 
     name: str
@@ -82,19 +83,20 @@ class FeedStatus:
 
     Attributes:
         name: name of the feed.
-        state: `undefined` (it has not begun), `open`, `sealed`, `over` (sealed, and read by all
-            consumers) or `aborted`.
-        mode: `broadcast` or `share`; None when it is undefined.
-        budget: bytes of memory that it may use.
-        used: bytes that it uses, by the count of the feed.
-        files: number of files that were begun.
-        publishing: files of these that are not published whole.
-        left: files that a consumer has not finished.
+        state: `undefined` (the feed has not begun), `open`, `sealed`, `over` (sealed, and read by
+            all consumers) or `aborted`.
+        mode: `broadcast` or `share`; None if the feed is undefined.
+        budget: bytes of the server's memory that the feed may use.
+        used: bytes of the budget in use, as the server estimates them.
+        files: number of files that are published or being published.
+        publishing: number of files still being published.
+        left: number of files that at least one consumer has not finished.
         bytes: unpacked bytes published.
-        holders: consumers that need the oldest stored bytes.
-        consumers: the status of each, by name.
-        failed: files that failed so often that they are not assigned until `FileFeed.retry`,
-            counted once for each consumer; `FileFeed.files(failed=True)` lists them.
+        holders: names of the consumers that still need the oldest stored bytes.
+        consumers: the status of each consumer, sorted by name.
+        failed: number of files that failed so often that they are not assigned until
+            `FileFeed.retry`, counted once for each consumer. `FileFeed.files(failed=True)` lists
+            them.
     """
 
     name: str
@@ -115,7 +117,7 @@ class FeedStatus:
         """Return the status in a reply of `status.lua`.
 
         Raises:
-            DecodeError: Another program changed a value. The error names the key.
+            DecodeError: A stored value is not valid. The error names its key.
         """
         if not reply:
             return cls(unit.name, "undefined")
@@ -153,7 +155,7 @@ class FeedStatus:
 
 
 class _Record(msgspec.Struct):
-    """What the server stores about a consumer."""
+    """Hold the record of a consumer that the server stores (see `keys.consumers`)."""
 
     until_ms: int
     files: int
@@ -162,7 +164,6 @@ class _Record(msgspec.Struct):
     missed: int
 
     def status(self, name: str, now_ms: int, behind: int) -> ConsumerStatus:
-        """Return the status of this consumer."""
         return ConsumerStatus(
             name,
             self.until_ms > now_ms,

@@ -1,4 +1,4 @@
-"""The chunks of a file that is published: read, unpacked, packed. Every call blocks."""
+"""Turn a file that is published into chunks. Every call blocks."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .chunk import BLOCK, EMPTY, WINDOW, ChunkPacker, Codec, PackedChunk
 from .source import Source, SourceDamaged
 
 PLAIN: Final = ChunkPacker(None)
-"""For blocks that are only digested."""
+"""Packs blocks that are not sent, only added to the digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadBatch:
-    """Chunks that are ready to be sent.
+    """Hold chunks that are ready to be sent.
 
     Attributes:
-        at: index of the first one.
-        before: digest of the file before it.
+        at: index of the first chunk.
+        before: digest of the file before the first chunk.
         chunks: the chunks.
-        digests: digest of the file up to the end of each.
-        size: bytes of the file with all of them, unpacked.
-        ending: `whole` or `damaged` when nothing follows; otherwise empty.
-        problem: what is damaged.
+        digests: digest of the file through each chunk.
+        size: unpacked bytes of the file through the last chunk.
+        ending: `whole` or `damaged` if the file ends with this batch; otherwise empty.
+        problem: why the file is damaged; otherwise empty.
     """
 
     at: int
@@ -41,7 +41,7 @@ class UploadBatch:
     problem: str
 
     def part(self, count: int) -> UploadBatch:
-        """Return a batch of the first *count* chunks only."""
+        """Return a batch of the first *count* chunks."""
         if count >= len(self.chunks):
             return self
         size = (self.at + count) * BLOCK
@@ -49,7 +49,7 @@ class UploadBatch:
         return UploadBatch(self.at, self.before, chunks, digests, size, "", "")
 
     def after(self, index: int) -> UploadBatch:
-        """Return a batch without the chunks before *index*, which the server has."""
+        """Return the batch without the chunks before *index*, which the server has already."""
         skip = index - self.at
         if skip <= 0:
             return self
@@ -62,11 +62,11 @@ class UploadBatch:
 class Upload:
     """Read a file and return its chunks in order.
 
-    Several threads compress blocks at the same time. They also work while earlier chunks are sent,
-    except for a stream, because its next bytes may take long to arrive.
+    Several threads compress blocks at the same time. Blocks of a file are read ahead while earlier
+    chunks are sent. A stream is not read ahead, because its next bytes may take long to arrive.
 
     Args:
-        source: source of the bytes.
+        source: the file or stream.
         codec: how the chunks are compressed; None: not at all.
     """
 
@@ -89,7 +89,7 @@ class Upload:
 
     @property
     def size(self) -> int:
-        """Return the bytes of the file before the next chunk."""
+        """Return the number of unpacked bytes before the next chunk."""
         return self._size
 
     @property
@@ -99,11 +99,11 @@ class Upload:
 
     @property
     def problem(self) -> str:
-        """Return what is damaged, if anything was found."""
+        """Return why the file is damaged; empty if no damage was found so far."""
         return self._problem
 
     def next_batch(self) -> UploadBatch:
-        """Return the next chunks, at most `WINDOW`."""
+        """Return the next chunks, at most `WINDOW` of them."""
         at, before = self._index, self._digest
         chunks: list[bytes] = []
         digests: list[bytes] = []
@@ -117,7 +117,7 @@ class Upload:
         return UploadBatch(at, before, chunks, digests, self._size, ending, problem)
 
     def skip(self, most: int) -> bool:
-        """Skip up to *most* chunks; return False when there are no more."""
+        """Skip up to *most* chunks. Return False if the file has fewer."""
         for _ in range(most):
             if self._ahead:
                 self._take(self._ahead.popleft()())
@@ -139,34 +139,34 @@ class Upload:
         return True
 
     def close(self) -> None:
-        """Close the file."""
+        """Stop the threads and close the file."""
         if self._pool is not None:
             self._pool.close()
         self._source.close()
 
     def _read_ahead(self, most: int) -> None:
-        """Read blocks until *most* are pending, and start to pack them."""
+        """Read blocks until *most* are read ahead, and start to compress them."""
         while len(self._ahead) < most and (data := self._next()):
-            # A single block is not packed by another thread: the caller waits for it anyway.
+            # Compress the only block of a small file without a thread: the caller waits anyway.
             if self._pool is not None and (self._ahead or not self._ending):
                 self._ahead.append(self._pool.begin(self._packer.pack, data))
             else:
                 self._ahead.append(partial(self._packer.pack, data))
 
     def _take(self, packed: PackedChunk) -> PackedChunk:
-        """Add a chunk to digest, size and index."""
+        """Advance `index`, `size` and `digest` by a chunk, and return it."""
         self._digest = packed.digest(self._digest)
         self._size += packed.size
         self._index += 1
         return packed
 
     def _next(self) -> bytes:
-        """Return the next block; with the last one, note how the file ended."""
+        """Return the next block, and set `_ending` and `_problem` with the last one."""
         if self._ending:
             return b""
         try:
             data = self._source.block()
-        except SourceDamaged as damage:  # the bytes before it are valid
+        except SourceDamaged as damage:  # the bytes before the damage are valid
             data = self._source.rest()
             self._ending, self._problem = "damaged", str(damage)
         else:
@@ -176,7 +176,15 @@ class Upload:
 
 
 class PutReply(msgspec.Struct, frozen=True):
-    """The reply of `put.lua`: a status, and the state of the file."""
+    """Hold the reply of `put.lua`.
+
+    Attributes:
+        status: the first value of the reply; `put.lua` lists all statuses.
+        epoch: epoch of the feed.
+        room: bytes of the budget that this file may still use.
+        size, state, count, digest: of the file, as in `FileView`; *state* is empty if the server
+            does not have the file.
+    """
 
     status: bytes
     epoch: bytes
@@ -188,6 +196,6 @@ class PutReply(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, reply: Any) -> PutReply:
-        """Return the values of a reply that is not an error."""
+        """Parse a *reply* that is not an error."""
         status, epoch, room, _, size, state, count, digest = reply
         return cls(status, epoch, int(room), int(size), state, int(count), digest)

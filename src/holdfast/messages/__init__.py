@@ -1,5 +1,5 @@
-"""Messages: mailboxes, group chats, and the inbox of a user with all its chats.
+"""Messages: mailboxes, group chats, and inboxes. An inbox contains all chats of one user.
 
-A mailbox and a chat share one data structure, the log: messages with consecutive numbers, and for
-each reader the number up to which it has acknowledged.
+Mailboxes and chats use the same data structure, the log: messages with consecutive numbers, and for
+each reader its cursor, the number up to which it has acknowledged messages.
 """

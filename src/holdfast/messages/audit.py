@@ -1,4 +1,4 @@
-"""Check the keys of mailboxes, chats and lists of chats against each other."""
+"""Audit of mailboxes, chats and lists of chats: their keys must not contradict each other."""
 
 from __future__ import annotations
 
@@ -25,22 +25,25 @@ _PARTS: Final[Mapping[str, Mapping[str, Part]]] = {
 
 
 def part(kind: str, name: str) -> Part | None:
-    """Return the type of a key; None if it is not a key of messages."""
+    """Return the expected type of the key *name*, and how the audit reads it; None: unknown key."""
     return _PARTS[kind].get(name)
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """Return the keys that may have been created since the keys were listed."""
+    """Return the names of all keys that a unit of this kind may have.
+
+    The audit reads those that its key listing did not contain: they may have been created since.
+    """
     return _PARTS[unit.unit.kind]
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """Return nothing: messages need no sizes of values."""
+    """Return nothing, because the checks need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Return the contradictions between the keys of *unit*."""
+    """Yield the inconsistencies in the keys of *unit*."""
     if unit.unit.kind == INBOX:
         yield from _list_faults(unit)
     elif not unit.has("meta"):
@@ -71,15 +74,15 @@ def _log_faults(unit: Snapshot) -> Iterator[Fault]:
         yield Fault("meta", "epoch, top or floor cannot be read")
         return
     if floor > top + 1:
-        yield Fault("meta", f"the first message is to be {floor}, after the last one, {top}")
+        yield Fault("meta", f"floor is {floor}, which is after the last message, {top}")
     if log.length and log.length != log.last - log.first + 1:
         missing = log.last - log.first + 1 - log.length
         yield Fault("log", f"{missing} messages between {log.first} and {log.last} are missing")
     if log.length and log.last != top:
-        yield Fault("log", f"the last message is {log.last}, and should be {top}")
+        yield Fault("log", f"the last message is {log.last}, not {top}")
     if top >= floor and (not log.length or log.first > floor):
-        there = f"the first one there is {log.first}" if log.length else "the log is empty"
-        yield Fault("log", f"messages from {floor} on should be there; {there}")
+        found = f"begins with message {log.first}" if log.length else "is empty"
+        yield Fault("log", f"messages from {floor} on are missing: the log {found}")
 
 
 def _reader_faults(unit: Snapshot) -> Iterator[Fault]:
@@ -90,9 +93,9 @@ def _reader_faults(unit: Snapshot) -> Iterator[Fault]:
         if not 0 <= cursor <= top:
             yield Fault("cursors", f"{shown(reader)} has read up to {cursor:.0f} of {top}")
         if unit.unit.kind == MAILBOX and reader != unit.unit.name.encode():
-            yield Fault("cursors", f"{shown(reader)} reads it, and does not own it")
+            yield Fault("cursors", f"{shown(reader)} is a reader, but does not own the mailbox")
     for reader, last_seen in unit.hash("active").items():
         if reader not in cursors:
-            yield Fault("active", f"{shown(reader)} was active, and is not a reader")
+            yield Fault("active", f"{shown(reader)} was active, but is not a reader")
         elif number(last_seen) is None:
             yield Fault("active", f"the time when {shown(reader)} was last active cannot be read")

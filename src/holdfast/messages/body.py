@@ -1,4 +1,4 @@
-"""The stored body of a message: one byte for its type, then JSON or plain bytes."""
+"""Encode and decode bodies of messages: one byte for the type, then JSON or plain bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from ..core.codec import JSON, MAX_PAYLOAD_BYTES, check_size, encoded
 
 MAX_DEPTH: Final = 100
-"""Levels of lists and objects in a JSON value. Some JSON readers fail on deeper values."""
+"""Maximum nesting of lists and objects in a JSON value. Some JSON readers fail on deeper values."""
 
 _JSON: Final = b"j"
 _BYTES: Final = b"b"
@@ -21,18 +21,19 @@ _CUT: Final = b"x"
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[{]}"))
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-"""+1 for an opening bracket, -1 for a closing one: `_is_deep` adds them up."""
+"""Maps an opening bracket to 1, a closing one to -1 (as a signed byte). Their sum is the depth."""
 
 _decode: Final = msgspec.json.Decoder().decode
-"""Faster than `JSON.decode`, which takes the type with each call."""
+"""Decode any JSON value. It is faster than `JSON.decode`, which takes a type in each call."""
 
 
 def encoded_body(body: Any, what: str) -> bytes:
-    """Return *body* as it is stored. Errors name the message as *what*.
+    """Return the stored form of *body*. Errors name the message as *what*.
 
     Raises:
-        ValueError: *body* is empty (a text or bytes), or nested too deeply.
-        TypeError: *body* is neither bytes nor a JSON value.
+        ValueError: *body* is an empty text or empty bytes, or is nested too deeply.
+        TypeError: *body* is neither bytes nor a JSON value, or JSON would silently change it: it
+            contains bytes, a set, or a key that is not a text.
         PayloadTooLarge: *body* takes more than 1 MiB.
     """
     if isinstance(body, bytes | bytearray | memoryview):
@@ -55,14 +56,35 @@ def _json(body: Any, what: str) -> bytes:
         raise
     if _is_deep(data):
         raise _too_deep(what)
+    if isinstance(body, dict | list | tuple | set | frozenset) and (problem := _changed(body)):
+        raise TypeError(f"{what} cannot be stored: {problem}")
     return data
 
 
+def _changed(body: Any) -> str:
+    """Describe a value in *body* that JSON would silently change; empty if there is none."""
+    left = [body]
+    while left:
+        value = left.pop()
+        if isinstance(value, bytes | bytearray | memoryview):
+            return f"a {type(value).__name__} in it would become text: send bytes alone, or as text"
+        if isinstance(value, set | frozenset):
+            return f"a {type(value).__name__} in it would become a list: send a list"
+        if isinstance(value, list | tuple):
+            left += value
+        elif isinstance(value, dict):
+            for key in value:
+                if not isinstance(key, str):
+                    return f"the key {key!r} in it would become text: use text as keys"
+            left += value.values()
+    return ""
+
+
 def decoded_body(stored: bytes) -> Any:
-    """Return the body that `encoded_body` has encoded.
+    """Decode a stored body.
 
     Raises:
-        ValueError: *stored* is not an encoded body; the text says why.
+        ValueError: *stored* is not a body that `encoded_body` returns.
     """
     tag, data = stored[:1], stored[1:]
     if tag == _JSON:
@@ -81,7 +103,7 @@ def _too_deep(what: str) -> ValueError:
 
 
 def _is_deep(data: bytes) -> bool:
-    """Return whether JSON is nested more than `MAX_DEPTH` deep."""
+    """Return whether the JSON *data* is nested more than `MAX_DEPTH` deep."""
     if len(data) < 2 * MAX_DEPTH or data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
         return False
     steps = array("b", _STRING.sub(b"", data).translate(_STEPS, _NO_BRACKETS))

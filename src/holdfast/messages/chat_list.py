@@ -1,4 +1,4 @@
-"""The list of the chats of one user, as read from the server."""
+"""Parse and compare lists of the chats of one user."""
 
 from __future__ import annotations
 
@@ -6,35 +6,37 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from ..core.names import encode_name
 from ..errors import InvalidName
-from .options import checked_name
 
 _OTHERS: Final = -10_000_000_000_000.0
-"""Added to the score of a chat in which the user did nothing yet: `lua/parts/chat_list.lua`."""
+"""Added to the score of a chat that is not the user's own (see `lua/parts/chat_list.lua`)."""
 
 
 class ChatList(NamedTuple):
-    """The chats of one user.
+    """Hold the list of the chats of one user.
 
     Attributes:
         created_us: when the list was created (us since 1970); 0: there is no list.
-        chats: id → its score, as stored. The user's own chats come first, the latest of them first.
+        chats: chat → stored score. The user's own chats come first, in each part the chat that was
+            added last.
+        skipped: number of chats of the user that are not in this list, because there are too many.
     """
 
     created_us: int
     chats: Mapping[str, bytes]
+    skipped: int = 0
 
     @classmethod
-    def of(cls, reply: Sequence[bytes]) -> ChatList:
-        """Return the list in a reply of ids, each with its score."""
+    def of(cls, reply: Sequence[bytes], skipped: int = 0) -> ChatList:
+        """Parse a *reply* of chats and scores, alternating."""
         scores = dict(zip(reply[::2], reply[1::2], strict=True))
         created_us = float(scores.pop(b"", 0))
-        found = ((_chat_id(chat), score) for chat, score in scores.items())
-        chats = {chat: score for chat, score in found if chat}
-        return cls(int(created_us) if math.isfinite(created_us) else 0, chats)
+        chats = {chat: score for stored, score in scores.items() if (chat := _chat_id(stored))}
+        return cls(int(created_us) if math.isfinite(created_us) else 0, chats, skipped)
 
     def is_own(self, chat: str) -> bool:
-        """Return whether the user created or joined *chat*, or sent or acknowledged in it."""
+        """Return whether *chat* is the user's own (see `Inbox`)."""
         return not self.chats[chat].startswith(b"-")
 
     def changed_since(self, before: ChatList) -> set[str]:
@@ -42,27 +44,30 @@ class ChatList(NamedTuple):
         return {chat for chat, _ in self.chats.items() ^ before.chats.items()}
 
     def unchanged_since(self, before: ChatList) -> set[str]:
-        """Return the chats in both lists that were not added again since *before*."""
+        """Return the chats that are in both lists and were not added again since *before*."""
         return {
             chat
             for chat, score in before.chats.items()
-            if chat in self.chats and _added_ms(self.chats[chat]) == _added_ms(score)
+            if (now := self.chats.get(chat)) == score
+            or (now is not None and _added_ms(now) == _added_ms(score))
         }
 
     def replaces(self, before: ChatList) -> bool:
-        """Return whether the server has lost the list *before*, and this is a new one."""
+        """Return whether the server has lost the list *before*, so that this is a new list."""
         return before.created_us not in (0, self.created_us)
 
 
 def _added_ms(score: bytes) -> float:
-    """Return when a chat was added, whether it is one of the user's own or not."""
+    """Return when a chat was added (ms), from its score."""
     added_ms = float(score)
     return added_ms - _OTHERS if added_ms < 0 else added_ms
 
 
 def _chat_id(stored: bytes) -> str:
-    """Return the id of a chat; empty if another program wrote something that cannot be an id."""
+    """Return the id of a chat; empty if *stored* is not a valid id."""
     try:
-        return checked_name(stored.decode(), "a chat")
+        chat = stored.decode()
+        encode_name(chat)
     except (UnicodeDecodeError, InvalidName):
         return ""
+    return chat

@@ -1,4 +1,4 @@
-"""How the limits of one fetch are divided between the calls that it needs."""
+"""Divide the limits of one fetch between its calls, and sort the replies."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from .chat_list import ChatList
 from .message import FetchReply
 
 LOGS_PER_CALL: Final = 64
+"""Maximum number of chats that one call reads."""
 
 _LEAST_MESSAGES: Final = 16
 _LEAST_BYTES: Final = 64 << 10
 
 
 def quota(limit: int, size: int, calls: int) -> tuple[int, int]:
-    """Return how many messages and bytes each of *calls* may return.
+    """Return how many messages and bytes each of *calls* calls may return.
 
-    The client does not know which call returns the oldest messages, so each may return more than
-    its share of *limit* and *size*.
+    A call may return more messages than its share of *limit*, because the client does not know
+    which call will return the oldest messages.
     """
     if calls <= 1 or not limit:
         return limit, size
@@ -27,9 +28,8 @@ def quota(limit: int, size: int, calls: int) -> tuple[int, int]:
 
 
 def in_order(replies: Mapping[str, FetchReply], listed: ChatList) -> list[str]:
-    """Return the chats by their oldest unread message.
+    """Return the chats sorted by the time of their oldest unread message.
 
-    Chats that have lost this message come first. Chats to which another user added this one, and in
-    which this one has done nothing yet, come last.
+    Chats in which this time is unknown come first. Chats that are not the user's own come last.
     """
     return sorted(replies, key=lambda chat: (not listed.is_own(chat), replies[chat].oldest_ms or 0))

@@ -1,4 +1,4 @@
-"""Messages as a reader gets them: batches, gaps, positions, and messages that cannot be decoded."""
+"""Define messages, batches, gaps and positions, and parse the replies to fetches."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from . import keys
 from .body import decoded_body
 
 _PARTS: Final = 3
-"""Parts of an entry in a reply: its id, the sender, the body."""
+"""Number of values for each entry in a reply: id, sender and body."""
 
 _MAX_NUMBER_DIGITS: Final = 16
-"""Digits of the largest number that Lua represents exactly."""
+"""Number of digits of the largest integer that Lua represents exactly."""
 
 _MAX_SENT_DIGITS: Final = 14
-"""Digits of the milliseconds in an id. A longer text also contains the trace."""
+"""Maximum number of digits of the milliseconds in an id. A longer text also contains the trace."""
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message.
+    """Hold one message.
 
     Attributes:
-        seq: its number. The first message has 1, and no number is skipped.
-        sender: who sent it.
+        seq: number of the message. Numbers begin at 1, and none is skipped.
+        sender: name of the sender.
         body: a JSON value, or bytes.
-        sent_at: when it was sent, by the server's clock.
-        trace: the trace context in which it was sent; None: unknown.
+        sent_at: when the message was sent, by the server's clock.
+        trace: the trace context in which the message was sent; None: unknown.
     """
 
     seq: int
@@ -44,17 +44,17 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Undecodable(msgspec.Struct, frozen=True):
-    """A message with a body that cannot be decoded. Acknowledge it like any other message.
+    """Stand for a message with a body that cannot be decoded. Acknowledge it like any message.
 
-    It has the attributes of a `Message`. Its body is None, so a program that reads only
-    `message.body` goes on. `isinstance(message, Undecodable)` distinguishes it from a message with
-    the body null.
+    It has the attributes of a `Message`. Its body is None, so that a program that only reads
+    `message.body` continues. Use `isinstance(message, Undecodable)` to distinguish it from a
+    message with the body null.
 
     Attributes:
-        seq: its number.
-        sender: who sent it, as far as this can be decoded.
-        sent_at: when it was sent, as far as this can be decoded.
-        reason: what is wrong with it.
+        seq: number of the message.
+        sender: name of the sender, as far as it can be decoded.
+        sent_at: when the message was sent; 1970 if this cannot be decoded.
+        reason: why the body cannot be decoded.
     """
 
     seq: int
@@ -64,23 +64,23 @@ class Undecodable(msgspec.Struct, frozen=True):
 
     @property
     def body(self) -> None:
-        """Return None: the body cannot be decoded."""
+        """Return None, because the body cannot be decoded."""
         return None
 
     @property
     def trace(self) -> None:
-        """Return None: the trace of a damaged message is not used."""
+        """Return None, because the trace of a damaged message is not used."""
         return None
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Messages that this reader will not get.
+    """Name a range of messages that this reader will not get.
 
     Attributes:
-        first: the number of the first one.
-        last: the number of the last one.
+        first: number of the first missing message.
+        last: number of the last missing message.
         reason: `dropped`: the mailbox or chat dropped them because of its limits. `reset`: the
-            server lost the messages with these numbers, perhaps more, and reuses the numbers.
+            server lost these messages, perhaps also earlier ones, and reuses their numbers.
     """
 
     first: int
@@ -89,15 +89,15 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Position(msgspec.Struct, frozen=True):
-    """How far one device has read one mailbox or chat: `fetch(after=…)` continues from here.
+    """Hold how far one device has read one mailbox or chat. `fetch(after=…)` continues there.
 
     Attributes:
-        epoch: the incarnation of the mailbox or chat; 0: it did not exist, so the device has no
-            messages of it.
-        seq: the last number that the device has.
-        sent_ms: when that message was sent (ms since 1970). It distinguishes this message from one
+        epoch: when the mailbox or chat was created (us); 0: it did not exist, so the device has no
+            messages.
+        seq: number of the last message that the device has.
+        sent_ms: when this message was sent (ms since 1970). It distinguishes the message from one
             that got the same number after the server lost messages. None: unknown, so `fetch`
-            treats all that the device has as lost.
+            treats all messages of the device as lost.
     """
 
     epoch: int
@@ -106,17 +106,17 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """The new messages of one mailbox or chat. It is true if it has a message or a gap.
+    """Hold the new messages of one mailbox or chat. A batch is true if it has a message or a gap.
 
     Attributes:
-        source: the name of the mailbox, or the id of the chat.
+        source: name of the mailbox, or id of the chat.
         messages: the messages, the oldest first.
-        gap: the messages that are missing before them; None: none is missing.
-        epoch: the incarnation of the mailbox or chat; 0: it does not exist, or `ack` need not
-            compare it.
-        upto: the number up to which `ack` acknowledges.
-        upto_ms: when that message was sent (ms since 1970); None: unknown. `ack` refuses the
-            batch if another message has that number now.
+        gap: the messages that are missing before `messages`; None: no message is missing.
+        epoch: when the mailbox or chat was created (us); 0: it does not exist, or `ack` does not
+            check it.
+        upto: number of the last message that `ack` acknowledges.
+        upto_ms: when this message was sent (ms since 1970); None: unknown. `ack` refuses the batch
+            if another message has the number now.
     """
 
     source: str
@@ -128,7 +128,7 @@ class Batch(msgspec.Struct, frozen=True):
 
     @property
     def position(self) -> Position:
-        """Return where the batch ends."""
+        """Return the position after the batch."""
         return Position(self.epoch, self.upto, self.upto_ms)
 
     def __bool__(self) -> bool:
@@ -136,19 +136,19 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class FetchReply(NamedTuple):
-    """What `fetch.lua` replies for one log: how far its reader has come, and its next messages.
+    """Hold the reply of `fetch.lua` for one log.
 
     Attributes:
-        epoch: the incarnation of the log; 0: it does not exist.
-        top: the number of the newest message.
-        floor: the number of the oldest message that is kept.
-        cursor: the last number that the reader acknowledged, or that its device has. None: the
-            user is not a reader of this log.
-        oldest_ms: when the oldest unread message was sent; None: there is none.
-        entries: id (followed by the trace), sender and body of each message, as stored. The limits
-            of the call may leave some out.
+        epoch: when the log was created (us); 0: it does not exist.
+        top: number of the newest message.
+        floor: number of the oldest message that is kept.
+        cursor: number of the last message that the reader acknowledged, or that its device has;
+            None: the user is not a reader of this log.
+        oldest_ms: when the oldest unread message was sent; None: there is no unread message.
+        entries: id (followed by the trace), sender and body of the unread messages, as many as the
+            limits of the call allow.
         top_ms: when the newest message was sent; None: unknown, or there are entries.
-        holds_seen: whether the log still contains the message at the position that was sent.
+        holds_seen: whether the position that was sent is valid, so that no message was lost.
     """
 
     epoch: int
@@ -162,13 +162,15 @@ class FetchReply(NamedTuple):
 
     @classmethod
     def of(cls, unit: Unit, reply: Any) -> FetchReply:
-        """Return the reply of the server for *unit*.
+        """Parse the reply of the server for *unit*.
 
         Raises:
             DecodeError: the metadata of the log is damaged.
         """
-        if isinstance(reply, bytes):  # only the epoch: nothing is new
-            reply = (reply, b"0", b"1", b"0", b"", (), b"", 1)
+        if isinstance(reply, bytes):  # the reply is only the epoch if there are no new messages
+            if not _is_whole(reply):
+                raise _damaged(unit, reply, b"0", b"0", b"0")
+            return cls(int(reply), 0, 1, 0, None, (), None, holds_seen=True)
         epoch, top, floor, cursor, oldest, entries, top_ms, holds_seen = reply
         if not all(map(_is_whole, (epoch or b"0", top, floor, cursor or b"0"))):
             raise _damaged(unit, epoch, top, floor, cursor)
@@ -193,14 +195,14 @@ class FetchReply(NamedTuple):
 
     @property
     def position(self) -> Position:
-        """Return the position up to which the reader needs no message."""
+        """Return the position of the last message that the reader does not need."""
         seq = min(self.top, self.read_seq)
         return Position(self.epoch, seq, self.top_ms if seq == self.top else None)
 
     @property
     def is_cut(self) -> bool:
-        """Return whether there are unread messages, and the reply had no room for any of them."""
-        return bool(self.unread and self.oldest_ms is not None and not self.entries)
+        """Return whether the reply has none of the unread messages, because of its limits."""
+        return self.oldest_ms is not None and not self.entries and self.unread > 0
 
     @property
     def is_read(self) -> bool:
@@ -209,7 +211,7 @@ class FetchReply(NamedTuple):
 
     @property
     def read_seq(self) -> int:
-        """Return the number up to which messages are acknowledged or dropped."""
+        """Return the number of the last message that is acknowledged or dropped."""
         return max(self.cursor or 0, self.floor - 1)
 
     @property
@@ -219,12 +221,12 @@ class FetchReply(NamedTuple):
 
 
 class InboxResult(NamedTuple):
-    """What one read of several chats found.
+    """Hold the result of reading several chats.
 
     Attributes:
-        batches: the new messages of each chat.
-        more: the chats that have more of them.
-        damaged: the chats that cannot be decoded, and why.
+        batches: the new messages, a batch for each chat with new messages.
+        more: the chats that have more new messages.
+        damaged: chat that cannot be decoded → error.
     """
 
     batches: list[Batch]
@@ -243,18 +245,18 @@ class InboxResult(NamedTuple):
 
 
 def batch_of(source: str, reply: FetchReply, lost: Gap | None) -> Batch:
-    """Return the new messages in a reply.
+    """Return the batch with the new messages in a reply.
 
     Args:
-        source: the mailbox or chat.
-        reply: of the server.
-        lost: the messages that the server has lost since the last request.
+        source: name of the mailbox, or id of the chat.
+        reply: the reply.
+        lost: the messages that the server has lost since the last request; None: no message.
     """
     messages, cursor = messages_of(reply.entries), reply.cursor or 0
     if messages:
         first = messages[0].seq
     elif reply.oldest_ms is None and reply.unread:
-        first = reply.top + 1  # the log should contain these messages, but does not
+        first = reply.top + 1  # the unread messages are missing in the log
     else:
         first = reply.floor
     gap = Gap(cursor + 1, first - 1, "dropped") if first > cursor + 1 else None
@@ -269,12 +271,12 @@ def batch_of(source: str, reply: FetchReply, lost: Gap | None) -> Batch:
 
 
 def messages_of(entries: Sequence[Any]) -> tuple[Message | Undecodable, ...]:
-    """Return the messages in *entries*, a flat list of the id, sender and body of each."""
+    """Return the messages in *entries*: id, sender and body of each message, in a flat list."""
     return tuple(map(_message, *[iter(entries)] * _PARTS))
 
 
 def traces_of(batches: Iterable[Batch]) -> Iterator[TraceContext]:
-    """Return the trace contexts of the messages that have one."""
+    """Yield the trace contexts of the messages that have one."""
     for batch in batches:
         for message in batch.messages:
             if isinstance(message, Message) and message.trace is not None:
@@ -284,7 +286,7 @@ def traces_of(batches: Iterable[Batch]) -> Iterator[TraceContext]:
 def _without_holes(
     messages: tuple[Message | Undecodable, ...],
 ) -> tuple[Message | Undecodable, ...]:
-    """Return the messages before the first hole. The next batch reports the hole as a gap."""
+    """Return the messages before the first missing number. The next batch will report the gap."""
     if not messages or messages[-1].seq - messages[0].seq == len(messages) - 1:
         return messages
     for i, message in enumerate(messages):
@@ -302,17 +304,17 @@ def _message(name: bytes, sender: bytes, body: bytes) -> Message | Undecodable:
     seq, sent_at = int(number), from_epoch_ms(int(sent) if len(sent) <= _MAX_SENT_DIGITS else 0)
     try:
         return Message(seq, sender.decode(), decoded_body(body), sent_at, trace)
-    except ValueError as error:  # another program may have written anything
+    except ValueError as error:  # another program wrote the body, or damaged it
         return Undecodable(seq, sender.decode(errors="backslashreplace"), sent_at, str(error))
 
 
 def _is_whole(stored: bytes) -> bool:
-    """Return whether *stored* is a whole number of ASCII digits that Lua represents exactly."""
+    """Return whether *stored* is a whole number that Lua represents exactly."""
     return stored.isdigit() and len(stored) <= _MAX_NUMBER_DIGITS
 
 
 def _damaged(unit: Unit, epoch: bytes, top: bytes, floor: bytes, cursor: bytes) -> DecodeError:
-    """Return the error that names the damaged field."""
+    """Return the error that names the first damaged field."""
     for name, stored in (("epoch", epoch or b"0"), ("top", top), ("floor", floor)):
         if not _is_whole(stored):
             return DecodeError(f"field {name} of {keys.meta(unit)}", f"{stored[:40]!r}")

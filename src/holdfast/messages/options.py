@@ -1,4 +1,4 @@
-"""Arguments of mailboxes, chats and inboxes, checked before anything is sent."""
+"""Check the arguments of mailboxes, chats and inboxes, without I/O."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ UNTIL_READ: Final = "until_read"
 HISTORIES: Final = ("since_join", "open")
 
 MAX_KEPT: Final = 100_000
-"""Messages that a mailbox or chat keeps at most, whatever its settings."""
+"""Maximum number of messages that a mailbox or chat keeps, whatever its settings are."""
 
 MAX_MEMBERS: Final = 10_000
 MAX_LIMIT: Final = 1_000
-"""Messages in one reply at most."""
+"""Maximum number of messages in one reply."""
 
 MAX_SEQ: Final = 2**53 - 1
 
 _MAX_SENT_MS: Final = 2**64 - 1
-"""The largest time in the id of an entry. Another program may have written it."""
+"""Largest time in an id of a stream. Another program may have written such an id."""
 
 
 def checked_name(name: str, what: str) -> str:
-    """Return *name*, which is the name of a user, mailbox or chat.
+    """Return *name*, the name of a user, mailbox or chat. Errors for an empty name call it *what*.
 
     Raises:
-        InvalidName: it is empty, too long, or not valid text.
-        TypeError: it is not a string.
+        InvalidName: *name* is empty, too long, or not valid text.
+        TypeError: *name* is not a string.
     """
     encode_name(name)
     if not name:
@@ -48,7 +48,7 @@ def checked_name(name: str, what: str) -> str:
 
 
 def checked_reader(reader: str | None) -> str:
-    """Return the user who must be a member; empty if the caller named none."""
+    """Return *reader*, the name of a member; empty for None."""
     return "" if reader is None else checked_name(reader, "a member")
 
 
@@ -56,7 +56,7 @@ def checked_seq(seq: int, what: str = "seq") -> int:
     """Return *seq*, the number of a message or 0.
 
     Raises:
-        ValueError, TypeError: it cannot be the number of a message.
+        ValueError, TypeError: *seq* cannot be the number of a message.
     """
     seq = checked_int(seq, what)
     if not 0 <= seq <= MAX_SEQ:
@@ -65,7 +65,7 @@ def checked_seq(seq: int, what: str = "seq") -> int:
 
 
 def check_edges(before: int | None, after: int | None) -> None:
-    """Check the numbers that limit a page of messages.
+    """Check the numbers before or after which a page of messages ends or begins.
 
     Raises:
         ValueError, TypeError: both are given, or one cannot be the number of a message.
@@ -79,12 +79,12 @@ def check_edges(before: int | None, after: int | None) -> None:
 
 
 def checked_overflow(overflow: Overflow) -> str:
-    """Return *overflow*, which says what a full mailbox does."""
+    """Return *overflow* if it is `reject` or `drop_oldest`."""
     return _checked_choice(overflow, "overflow", OVERFLOWS)
 
 
 def checked_keep(keep: Keep) -> str:
-    """Return *keep* as it is stored."""
+    """Return *keep* in the form in which it is stored."""
     if keep == UNTIL_READ:
         return UNTIL_READ
     if not isinstance(keep, str):
@@ -93,7 +93,7 @@ def checked_keep(keep: Keep) -> str:
 
 
 def checked_history(history: History) -> str:
-    """Return *history*, which says what a later member may read."""
+    """Return *history* if it is `since_join` or `open`."""
     return _checked_choice(history, "history", HISTORIES)
 
 
@@ -104,7 +104,7 @@ def _checked_choice(value: str, what: str, choices: Sequence[str]) -> str:
 
 
 def checked_start(start: Start) -> str:
-    """Return where a new member begins to read, as an argument of `join.lua`."""
+    """Return *start* as an argument of `join.lua`."""
     if isinstance(start, str):
         if start not in ("now", "floor"):
             raise ValueError(f"start must be 'now', 'floor' or a number, got {start!r}")
@@ -116,15 +116,15 @@ def checked_start(start: Start) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """The options of a new chat.
+    """Hold the options of a new chat.
 
     Attributes:
-        members: the first members, without duplicates.
+        members: names of the first members, without duplicates.
         sender: the member that sends the first message.
-        chat_id: its id; None: the client generates one.
-        keep: how many messages it keeps, as stored.
-        idle_ms: milliseconds after which an inactive member holds no messages back.
-        history: whether later members may read what was sent before they joined.
+        chat_id: id of the chat; None: the client generates one.
+        keep: number of messages to keep, as text; or `until_read`.
+        idle_ms: milliseconds after which the chat keeps no messages for an inactive member.
+        history: `since_join`: later members may not read earlier messages; `open`: they may.
     """
 
     members: list[str]
@@ -144,14 +144,14 @@ class ChatOptions:
         idle_ttl: Duration,
         history: History,
     ) -> ChatOptions:
-        """Return the checked options. The sender becomes a member.
+        """Return the options that a user gives. The sender becomes a member.
 
         Raises:
-            TooManyMembers: there are more than 10,000.
-            ValueError, TypeError: an option is not valid; the text says which.
+            TooManyMembers: there are more than 10,000 members.
+            ValueError, TypeError: an option is not valid; the text names it.
         """
         if isinstance(members, str | bytes):
-            raise TypeError("members must be several names, not a single str")
+            raise TypeError("members must be a list of names, not one str")
         names = [*members, checked_name(sender, "a sender")]
         users = list(dict.fromkeys(checked_name(member, "a member") for member in names))
         if len(users) > MAX_MEMBERS:
@@ -163,13 +163,13 @@ class ChatOptions:
 
 
 def checked_positions(after: Mapping[str, Position]) -> dict[str, Position]:
-    """Return the positions of a device by mailbox or chat.
+    """Return the positions that a device gave: mailbox or chat → position.
 
-    A device with a position of epoch 0 has no messages, and reads from the first message that its
-    user may read.
+    A position with epoch 0 is valid: the device has no messages, and reads from the first message
+    that its user may read.
 
     Raises:
-        ValueError, TypeError: one of them is not a valid position.
+        ValueError, TypeError: a position is not valid.
     """
     for position in after.values():
         if not isinstance(position, Position):

@@ -1,4 +1,4 @@
-"""A message to a chat before the server has answered, and its error if the call fails."""
+"""Define messages that are being sent to a chat, and their errors if the call fails."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import msgspec
 from ..errors import HoldfastError, OutcomeUnknown
 
 MAX_MESSAGES: Final = 64
-"""Messages in one call. More would save nothing and block the server for other clients."""
+"""Maximum number of messages in one call. More would save nothing, but delay other clients."""
 
 MAX_BYTES: Final = 256 << 10
-"""Bytes of all bodies in one call. A larger message is sent alone."""
+"""Maximum bytes of all bodies in one call. A larger message is sent alone."""
 
 
 class OutgoingMessage(msgspec.Struct, eq=False):
-    """A message to a chat.
+    """Hold a message that is being sent to a chat.
 
     Attributes:
-        sender: a member.
-        body: as stored.
-        trace: the trace context in which it is sent, as stored.
-        repeat: sends it again with the given `op_id`.
+        sender: name of the member who sends the message.
+        body: the encoded body.
+        trace: the encoded trace context in which the message is sent.
+        repeat: sends the message again; called with an `op_id`.
     """
 
     sender: str
@@ -35,7 +35,10 @@ class OutgoingMessage(msgspec.Struct, eq=False):
 
 
 def errors_of(error: HoldfastError, messages: Sequence[OutgoingMessage]) -> list[Exception]:
-    """Return the error of each of the *messages* in a call that failed with *error*."""
+    """Return an error for each of *messages*, which were sent in a call that failed with *error*.
+
+    An OutcomeUnknown gets the operation id of its message.
+    """
     return [_error_of(error, message, place) for place, message in enumerate(messages, 1)]
 
 

@@ -1,4 +1,4 @@
-"""What one reader object has returned, so that it notices when the server has lost messages."""
+"""Record which messages a reader object has returned, to notice when the server loses messages."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from .message import Batch, FetchReply, Gap, Position
 
 
 class SeenPositions:
-    """The last position that was returned for each mailbox or chat. It is thread-safe."""
+    """Record the last position that was returned for each mailbox or chat. It is thread-safe."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Position] = {}
 
     def snapshot(self) -> dict[str, Position]:
-        """Return a copy. Take it before a request: other threads may add positions meanwhile."""
+        """Return a copy of the positions. Use one copy for a whole request, because other threads
+        may change the positions meanwhile."""
         return dict(self._seen)
 
     def of(self, source: str) -> Position | None:
-        """Return the last position of *source*; None if nothing was returned yet."""
+        """Return the last position of *source*; None if no message of it was returned yet."""
         return self._seen.get(source)
 
     def note(self, source: str, position: Position) -> None:
-        """Record *position*, unless a later one of the same epoch is known."""
+        """Record *position*, unless it is earlier than the recorded one of the same epoch."""
         seen = self._seen.get(source)
         if position.epoch and (
             seen is None or seen.epoch != position.epoch or seen.seq < position.seq
@@ -28,11 +29,12 @@ class SeenPositions:
             self._seen[source] = position
 
     def forget(self, source: str) -> None:
-        """Forget *source*."""
+        """Remove the position of *source*."""
         self._seen.pop(source, None)
 
     def reset(self, source: str, reply: FetchReply) -> None:
-        """Replace the position of *source*, which the server has lost, by that of *reply*."""
+        """Set the position of *source* to the one in *reply*: the server no longer has the stored
+        position. Forget *source* if *reply* says that it does not exist (epoch 0)."""
         if reply.epoch:
             self._seen[source] = reply.position
         else:
@@ -40,12 +42,13 @@ class SeenPositions:
 
 
 def lost_since(reply: FetchReply, seen: Position | None, *, own: bool) -> Gap | None:
-    """Return the messages that the server has lost since *seen*; None if it has lost nothing.
+    """Return the messages that the server has lost since *seen*; None if it has lost none.
 
     Args:
-        reply: of the server, which compared its log with *seen*.
+        reply: reply to a request that sent *seen*.
         seen: the position that was sent; None if there was none.
-        own: whether the caller gave the position with `after`. All messages come again then.
+        own: whether the user gave this position with `after`. If so, all messages are returned
+            again after a loss, so the gap begins at 1.
     """
     if seen is None or reply.holds_seen:
         return None
@@ -55,11 +58,12 @@ def lost_since(reply: FetchReply, seen: Position | None, *, own: bool) -> Gap | 
 
 
 def position_text(position: Position | None, *, own: bool) -> str:
-    """Return *position* as an argument of the scripts (`lua/parts/position.lua`).
+    """Return *position* as an argument of scripts (see `lua/parts/position.lua`).
 
     Args:
-        position: the last one that was returned; None if there is none.
-        own: whether the server shall read on from it, and treat a position without time as lost.
+        position: the last position that was returned; None if there is none.
+        own: whether the device gave the position, so that the server must read from it on, and
+            treat a position without time as lost.
     """
     if position is None:
         return ""
@@ -68,5 +72,5 @@ def position_text(position: Position | None, *, own: bool) -> str:
 
 
 def batch_position(batch: Batch) -> str:
-    """Return where *batch* ends as an argument of `ack.lua`; empty for a batch without epoch."""
+    """Return the argument *read* of `ack.lua` for a batch; empty for a batch without an epoch."""
     return position_text(batch.position, own=True) if batch.epoch else ""

@@ -1,4 +1,4 @@
-"""The state of a mailbox or chat at one moment, as a status call reports it."""
+"""Define the status of mailboxes and chats."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MAX_SEQ_DIGITS: Final = 16
 
 
 class Unread(NamedTuple):
-    """The unread messages of one chat: a reply of `unread.lua`.
+    """Hold the reply of `unread.lua` for one chat.
 
     Attributes:
-        messages: how many messages the user has not acknowledged.
+        messages: number of messages that the user has not acknowledged.
         newest_ms: when the newest message was sent (ms since 1970); 0: unknown.
     """
 
@@ -31,23 +31,23 @@ class Unread(NamedTuple):
 
     @classmethod
     def of(cls, count: bytes, last: bytes) -> Unread:
-        """Return the value for a count and the id of the newest message."""
+        """Parse the number of unread messages, and *last*, the id of the newest message."""
         sent = last.rpartition(b"-")[2]
         return cls(int(count), int(sent) if sent.isdigit() and len(sent) <= _MAX_MS_DIGITS else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class MailboxStatus:
-    """The state of a mailbox.
+    """Hold the status of a mailbox.
 
     Attributes:
-        unread: how many messages are not acknowledged.
+        unread: number of messages that are not acknowledged.
         oldest_at: when the oldest unread message was sent; None: there is no unread message.
         last_seen_at: when the owner last acknowledged a message; None: never.
-        read_seq: the number up to which the owner has acknowledged.
-        dropped: how many unread messages were dropped for newer ones so far.
-        capacity: how many messages may be unread.
-        overflow: what a full mailbox does with a new message: `reject` or `drop_oldest`.
+        read_seq: number of the last message that the owner has acknowledged.
+        dropped: number of unread messages that were dropped so far to store newer ones.
+        capacity: maximum number of unread messages.
+        overflow: `reject` (a full mailbox refuses messages) or `drop_oldest`.
     """
 
     unread: int
@@ -61,17 +61,17 @@ class MailboxStatus:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A member of a chat, as a reader.
+    """Hold how far a member of a chat has read.
 
     Attributes:
-        user: the member.
-        read_seq: the number up to which it has acknowledged.
-        unread: how many messages it can still fetch.
-        last_seen_at: when it last acknowledged, sent or joined. None: unknown, because the chat
-            does not keep messages until they are read, or the member did nothing since it does.
+        user: name of the member.
+        read_seq: number of the last message that the member has acknowledged.
+        unread: number of messages that the member can still fetch.
+        last_seen_at: when the member last acknowledged or sent a message, or joined. None: unknown,
+            because `keep` is not `until_read`, or the member was not active since it was set.
         holds_back: whether the chat keeps messages because this member has not read them.
-        lets_go_at: when the chat stops keeping them if the member stays inactive; None: it keeps
-            none for this member.
+        lets_go_at: when the chat stops keeping messages for this member if the member stays
+            inactive; None if `holds_back` is False.
     """
 
     user: str
@@ -84,17 +84,18 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class ChatStatus:
-    """The state of a chat.
+    """Hold the status of a chat.
 
     Attributes:
-        members: how many members it has.
-        first_seq: the number of the oldest message that is kept.
-        last_seq: the number of the newest message; less than `first_seq` when none is kept.
-        stored_bytes: memory that the messages take on the server, approximately.
-        keep: how many messages it keeps, or `until_read`.
-        idle_ttl: seconds after which an inactive member holds no messages back (`until_read`).
-        created_at: when it was created.
-        behind: the members who are furthest behind, at most `limit` of them.
+        members: number of members.
+        first_seq: number of the oldest message that is kept.
+        last_seq: number of the newest message; less than `first_seq` if no message is kept.
+        stored_bytes: approximate memory of the messages on the server, in bytes.
+        keep: number of messages that the chat keeps, or `until_read`.
+        idle_ttl: seconds after which the chat keeps no messages for an inactive member, if `keep`
+            is `until_read`.
+        created_at: when the chat was created.
+        behind: the members who are furthest behind.
     """
 
     members: int
@@ -149,10 +150,10 @@ def mailbox_status(reply: Sequence[Any]) -> MailboxStatus:
 
 
 def read_seq(score: bytes, what: str) -> int:
-    """Return the number up to which a member has acknowledged. Errors name the score as *what*.
+    """Return the score of a member as a number of a message. Errors name the score as *what*.
 
     Raises:
-        DecodeError: another program has changed the score.
+        DecodeError: the score is not valid.
     """
     if score.isdigit() and len(score) <= _MAX_SEQ_DIGITS:
         return int(score)
@@ -160,10 +161,10 @@ def read_seq(score: bytes, what: str) -> int:
 
 
 def kept(stored: bytes) -> Keep:
-    """Return the stored value of `keep` as the user gave it."""
+    """Return the value of `keep` from its stored form."""
     return UNTIL_READ if stored == UNTIL_READ.encode() else int(stored)
 
 
 def instant(ms: bytes | None) -> datetime | None:
-    """Return the time in a reply; None for an empty value."""
+    """Return the time *ms* (since 1970) of a reply; None for an empty value."""
     return from_epoch_ms(int(float(ms))) if ms else None

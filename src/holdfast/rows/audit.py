@@ -22,7 +22,7 @@ _FAILURE: Final = re.compile(rb"\d+:\d+:", re.DOTALL)
 
 
 def part(kind: str, name: str) -> Part | None:
-    """Return type and reading of a key."""
+    """Return the expected type of the key *name*, and how the audit reads it; None: unknown key."""
     if kind == CACHE:
         return Part("string") if name == "definition" else None
     if name.startswith("row:"):
@@ -31,17 +31,20 @@ def part(kind: str, name: str) -> Part | None:
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """Return the keys that may have been created since the keys were listed."""
+    """Return the names of all keys that a shard may have, except those of rows.
+
+    The audit reads those that its key listing did not contain: they may have been created since.
+    """
     return () if unit.unit.kind == CACHE else _SHARD
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """Return nothing: the audit needs no sizes."""
+    """Return nothing, because the checks need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Yield what is wrong."""
+    """Yield the inconsistencies in the keys of a row cache or of one of its shards."""
     if unit.unit.kind == CACHE:
         if not number(unit.string("definition")):
             yield Fault("definition", "it is not a number of shards")
@@ -49,13 +52,13 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
     due, plan = unit.zset("due"), unit.hash("plan")
     for row, planned in plan.items():
         if not _PLANNED.fullmatch(planned):
-            yield Fault("plan", f"what is planned for row {shown(row)} cannot be read")
+            yield Fault("plan", f"the plan of row {shown(row)} cannot be read")
         if row not in due:
-            yield Fault("plan", f"row {shown(row)} is scheduled, but never due: it gets stale")
+            yield Fault("plan", f"row {shown(row)} is scheduled, but not in due: it gets stale")
     for row in due.keys() - plan.keys():
         yield Fault("due", f"row {shown(row)} is due, but has no period")
     if unit.has("loads") and b"" not in unit.zset("loads"):
-        yield Fault("loads", "the latest token is missing: one could be assigned twice")
+        yield Fault("loads", "the latest token is missing, so a token could be assigned twice")
     for row, entry in unit.hash("failures").items():
         if not _FAILURE.match(entry):
-            yield Fault("failures", f"what is wrong with row {shown(row)} cannot be read")
+            yield Fault("failures", f"the failure of row {shown(row)} cannot be read")

@@ -1,4 +1,4 @@
-"""A hook that invalidates rows when a session of SQLAlchemy has committed them (extra `sql`)."""
+"""Invalidate rows when sessions of SQLAlchemy commit changes to them (extra `sql`)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ logger: Final = logger_of("holdfast.rows")
 
 
 class CommitHook:
-    """Invalidates the rows that sessions commit; a rollback invalidates nothing.
+    """Invalidate the rows that sessions commit. A rollback invalidates nothing.
 
-    Made by `invalidate_on_commit` of a cache. It sees the objects that a session flushes: added,
-    changed and deleted ones. It cannot see what a statement writes (`update(Stock)…`, or SQL): name
-    these rows with `touch`.
+    Made by `invalidate_on_commit` of a cache. The hook finds the objects that a session adds,
+    changes or deletes. It cannot find the rows that a statement writes (`update(Stock)…`, or SQL):
+    name these rows with `touch`.
 
-    The commit stands even if the invalidation fails. The failure is logged, and readers get old
-    copies until these expire.
+    If the invalidation fails, the commit is still valid. The failure is logged, and readers get old
+    copies until they expire.
     """
 
     def __init__(self, invalidate: Callable[..., Any], source: SqlRows, sessions: Any) -> None:
@@ -41,7 +41,7 @@ class CommitHook:
             event.listen(self._target, name, listener)
 
     def touch(self, session: Any, *row_ids: RowId) -> None:
-        """Invalidate rows when *session* commits."""
+        """Invalidate these rows when *session* commits."""
         session = getattr(session, "sync_session", session)
         session.info.setdefault(self._info_key, {}).update(dict.fromkeys(row_ids))
 
@@ -58,7 +58,8 @@ class CommitHook:
             self.touch(session, *self._ids(instance))
 
     def _ids(self, instance: Any) -> Iterator[RowId]:
-        """Yield the current id and the former id of *instance*, if it is a row of this table."""
+        """Yield the id of *instance*, and its former id if it has changed. Yield nothing for an
+        object of another table."""
         from sqlalchemy import inspect as inspected
 
         state = inspected(instance)
@@ -75,7 +76,7 @@ class CommitHook:
             yield self._source.id_of([old[0] if old else new.value for old, new in pairs])
 
     def _after_commit(self, session: Any) -> None:
-        if session.in_nested_transaction():  # a savepoint: not visible to others yet
+        if session.in_nested_transaction():  # a savepoint, which is not committed yet
             return
         row_ids = session.info.pop(self._info_key, None)
         if not row_ids:
@@ -97,12 +98,13 @@ class CommitHook:
             )
 
     def _after_end(self, session: Any, transaction: Any) -> None:
-        if transaction.parent is None:  # the remaining ids were not committed
+        if transaction.parent is None:  # a commit has removed the ids before, so this is a rollback
             session.info.pop(self._info_key, None)
 
 
 def _target(sessions: Any, *, is_async: bool) -> Any:
-    """Return the object that emits the events: for async sessions, their blocking sessions."""
+    """Return the object that emits the events of *sessions*. For async sessions these are their
+    blocking sessions."""
     from sqlalchemy.orm import sessionmaker
 
     if is_one_of(sessions, "async_sessionmaker"):

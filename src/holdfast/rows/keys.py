@@ -1,7 +1,7 @@
 """Every key of a row cache: type, content and lifetime.
 
-The cache has one key, `definition`. Its rows are in shards, each in its own slot. The field or
-member for a row is its id as JSON: `42`, `"42"`, `["eu",7]`.
+A cache has the key `definition`. The other keys belong to its shards; all keys of a shard are in
+one slot. A row is identified by its id as JSON: `42`, `"42"`, `["eu",7]`.
 """
 
 from __future__ import annotations
@@ -13,44 +13,49 @@ SHARD = "rows"
 
 
 def definition(unit: Unit) -> str:
-    """STRING number of shards of the cache; expires 400 days after the last use."""
+    """STRING number of shards of the cache. Expires 400 days after the last use."""
     return unit.key("definition")
 
 
 def due(unit: Unit) -> str:
-    """ZSET scheduled rows → when they are due (ms); while a row is loaded, when its lease ends.
+    """ZSET scheduled row → when it is due (ms). While the row is loaded, this is the end of its
+    lease.
 
-    Expires with `plan`, 400 days after a refresher claimed rows or a row was scheduled.
+    `due` and `plan` expire 400 days after a refresher last claimed rows or a row was scheduled.
     """
     return unit.key("due")
 
 
 def plan(unit: Unit) -> str:
-    """HASH scheduled rows → `every_ms:read_ms`: the period, and when the row was read last."""
+    """HASH scheduled row → `EVERY_MS:READ_MS`: the period, and when the row was last read from the
+    source. Expires with `due`."""
     return unit.key("plan")
 
 
 def loads(unit: Unit) -> str:
-    """ZSET rows that are being loaded → token of the load: when its lease ends (µs), made unique.
+    """ZSET row that is being loaded → token of the load. The token is the end of its lease (us), or
+    larger if that token is taken.
 
-    A loader may store a row while its token is here. The empty member holds the latest token.
-    Expires ten minutes after the last lease.
+    A load may store a row only while its token is the stored one. The empty member has the latest
+    token. Expires ten minutes after the latest lease.
     """
     return unit.key("loads")
 
 
 def failures(unit: Unit) -> str:
-    """HASH rows that could not be loaded → `at_ms:failures:reason`. The empty field: the source
-    could not be called at all. Expires an hour after the last failure.
+    """HASH row that could not be loaded → `AT_MS:FAILURES:REASON`: time, failures in a row, reason.
+    The empty field stands for the whole source, which could not be called. Expires an hour after
+    the latest failure.
     """
     return unit.key("failures")
 
 
 def row(unit: Unit, member: str) -> str:
-    """STRING `read_ms:fresh_ms:stale_ms:` and `=` with the encoded row, or `-` if the source has no
-    such row.
+    """STRING `READ_MS:FRESH_MS:STALE_MS:` and the body: `=` with the encoded row, or `-` if the
+    source has no such row.
 
-    It was read at *read_ms* or, if later, at the time in `plan`. It is fresh for *fresh_ms* (or for
-    the period in `plan`), and readers may get it as stale for *stale_ms* more. Then it expires.
+    - `READ_MS`: when the row was read. `plan` may have a later time.
+    - `FRESH_MS`: how long the row is fresh. If the row is scheduled, its period is used instead.
+    - `STALE_MS`: how long readers may get the row as stale after that. Then the key expires.
     """
     return unit.key("row:" + member)

@@ -1,4 +1,4 @@
-"""Options of a row cache, checked before any I/O."""
+"""Check the options of a row cache, without I/O."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import math
 import random
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from ..core.checks import checked_int
 from ..core.clock import Duration, to_ms, to_seconds
 from ..core.codec import Codec
+from ..core.definitions import checked_on_conflict
 from .row import JITTER
+
+OnShardsConflict = Literal["error", "keep"]
 
 MAX_SHARDS: Final = 256
 MAX_BATCH: Final = 500
-"""Rows of one step at most."""
+"""Maximum number of rows in one call."""
 
 MAX_EVERY_S: Final = 366 * 86_400
 MIN_EVERY_S: Final = 0.01
@@ -23,25 +26,27 @@ MIN_EVERY_S: Final = 0.01
 LEAST_LEASE_MS: Final = 1000
 
 ABSENT_TTL_MS: Final = 5000
-"""Milliseconds that the absence of a row is cached at most: the row may be inserted at any
-moment."""
+"""Maximum milliseconds for which the absence of a row is fresh; short, because the row may be
+inserted at any time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCacheOptions:
-    """Hold how this program uses a cache.
+    """Hold the options that a program uses for a cache.
 
     Attributes:
         shards: number of shards; None: the number that the server stores.
+        on_conflict: what happens if the server stores another number.
         lease_ms: milliseconds that a load may take before another process loads the row.
-        ttl_ms: milliseconds that a row without a schedule is fresh.
-        absent_ttl_ms: milliseconds that the absence of a row without a schedule is fresh.
-        stale_ms: milliseconds that a row may be returned after it was fresh.
+        ttl_ms: milliseconds for which a row without a schedule is fresh.
+        absent_ttl_ms: milliseconds for which the absence of a row without a schedule is fresh.
+        stale_ms: milliseconds for which readers may get a row as stale.
         codec: encodes and decodes rows.
-        into: type that the codec decodes rows into, or `Any`.
+        into: type to which the codec decodes rows, or `Any`.
     """
 
     shards: int | None
+    on_conflict: OnShardsConflict
     lease_ms: int
     ttl_ms: int
     absent_ttl_ms: int
@@ -53,6 +58,7 @@ class RowCacheOptions:
     def checked(
         cls,
         shards: int | None,
+        on_conflict: OnShardsConflict,
         lease: Duration,
         ttl: Duration,
         stale_for: Duration,
@@ -62,7 +68,7 @@ class RowCacheOptions:
         """Return the options that a user gives.
 
         Raises:
-            TypeError, ValueError: One of them is not valid.
+            TypeError, ValueError: An option is not valid.
         """
         if shards is not None:
             shards = checked_int(shards, "shards", 1, MAX_SHARDS)
@@ -74,6 +80,7 @@ class RowCacheOptions:
                 raise ValueError(f"{what} must be a year at most, got {duration}")
         return cls(
             shards,
+            checked_on_conflict(on_conflict, OnShardsConflict),
             lease_ms,
             to_ms(ttl, "ttl"),
             min(to_ms(ttl, "ttl"), ABSENT_TTL_MS),
@@ -84,10 +91,10 @@ class RowCacheOptions:
 
 
 def checked_every(every: Any) -> int:
-    """Return a period in milliseconds; 0: the row is not refreshed.
+    """Return the period *every* in milliseconds; 0 if it is 0 or less, which unschedules the row.
 
     Raises:
-        ValueError: It is not a number of seconds or a timedelta, not finite, or out of range.
+        ValueError: *every* is not a number of seconds or a timedelta, not finite, or out of range.
     """
     seconds = every.total_seconds() if isinstance(every, timedelta) else every
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
@@ -102,10 +109,10 @@ def checked_every(every: Any) -> int:
 
 
 def checked_limit(limit: Any) -> int:
-    """Return *limit* if it is a number of rows that one step may take."""
+    """Return *limit* if it is a valid number of rows for one call."""
     return checked_int(limit, "limit", 1, MAX_BATCH, unit="rows")
 
 
 def jitter_permille() -> int:
-    """Return a random factor for the period of a row until its next refresh, in thousandths."""
+    """Return a random factor, in thousandths, by which the time to the next refresh is varied."""
     return round(1000 * random.uniform(1 - JITTER, 1 + JITTER))

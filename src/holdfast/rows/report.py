@@ -1,4 +1,4 @@
-"""Status of a row cache, of its rows, and of one refresh step. No I/O."""
+"""Define the status of a row cache, of a row, and of one refresh step. No I/O."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from .row_ids import RowId
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """What one refresh step did.
+    """Report what one refresh step did.
 
     Attributes:
-        selected: rows that were due and that this step loaded.
-        stored: rows of these that were written.
-        unchanged: rows that had not changed, and were not written.
-        failed: rows that could not be loaded; they are tried again.
-        refused: rows that were invalidated, unscheduled or claimed by another process meanwhile;
-            they were not written.
-        source_error: why the source could not be called at all; empty if it could.
-        next_due: seconds until another row is due; 0: there are more now; None: none is scheduled.
+        selected: number of due rows that this step tried to load.
+        stored: number of rows that were written.
+        unchanged: number of rows that were loaded but not written, because they had not changed.
+        failed: number of rows that could not be loaded; they are tried again.
+        refused: number of rows that were loaded but not written, because they were invalidated,
+            unscheduled or claimed by another process meanwhile.
+        source_error: why the source was unavailable; empty if it was available.
+        next_due: seconds until another row is due; 0: more rows are due now; None: no row is
+            scheduled.
     """
 
     selected: int
@@ -44,8 +45,8 @@ class RefreshReport:
 
         Args:
             outcomes: for each row the verb of its load, and the digit in the server's reply.
-            source_error: why the source could not be called.
-            next_due_ms: for each shard, milliseconds until another row is due; -1: none is
+            source_error: why the source was unavailable; empty if it was available.
+            next_due_ms: for each shard, milliseconds until another row is due; -1: no row is
                 scheduled.
         """
         scheduled_ms = [due_ms for due_ms in next_due_ms if due_ms >= 0]
@@ -66,18 +67,18 @@ class RefreshReport:
 
 @dataclass(frozen=True, slots=True)
 class RowExplanation:
-    """Everything that is known about one row; `str` of it returns sentences.
+    """Explain the state of one row. `str` of the object returns sentences.
 
     Attributes:
         id: id of the row.
-        state: as in `CachedRow`.
-        age: seconds since it was read from the source; None: the cache does not have it.
-        every: period in seconds; None: it is not scheduled.
-        due_in: seconds until it is refreshed; below 0 it is overdue; None: it is not scheduled.
-        loading: seconds until the lease of the current load ends; None: no process loads it.
-        failures: how many loads failed in a row.
-        error: why the last one failed; empty if it did not.
-        source_error: why the source could not be called, the last time; empty if it could.
+        state: state of the row, as in `CachedRow`.
+        age: seconds since the row was read from the source; None: it is not cached.
+        every: period in seconds; None: the row is not scheduled.
+        due_in: seconds until the row is due, below 0 if it is overdue; None: it is not scheduled.
+        loading: seconds until the lease of the current load ends; None: no process loads the row.
+        failures: number of failed loads in a row.
+        error: why the latest load failed; empty if it succeeded.
+        source_error: why the source was unavailable; empty if it was available.
     """
 
     id: RowId
@@ -99,37 +100,37 @@ class RowExplanation:
         else:
             yield f"row {self.id!r} is {self.state}, read {self.age:,.1f} s ago"
         if self.every is None or self.due_in is None:
-            yield "it is not scheduled: it is loaded when a program reads it"
+            yield "it is not scheduled, so it is loaded when a program reads it"
         elif self.loading is None and self.due_in < -OVERDUE_S:
             late = f"due every {self.every:g} s and overdue by {-self.due_in:,.1f} s"
-            yield f"it is {late}: no refresher runs, or those that do have too much to do"
+            yield f"it is {late}: no refresher runs, or the refreshers have too much to do"
         elif self.loading is None:
             yield f"it is due every {self.every:g} s, next in {max(0.0, self.due_in):,.1f} s"
         else:
             yield f"it is due every {self.every:g} s"
         if self.loading is not None:
-            yield f"it is being loaded; if that is not done in {self.loading:,.1f} s, another does"
+            yield f"it is being loaded; after {self.loading:,.1f} s another process may load it"
         if self.error:
             yield f"it could not be loaded, {self.failures} times in a row: {self.error}"
         if self.source_error:
-            yield f"the source could not be asked: {self.source_error}"
+            yield f"the source could not be called: {self.source_error}"
 
 
 OVERDUE_S: Final = 1.0
-"""Seconds that a row may be late without a fault."""
+"""Seconds by which a row may be late before it counts as overdue."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCacheStatus:
-    """The status of a cache.
+    """Report the status of a cache.
 
     Attributes:
-        scheduled: rows that are refreshed.
-        due: rows of these that are due.
-        loading: rows that are being loaded.
-        failing: rows that could not be loaded the last time.
+        scheduled: number of scheduled rows.
+        due: number of scheduled rows that are due.
+        loading: number of rows that are being loaded.
+        failing: number of rows with a failed latest load.
         lag: seconds by which the most overdue row is late.
-        source_error: why the source could not be called, the last time; empty if it could.
+        source_error: why the source was unavailable; empty if it was available.
     """
 
     scheduled: int
@@ -141,7 +142,7 @@ class RowCacheStatus:
 
     @classmethod
     def of(cls, shards: Iterable[Any]) -> RowCacheStatus:
-        """Return the sum of the replies of `lua/status.lua`, one for each shard."""
+        """Return the status from the replies of `lua/status.lua`, one for each shard."""
         answers = list(shards)
         scheduled, due, loading, failing = (sum(each[i] for each in answers) for i in range(4))
         lag_ms = max((stored_score(each[4], "how late a row is") for each in answers), default=0)
@@ -150,10 +151,11 @@ class RowCacheStatus:
 
 
 def failure_of(entry: bytes) -> tuple[int, str]:
-    """Return the number of failures in a row and the reason, from `at_ms:failures:reason`.
+    """Return the number of failures in a row and the reason from *entry*, a value of the key
+    `failures`.
 
     Raises:
-        DecodeError: It is not such an entry.
+        DecodeError: *entry* is not valid.
     """
     if not entry:
         return 0, ""
@@ -165,13 +167,10 @@ def failure_of(entry: bytes) -> tuple[int, str]:
 
 
 def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
-    """Return the explanation in a reply of `lua/explain.lua`.
-
-    An empty reply: there is no such cache.
-    """
+    """Return the explanation in a *reply* of `lua/explain.lua`; empty: there is no such cache."""
     if not reply:
         return RowExplanation(row_id, "uncached", None, None, None, None, 0, "", "")
-    now_ms, due, planned, token, source_error, all_trouble, stored = reply
+    now_ms, due, planned, token, row_failure, source_failure, stored = reply
     now = int(now_ms)
     copy = CachedCopy.of(now, stored, planned)
     state: State = "uncached"
@@ -182,7 +181,7 @@ def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
         if copy.age_ms <= copy.fresh_ms:
             state = "absent" if copy.body is None else "fresh"
     left_ms = stored_score(token, "the lease of a load") // 1000 - now if token else 0
-    failures, error = failure_of(source_error)
+    failures, error = failure_of(row_failure)
     return RowExplanation(
         row_id,
         state,
@@ -192,5 +191,5 @@ def explanation(row_id: RowId, reply: list[bytes]) -> RowExplanation:
         left_ms / 1000 if left_ms > 0 else None,
         failures,
         error,
-        failure_of(all_trouble)[1],
+        failure_of(source_failure)[1],
     )

@@ -1,4 +1,4 @@
-"""Cached rows: how they are stored, and when a row is fresh or stale. No I/O."""
+"""Parse cached rows, and decide whether a row is fresh or stale. No I/O."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ..errors import DecodeError
 State = Literal["fresh", "stale", "absent", "uncached"]
 
 JITTER: Final = 0.1
-"""Fraction of its period by which a refresh is earlier or later. It spreads rows that were
-scheduled together."""
+"""Fraction of the period by which each refresh is randomly earlier or later, so that rows scheduled
+together are not all due at the same time."""
 
 GRACE_MS: Final = 1000
-"""Milliseconds after period and jitter until a row counts as stale: a refresh takes time."""
+"""Milliseconds after period and jitter for which a row stays fresh, as a refresh takes time."""
 
 
 class CachedRow(msgspec.Struct, frozen=True):
-    """A row as the cache has it.
+    """Hold a row that the cache returns.
 
     Attributes:
-        value: the row: column → value, as JSON or the codec of the cache returns it; None if there
-            is no such row.
-        age: seconds since it was read from the source, by the server's clock; None if not known.
-        state: `fresh`; `stale` (older than its period: no process refreshes it, the source does not
-            answer, or `max_age` is lower); `absent` (the source has no such row); `uncached` (the
-            cache does not have it; a value was loaded just now and not stored).
+        value: the row, column → value, as the codec of the cache decodes it (by default from
+            JSON); None if there is no row.
+        age: seconds since the row was read from the source, by the server's clock; None if unknown.
+        state: `fresh`; `stale` (older than its period or than `max_age`, for example because no
+            process refreshes it); `absent` (the source has no such row); `uncached` (the cache does
+            not have the row; a value was loaded just now and not stored).
     """
 
     value: Any
@@ -48,27 +48,27 @@ _A_ROW: Final = "a cached row"
 
 @lru_cache(maxsize=256)
 def _number(text: bytes) -> int:
-    """Return a number of milliseconds. Rows that are read together have most of them in common."""
+    """Parse a number of milliseconds. It is cached, because many rows have the same numbers."""
     return stored_int(text, "a number in it", 0, MAX_EXACT)
 
 
 def with_row_name(error: DecodeError, member: str, cache: str) -> DecodeError:
-    """Return *error* with the name of its row, which was not known where it was raised."""
+    """Return *error* with the name of its row, which was unknown where the error was raised."""
     what = error.what if error.what != _A_ROW else f"row {member} of row cache {cache!r}"
     return DecodeError(what, error.problem)
 
 
 class CachedCopy(msgspec.Struct, frozen=True):
-    """Hold what the server stores for a row.
+    """Hold the cached copy of a row.
 
     Attributes:
-        read_ms: time of the last read from the source, by the server's clock.
-        age_ms: milliseconds since then.
-        asked_ms: age of the row when its reader asked for it; readers compare this with `max_age`.
-        fresh_ms: age up to which it is fresh.
-        stale_ms: milliseconds after that for which it may still be returned.
+        read_ms: when the row was last read from the source, by the server's clock.
+        age_ms: milliseconds since `read_ms`.
+        asked_ms: age of the row when its reader requested it; this age is compared with `max_age`.
+        fresh_ms: age in milliseconds up to which the row is fresh.
+        stale_ms: milliseconds after `fresh_ms` for which readers may get the row as stale.
         body: the encoded row; None: the source has no such row.
-        scheduled: whether refreshers keep it fresh.
+        scheduled: whether the row is scheduled, so that refreshers load it.
     """
 
     read_ms: int
@@ -81,10 +81,15 @@ class CachedCopy(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, now_ms: int, stored: bytes, planned: bytes) -> CachedCopy | None:
-        """Return the copy in a reply of the server, however old; None if the row is not cached.
+        """Parse the stored values of a row; return None if the row is not cached.
+
+        Args:
+            now_ms: current time by the server's clock.
+            stored: value of the row's key; empty if there is none.
+            planned: value of the row in `plan`; empty if the row is not scheduled.
 
         Raises:
-            DecodeError: A row cache did not write it.
+            DecodeError: A value is not valid.
         """
         if not stored:
             return None
@@ -105,26 +110,28 @@ class CachedCopy(msgspec.Struct, frozen=True):
 
     @property
     def is_usable(self) -> bool:
-        """Return whether it may still be returned, at least as stale."""
+        """Return whether readers may get the copy, fresh or stale."""
         return self.age_ms <= self.fresh_ms + self.stale_ms
 
     def as_seen_by_waiter(self, since_ms: int) -> CachedCopy:
-        """Return the copy for a reader that has waited since that time of the server's clock."""
+        """Return the copy for a reader that has waited since *since_ms* (server time): the reader
+        compares the age that the row had then."""
         asked_ms = min(self.age_ms, max(0, since_ms - self.read_ms))
         return msgspec.structs.replace(self, asked_ms=asked_ms)
 
     def serves(self, max_age_ms: int | None) -> bool:
-        """Return whether a reader accepts it, so that nothing is loaded."""
+        """Return whether a reader with this *max_age_ms* accepts the copy, so that the row is not
+        loaded."""
         if max_age_ms is not None and self.asked_ms > max_age_ms:
             return False
-        # A refresher loads a stale scheduled row. Readers do not, or all would load it at once.
+        # Accept a stale scheduled row: a refresher loads it. Otherwise all readers would load it.
         return self.is_usable if self.scheduled else self.asked_ms <= self.fresh_ms
 
     def for_reader(self, codec: Codec, into: Any, max_age_ms: int | None = None) -> CachedRow:
         """Return the row for a reader.
 
         Raises:
-            DecodeError: The codec did not write what is stored.
+            DecodeError: The codec cannot decode the stored row.
         """
         young = max_age_ms is None or self.asked_ms <= max_age_ms
         fresh = young and self.asked_ms <= self.fresh_ms
@@ -136,5 +143,5 @@ class CachedCopy(msgspec.Struct, frozen=True):
 
 
 def scheduled_fresh_ms(every_ms: int) -> int:
-    """Return the age up to which a row with this period is fresh."""
+    """Return the age (ms) up to which a row with the period *every_ms* is fresh."""
     return round(every_ms * (1 + JITTER)) + GRACE_MS

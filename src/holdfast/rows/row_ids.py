@@ -1,4 +1,4 @@
-"""Ids of rows: ints, texts, or tuples of these. On the server they are JSON."""
+"""Convert ids of rows (ints, texts, or tuples of these) to JSON and back."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import msgspec
 from ..errors import DecodeError, InvalidName
 
 RowId = int | str | tuple[int | str, ...]
-"""The id of a row: `1` and `"1"` are different; a tuple is a key of several columns."""
+"""Id of a row. `1` and `"1"` are different ids. A tuple is the id for a key of several columns."""
 
 MAX_ID_BYTES: Final = 512
-"""Bytes of an id as JSON: every call repeats it."""
+"""Maximum bytes of an id as JSON."""
 
 MAX_PARTS: Final = 16
 
@@ -21,13 +21,13 @@ _INT64: Final = 2**63
 
 
 def member_of(row_id: Any) -> str:
-    """Return *row_id* as JSON, as it is stored on the server. Different ids have different JSON.
+    """Return *row_id* as JSON, the name of the row on the server. Different ids have different
+    JSON.
 
     Raises:
-        TypeError: It is not an int, a str, or a tuple of these.
-        ValueError: It is a number beyond 64 bits, a text with a NUL (no database has one), or
-            empty.
-        InvalidName: It is too long, or not valid Unicode.
+        TypeError: *row_id* is not an int, a str, or a tuple of these.
+        ValueError: *row_id* has a number beyond 64 bits or a text with a NUL, or is an empty tuple.
+        InvalidName: *row_id* is too long, or not valid Unicode.
     """
     if row_id.__class__ is int and -_INT64 <= row_id < _INT64:
         return str(row_id)

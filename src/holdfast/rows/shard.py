@@ -1,4 +1,4 @@
-"""One shard, and the replies of its scripts. No I/O."""
+"""Name the keys of one shard, and parse the replies of its scripts. No I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .row_ids import id_of
 logger: Final = logger_of("holdfast.rows")
 
 CALL_BYTES: Final = 4 << 20
-"""Bytes of rows in one call, or in one reply."""
+"""Approximate maximum bytes of rows in one call, or in one reply."""
 
 
 class Shard:
@@ -23,32 +23,32 @@ class Shard:
 
     Attributes:
         unit: the shard; refreshers follow its notifications.
-        load_events: unit for waiting readers, which follow its notifications.
+        load_events: unit that has no keys, only a channel; readers that wait for loads follow its
+            notifications.
     """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.load_events = replace(unit, prefix=unit.key("loaded:"))  # for a channel, not a key
-        self.due, self.plan = keys.due(unit), keys.plan(unit)
-        self.loads, self.failures = keys.loads(unit), keys.failures(unit)
+        self.load_events = replace(unit, prefix=unit.key("loaded:"))
         self._row = keys.row(unit, "")
 
     def reading(self, count: int) -> tuple[int, int, int]:
-        """Return the arguments of `lua/get_many.lua` for this number of rows."""
+        """Return the arguments of `lua/get_many.lua` for *count* rows."""
         return CALL_BYTES, len(self._row), count
 
     def rows(self, members: Iterable[str]) -> list[str]:
-        """Return the keys of rows."""
+        """Return the keys of the rows *members*."""
         return [self._row + member for member in members]
 
 
 class LoadLease(NamedTuple):
-    """The right to store loaded rows.
+    """Hold the right to store rows of one shard.
 
     Attributes:
         shard: shard of the rows.
         token: token of the lease.
-        read_ms: when it was assigned, by the server's clock; the rows are read after that.
+        read_ms: when the lease was assigned, by the server's clock. It counts as the time at which
+            the rows were read, which is a little later.
     """
 
     shard: Shard
@@ -57,13 +57,13 @@ class LoadLease(NamedTuple):
 
 
 class DueRows(NamedTuple):
-    """Rows that were due, and that this process has leased.
+    """Hold due rows that this process has leased.
 
     Attributes:
-        lease: lease of all of them.
-        next_due_ms: milliseconds until another row is due; -1: none is scheduled.
+        lease: lease of all these rows.
+        next_due_ms: milliseconds until another row is due; -1: no row is scheduled.
         members: rows to be loaded.
-        unplanned: rows for which no period is stored any more.
+        unplanned: rows without a stored period, which are to be unscheduled.
     """
 
     lease: LoadLease
@@ -89,21 +89,23 @@ class DueRows(NamedTuple):
 
 
 def _is_row(member: bytes, shard: Shard) -> bool:
-    """Return whether *member* is the id of a row. Another program may have added others."""
+    """Return whether *member* is the id of a row. Log a warning if not: another program wrote
+    it."""
     try:
         id_of(member)
     except DecodeError as error:
-        logger.warning("a member of %s is not refreshed: %s", shard.due, error)
+        logger.warning("a member of %s is not refreshed: %s", keys.due(shard.unit), error)
         return False
     return True
 
 
 class CommitReply(NamedTuple):
-    """The result of storing rows.
+    """Hold the replies to the results of loads.
 
     Attributes:
-        digits: for each row `0` refused, `1` stored, `2` unchanged, `3` not stored for its result.
-        next_due_ms: for each shard, milliseconds until another row is due; -1: none is scheduled.
+        digits: row → `0` refused, `1` stored, `2` unchanged, `3` accepted, but there was no row to
+            store.
+        next_due_ms: shard → milliseconds until another row is due; -1: no row is scheduled.
     """
 
     digits: dict[str, str]
@@ -111,11 +113,12 @@ class CommitReply(NamedTuple):
 
 
 class MissingRows(NamedTuple):
-    """The reply to a reader that misses rows.
+    """Hold the reply to a reader that misses rows of one shard.
 
     Attributes:
         lease: lease of the rows that this reader has to load.
-        answers: for each row `load`, `newer`, `wait` or `failed`, and its argument.
+        answers: row → verb (`load`, `newer`, `wait` or `failed`) and its argument, as
+            `lua/claim_missing.lua` describes them.
     """
 
     lease: LoadLease

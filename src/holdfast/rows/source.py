@@ -1,8 +1,8 @@
-"""The source of rows, and the results of loading them. No I/O."""
+"""Define the source of rows, and the results of loading rows. No I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..core.codec import Codec, encoded
@@ -14,27 +14,31 @@ _REASON_LIMIT: Final = 300
 
 
 class RowSource(Protocol):
-    """A source of rows: any object with this method, async or plain.
+    """Describe a source of rows: any object with a method `load`, which may be async.
 
-    Several threads may call it.
+    Several threads may call the method at the same time.
     """
 
-    def load(self, ids: Sequence[RowId]) -> Any:
-        """Return the rows with these *ids*, at most 500: a mapping of id → row (column → value).
+    @property
+    def load(self) -> Callable[[Sequence[RowId]], Any]:
+        """Return the function `load(ids)`; it returns a mapping: id → row (column → value).
 
-        An id that is missing in it, or has None, is a row that does not exist. An exception instead
-        of a row is the reason why this row cannot be loaded. An exception that is raised concerns
-        all ids. After an OSError (such as ConnectionError or TimeoutError) no row is tried again
-        now. After any other, the cache loads fewer rows at a time to find those that fail.
+        - *ids* are at most 500.
+        - If an id is missing or has the value None, the row does not exist.
+        - If the value is an exception, this row cannot be loaded.
+        - If the function raises an OSError (such as ConnectionError or TimeoutError), the source
+          counts as unavailable.
+        - If it raises another exception, the cache calls it again with fewer ids, to find the rows
+          that fail.
         """
 
 
 class LoadResult(NamedTuple):
-    """The result of loading a row, as `lua/commit.lua` takes it.
+    """Hold the result of loading a row, in the form that `lua/commit.lua` takes.
 
     Attributes:
         verb: `=` loaded, `-` absent, `!` failed, `<` not tried, `~` not scheduled any more.
-        body: the encoded row, or the reason of the failure.
+        body: the encoded row for `=`, the reason for `!`, otherwise empty.
     """
 
     verb: str
@@ -42,7 +46,7 @@ class LoadResult(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Return why it failed."""
+        """Return the body as text: why the load failed."""
         return self.body.decode(errors="replace")
 
 
@@ -51,12 +55,12 @@ NOT_SCHEDULED = LoadResult("~")
 
 
 class LoadReport(NamedTuple):
-    """The results of loading some rows.
+    """Hold the results of loading some rows.
 
     Attributes:
-        results: result of each row.
-        source_error: why the source could not be called any more; empty: all rows were tried.
-        timed_out: whether the reason is that the time was over.
+        results: row → result.
+        source_error: why the source counts as unavailable; empty if it does not.
+        timed_out: whether this is because the load took too long.
     """
 
     results: dict[str, LoadResult]
@@ -65,7 +69,7 @@ class LoadReport(NamedTuple):
 
 
 def load_result(row: Any, codec: Codec, what: str) -> LoadResult:
-    """Return the result for a *row* that a source returned."""
+    """Return the result for *row*, a value that a source returned; *what* names it in errors."""
     if row is None:
         return LoadResult("-")
     if isinstance(row, BaseException):
@@ -89,4 +93,4 @@ def reason_of(error: BaseException) -> str:
 
 
 class SourceUnavailable(OSError):
-    """The source cannot load any row now."""
+    """Raised when the source cannot load any row now."""

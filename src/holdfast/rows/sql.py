@@ -1,4 +1,4 @@
-"""Rows of a SQL database, by SQLAlchemy 2 Core (extra `sql`), which is imported on first use."""
+"""Load rows from a SQL database with SQLAlchemy 2 (extra `sql`). It is imported on first use."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 KEY: Final = "holdfast_key_{}"
-"""Label of a key column in the result, so that it differs from the requested columns."""
+"""Label of a key column in a result. It differs from the names of the cached columns."""
 
 
 class SqlRows:
-    """A table, or some of its rows and columns, as the source of a row cache.
+    """Use a table, or some of its rows and columns, as the source of a row cache.
 
     One statement selects all rows of a batch: `= ANY(array)` on PostgreSQL, `IN` elsewhere.
 
     Args:
-        engine: engine of SQLAlchemy 2; an `AsyncEngine` serves the asyncio half only. Rows are read
-            as they are committed, outside of all transactions.
-        table: a `Table`, a mapped class, or a name, which is looked up now (not with an
-            `AsyncEngine`).
-        key: the column of the ids, or several columns for ids that are tuples. It must be unique,
-            and hold whole numbers, texts, UUIDs or dates; ids of the last two are texts.
-        columns: columns to be cached; by default all.
-        where: a condition that all rows fulfil; other rows are absent.
+        engine: engine of SQLAlchemy 2. An `AsyncEngine` works with `AsyncHoldfast` only. Statements
+            run outside of transactions and read committed data.
+        table: a `Table`, a mapped class, or the name of a table. An `AsyncEngine` does not accept a
+            name.
+        key: name of the column with the ids, or several names if ids are tuples. The key must be
+            unique. Its columns must be whole numbers, texts, UUIDs or dates. In ids, UUIDs and
+            dates are texts.
+        columns: names of the columns to cache; None: all.
+        where: a condition on rows; None: no condition. Rows that do not fulfil it are absent.
 
     Raises:
         ValueError: There is no such table or column, or a column cannot be a key.
@@ -64,7 +65,7 @@ class SqlRows:
 
     @property
     def load(self) -> Callable[[Sequence[RowId]], Any]:
-        """Return the function that loads rows; async with an `AsyncEngine`. See `RowSource`."""
+        """Return the method `load` of `RowSource`. With an `AsyncEngine` it is async."""
         return self._load_async if self._is_async else self._load
 
     def id_of(self, values: Sequence[Any]) -> RowId:
@@ -81,7 +82,7 @@ class SqlRows:
                 with self._engine.connect() as connection:
                     found = connection.execute(self._statement, {"ids": list(asked)}).fetchall()
             except SQLAlchemyError as error:
-                raise _judged(error) from error
+                raise _classified(error) from error
             self._take(found, asked, rows)
         return rows
 
@@ -95,7 +96,7 @@ class SqlRows:
                     answer = await connection.execute(self._statement, {"ids": list(asked)})
                     found = answer.fetchall()
             except SQLAlchemyError as error:
-                raise _judged(error) from error
+                raise _classified(error) from error
             self._take(found, asked, rows)
         return rows
 
@@ -108,7 +109,7 @@ class SqlRows:
         if len(self.key) > 1:
             statement = statement.where(tuple_(*self.key).in_(bindparam("ids", expanding=True)))
         elif self._engine.dialect.name == "postgresql":
-            # One parameter for any number of ids, so the database prepares one statement.
+            # Use one parameter for any number of ids, so that one prepared statement is enough.
             array = bindparam("ids", type_=ARRAY(self.key[0].type))
             statement = statement.where(self.key[0] == any_(array))
         else:
@@ -116,9 +117,13 @@ class SqlRows:
         return statement if where is None else statement.where(where)
 
     def _bound(self, ids: Sequence[RowId]) -> tuple[dict[Any, list[RowId]], dict[RowId, Any]]:
-        """Return ids by their value in the database, and the errors for ids that cannot have
-        one."""
-        asked: dict[Any, list[RowId]] = {}  # several texts may be the same UUID
+        """Convert *ids* to values of the key columns.
+
+        Returns:
+            Value → ids (several texts may be the same UUID); and id → error, for each id that
+            cannot be a value of the key.
+        """
+        asked: dict[Any, list[RowId]] = {}
         rows: dict[RowId, Any] = {}
         for row_id in ids:
             parts = row_id if isinstance(row_id, tuple) else (row_id,)
@@ -136,7 +141,8 @@ class SqlRows:
     def _take(
         self, found: Iterable[Any], asked: Mapping[Any, list[RowId]], rows: dict[RowId, Any]
     ) -> None:
-        """Add the rows that were *found* to *rows*."""
+        """Add the rows of the result *found* to *rows*, under the ids for which they were
+        requested."""
         names, width = self._names, len(self.key)
         padded = any(map(_is_padded, self.key))
         for row in found:
@@ -149,33 +155,33 @@ _FROM_TEXT: Final[Mapping[type, Callable[[str], Any]]] = {UUID: UUID, date: date
 _AS_THEY_ARE: Final[Mapping[type, type]] = {int: int, Decimal: int, float: int, str: str}
 
 
-def _held(column: Any) -> type | None:
-    """Return the Python type of a *column*; None if the column does not define one."""
+def _python_type(column: Any) -> type | None:
+    """Return the Python type of the values of *column*; None if SQLAlchemy does not know it."""
     try:
-        held: type = column.type.python_type
+        found: type = column.type.python_type
     except NotImplementedError:
         return None
-    return held
+    return found
 
 
 def _check_key(table: Table, column: Any) -> None:
     """Raise ValueError if the values of a key column cannot be ids."""
-    held = _held(column)
-    if held is not None and held not in (*_FROM_TEXT, *_AS_THEY_ARE):
+    kind = _python_type(column)
+    if kind is not None and kind not in (*_FROM_TEXT, *_AS_THEY_ARE):
         raise ValueError(
-            f"column {column.name!r} of table {table.fullname!r} holds {held.__name__}: as a key "
+            f"column {column.name!r} of table {table.fullname!r} holds {kind.__name__}: as a key "
             "it must hold whole numbers, texts, UUIDs or dates"
         )
 
 
 def _bound(column: Any, part: Any) -> Any:
-    """Return *part* of an id as its *column* holds it."""
-    held = _held(column)
-    if held is None:
+    """Return *part*, a part of an id, as a value of its *column*."""
+    kind = _python_type(column)
+    if kind is None:
         return part
-    if held in _FROM_TEXT:
-        return _FROM_TEXT[held](str(part))
-    wanted = _AS_THEY_ARE[held]
+    if kind in _FROM_TEXT:
+        return _FROM_TEXT[kind](str(part))
+    wanted = _AS_THEY_ARE[kind]
     if not isinstance(part, wanted):
         given = type(part).__name__
         raise TypeError(f"column {column.name!r} holds {wanted.__name__}, not {given} {part!r}")
@@ -183,36 +189,36 @@ def _bound(column: Any, part: Any) -> Any:
 
 
 def _id_part(column: Any, value: Any) -> int | str:
-    """Return the part of an id that stands for *value* of a *column*."""
+    """Return *value*, a value of *column*, as part of an id."""
     if isinstance(value, int | Decimal | float):
         return int(value)
     return str(_unpadded(column, value))
 
 
 def _is_padded(column: Any) -> bool:
-    """Return whether a *column* may add blanks to the end of a text."""
+    """Return whether *column* may add blanks to the end of a text."""
     from sqlalchemy import CHAR
 
     return isinstance(column.type, CHAR)
 
 
 def _unpadded(column: Any, part: Any) -> Any:
-    """Return *part* without trailing blanks, if its *column* adds them."""
+    """Return *part* without trailing blanks if its *column* may have added them."""
     return part.rstrip(" ") if isinstance(part, str) and _is_padded(column) else part
 
 
 def is_one_of(thing: Any, *names: str) -> bool:
     """Return whether *thing* is an instance of one of these classes of `sqlalchemy.ext.asyncio`.
 
-    That module needs greenlet, which blocking programs may not have. So it is not imported here:
-    a program that has such an instance has imported it.
+    Do not import this module: it needs greenlet, which may be missing in blocking programs. A
+    program that has such an instance has imported it already.
     """
     module = sys.modules.get("sqlalchemy.ext.asyncio")
     return module is not None and isinstance(thing, tuple(getattr(module, n, ()) for n in names))
 
 
 def _engine(engine: Any) -> tuple[Any, bool]:
-    """Return *engine*, set to read outside of transactions, and whether it is async."""
+    """Return *engine*, configured to read outside of transactions, and whether it is async."""
     try:
         from sqlalchemy import Engine
         from sqlalchemy.pool import SingletonThreadPool
@@ -225,10 +231,10 @@ def _engine(engine: Any) -> tuple[Any, bool]:
         raise TypeError(f"expected an engine of SQLAlchemy, got {type(engine).__name__}")
     if isinstance(engine.pool, SingletonThreadPool):
         raise ValueError(  # noqa: TRY004 (it is an engine)
-            "this engine has a database in memory for each thread: give it poolclass=StaticPool "
-            "and connect_args={'check_same_thread': False}, or a file"
+            "this engine has a separate database in memory for each thread: use a file, or create "
+            "it with poolclass=StaticPool and connect_args={'check_same_thread': False}"
         )
-    if engine.dialect.name == "sqlite":  # a SELECT begins no transaction there
+    if engine.dialect.name == "sqlite":  # a SELECT begins no transaction in SQLite
         return engine, is_async
     return engine.execution_options(isolation_level="AUTOCOMMIT"), is_async
 
@@ -262,11 +268,11 @@ def _columns(table: Table, names: Sequence[str], what: str) -> list[Any]:
     return [table.columns[name] for name in names]
 
 
-def _judged(error: Exception) -> Exception:
-    """Return *error*, or `SourceUnavailable` if it concerns every row."""
+def _classified(error: Exception) -> Exception:
+    """Return *error*, or `SourceUnavailable` if the error concerns all rows."""
     from sqlalchemy import exc
 
-    # A wrong value of one row raises a DataError, or an error of the column type.
+    # Errors that concern one row only, such as DataError for a wrong value, are not in this list.
     of_all = (exc.OperationalError, exc.InterfaceError, exc.ProgrammingError, exc.TimeoutError)
     if isinstance(error, of_all) or getattr(error, "connection_invalidated", False):
         return SourceUnavailable(str(getattr(error, "orig", None) or error))

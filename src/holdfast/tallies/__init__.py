@@ -1,1 +1,1 @@
-"""Tallies count log lines per day and dimension, each line exactly once."""
+"""Tallies: count log lines per day and dimension, each line exactly once."""

@@ -1,8 +1,8 @@
-"""Parses IP addresses strictly.
+"""Parse IP addresses strictly.
 
 Short forms (`10.1`), leading zeros (some programs read them as octal), ports, brackets and zones
-are errors. An IPv4 address in IPv6 form (`::ffff:1.2.3.4`, from a dual-stack server) is returned as
-IPv4 address.
+are errors. An IPv4 address in IPv6 form (`::ffff:1.2.3.4`, as dual-stack servers write it) is
+returned as an IPv4 address.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PRIVATE: Final = (
 
 
 def parse_address(text: str) -> IPv4Address | IPv6Address:
-    """Return the address that *text* stands for.
+    """Return the address in *text*.
 
     Raises:
         ValueError: *text* is not an address.
@@ -28,13 +28,17 @@ def parse_address(text: str) -> IPv4Address | IPv6Address:
     address = ip_address(text)
     if isinstance(address, IPv6Address):
         if address.scope_id is not None:
-            raise ValueError(f"{text!r} has a zone: it means something to one machine only")
+            raise ValueError(f"{text!r} has a zone, which is valid on one machine only")
         return address.ipv4_mapped or address
     return address
 
 
 def private_networks(version: int) -> list[tuple[int, int]]:
-    """Return the networks that are not globally reachable, each as first address and next one."""
+    """Return the networks of an IP *version* that are not globally reachable.
+
+    Returns:
+        Pairs (first address of the network, first address after it).
+    """
     found = []
     for network in map(ip_network, _PRIVATE):
         if network.version == version:

@@ -1,4 +1,4 @@
-"""Checks the keys of a tally: journals are pending, and counts add up."""
+"""Audit of a tally: each journal must be pending, and the counts must add up."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ _KEYS: Final = (
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """Return what the key called *name* is; None if it is not a key of a tally."""
+    """Return the expected type of the key *name*, and how the audit reads it; None: unknown key."""
     return next((part for pattern, part in _KEYS if pattern.fullmatch(name)), None)
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """Yield keys that may have been created since the keys were listed."""
+    """Yield the names of all keys that the contents of *unit* refer to.
+
+    The audit reads those that its key listing did not contain: they may have been created since.
+    """
     yield from ("days", "pending")
     for token in unit.list("pending"):
         yield f"journal:{token.decode(errors='replace')}"
@@ -40,12 +43,12 @@ def others(unit: Snapshot) -> Iterable[str]:
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """Return nothing: the checks need no sizes of values."""
+    """Return nothing, because the checks need no sizes of values."""
     return ()
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Yield what is wrong with the keys."""
+    """Yield the inconsistencies in the keys of a tally."""
     pending = {token.decode(errors="replace") for token in unit.list("pending")}
     journals = {
         name.removeprefix("journal:") for name in unit.contents if name.startswith("journal:")
@@ -68,7 +71,8 @@ def _wrong_counts(unit: Snapshot) -> Iterator[Fault]:
 
 
 def _wrong_totals(unit: Snapshot) -> Iterator[Fault]:
-    """Compare the lines of each dimension with the sum over its values, and with its day."""
+    """Compare the total of each dimension with the sum of its values and with the total of the
+    day."""
     for name in unit.contents:
         if not name.startswith("dimensions:"):
             continue
@@ -80,7 +84,7 @@ def _wrong_totals(unit: Snapshot) -> Iterator[Fault]:
             if added != total:
                 yield Fault(values, f"its values have {added:.0f} lines together, not {total:.0f}")
             if total > lines:
-                yield Fault("days", f"{day} has {lines:.0f} lines, and {total:.0f} of {values}")
+                yield Fault("days", f"{day} has {lines:.0f} lines, but {values} has {total:.0f}")
 
 
 def _encoded(dimension: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Counts in chunks, each small enough for one short step of the server."""
+"""Split counts into chunks, each small enough for one short step of the server."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from ..core.names import encode_name
 from .counted import LineCounts
 
 CHUNK_VALUES: Final = 4000
-"""Values in one step of the server, which takes some milliseconds."""
+"""Maximum number of values in one step of the server, which then takes some milliseconds."""
 
 DAYS: Final = "days"
+"""Name of the counts of all lines of each day."""
 
 
 def values_of(day: str, dimension: str) -> str:
-    """Return the name of the counts of each value of a dimension on a day."""
+    """Return the name of the counts of lines by value, for a dimension and a day."""
     return f"of:{day}:{encode_name(dimension)}"
 
 
 def dimensions_of(day: str) -> str:
-    """Return the name of the counts of each dimension on a day."""
+    """Return the name of the counts of lines by dimension, for a day."""
     return f"dimensions:{day}"
 
 
 def rejected_of(day: str) -> str:
-    """Return the name of the counts of rejected lines of a day; '' for an unknown day."""
+    """Return the name of the counts of rejected lines by reason, for a day ('' if unknown)."""
     return f"rejected:{day}"
 
 
 class CountChunk(NamedTuple):
-    """Counts for one sorted set.
+    """Hold some counts that are added to one sorted set.
 
     Attributes:
-        name: part of the key of the sorted set.
+        name: last part of the key of the sorted set.
         counts: number of lines and value, alternating.
     """
 
@@ -68,20 +69,19 @@ def _split(name: str, counts: Mapping[str, int]) -> Iterator[CountChunk]:
 
 
 def direct_chunks(chunks: list[CountChunk]) -> int:
-    """Return how many of *chunks*, counted from the end, fit into the step of the commit."""
-    room, number = CHUNK_VALUES, 0
+    """Return how many of the last *chunks* fit into the commit itself, without staging."""
+    values_left, number = CHUNK_VALUES, 0
     for chunk in reversed(chunks):
-        room -= chunk.size
-        if room < 0:
+        values_left -= chunk.size
+        if values_left < 0:
             break
         number += 1
     return number
 
 
 def values_before(direct: list[CountChunk], staged: list[CountChunk]) -> Iterator[int]:
-    """Yield for each staged chunk how many values of its sorted set are added before it.
-
-    The chunks in *direct* are added first, then those in *staged*.
+    """Yield, for each chunk in *staged*, how many values earlier chunks of this commit add to the
+    same sorted set. The chunks in *direct* are added first, then those in *staged*.
     """
     added: dict[str, int] = {}
     for n, chunk in enumerate([*direct, *staged]):

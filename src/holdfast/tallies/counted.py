@@ -1,4 +1,4 @@
-"""Lines to be counted, what they count for, and their counts."""
+"""Define blocks of lines, counters of lines, and the counts that they return."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final, NamedTuple, Protocol
 from .days import DayRange
 
 SAMPLES: Final = 10
-"""Rejected lines of each day that are kept as samples."""
+"""Number of rejected lines of each day that are kept as samples."""
 
 SAMPLE_BYTES: Final = 200
-"""Bytes of a sample: the rest of the line is cut off."""
+"""Maximum bytes of a sample; a longer line is cut off."""
 
 MALFORMED: Final = "malformed"
 NO_ADDRESS: Final = "no address"
@@ -26,11 +26,11 @@ REFUSED: Final = "refused"
 
 
 class Counted(NamedTuple):
-    """What one line counts for; a key function returns it.
+    """Name the day and the values to which one line is added. A key function returns it.
 
     Attributes:
-        day: a date, or its text: `2011-10-10`.
-        values: for each dimension the value for which the line counts.
+        day: the day, as a date or as text: `2011-10-10`.
+        values: dimension → the value to which the line is added.
     """
 
     day: str | date
@@ -39,15 +39,15 @@ class Counted(NamedTuple):
 
 @dataclass(slots=True)
 class LineCounts:
-    """Counts of lines that are to be added to a tally.
+    """Collect counts of lines that a commit will add to a tally.
 
     Attributes:
-        lines: number of lines by day.
-        values: by day and dimension, the number of lines for each value.
-        rejected: by day, the number of lines for each reason; the day is empty if it is unknown.
-        samples: by day, some of the rejected lines.
-        mark: digest that distinguishes the file from others up to the last line; empty if the id
-            of the file is enough.
+        lines: day → number of lines.
+        values: (day, dimension) → value → number of lines.
+        rejected: day → reason → number of rejected lines; the day is '' if it is unknown.
+        samples: day → some of its rejected lines.
+        mark: digest that distinguishes the file, up to the last counted line, from others with the
+            same id; empty if the id is unique.
     """
 
     lines: dict[str, int] = field(default_factory=dict)
@@ -62,21 +62,21 @@ class LineCounts:
         reasons[reason] = reasons.get(reason, 0) + lines
 
     def add(self, day: str, dimension: str, values: dict[str, int]) -> None:
-        """Add lines of *day* by their values. Afterwards *values* may be changed here."""
+        """Add the number of lines of each value. *values* then belongs to this object."""
         known = self.values.setdefault((day, dimension), values)
         if known is not values:
             for value, lines in values.items():
                 known[value] = known.get(value, 0) + lines
 
     def sample(self, day: str, line: bytes) -> None:
-        """Keep a rejected line as a sample, unless there are enough."""
+        """Keep a rejected line as a sample, unless *day* has enough samples."""
         kept = self.samples.setdefault(day, [])
         if len(kept) < SAMPLES:
             kept.append(line[:SAMPLE_BYTES])
 
 
 class LineBlock(Protocol):
-    """Whole lines of a file."""
+    """Describe a block of whole lines of a file."""
 
     @property
     def offset(self) -> int:
@@ -92,38 +92,41 @@ class LineBlock(Protocol):
 
     @property
     def overlong(self) -> int:
-        """Return how many lines were left out because they are too long."""
+        """Return 1 if the block stands for a line that was skipped because it is too long."""
 
 
 class LineCounter(Protocol):
-    """Counts lines by what it reads from them. One thread at a time uses it."""
+    """Describe a counter of lines. Only one thread at a time uses it."""
 
     @property
     def size(self) -> int:
-        """Return about how many different counts were collected."""
+        """Estimate how many counts, one for each day, dimension and value, are in memory."""
 
     def add(self, data: bytes, days: DayRange) -> int:
-        """Count whole lines, and return how many; the last one may have no line end."""
+        """Count the lines in *data*, and return their number. The last may have no line end."""
 
     def new_day_offset(self, data: bytes) -> int:
-        """Return the offset in *data* at which the first line of a new day is; 0 if unknown."""
+        """Return the offset in *data* at which a day begins that was not counted before.
+
+        Return 0 if no such day begins, or if the counter cannot know it.
+        """
 
     def reject_overlong(self, lines: int) -> None:
-        """Count lines that were too long to be read."""
+        """Count *lines* lines as rejected because they are too long."""
 
     def take(self) -> LineCounts:
         """Return the counts since the last call, and begin again with empty counts."""
 
 
 class CountedRange(NamedTuple):
-    """A range of a file that was counted and is to be committed.
+    """Hold a counted range of a file, for a commit.
 
     Attributes:
-        start: offset at which it begins.
-        end: offset at which it ends.
-        lines: number of its lines.
+        start: offset at which the range begins.
+        end: offset at which the range ends.
+        lines: number of lines in the range.
         counter: the counter that counted these lines, and no others.
-        mark: digest that distinguishes the file from others up to `end`.
+        mark: digest that distinguishes the file up to `end` from others with the same id.
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Days for which lines are counted."""
+"""Check the days for which lines are counted."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 MAX_DAYS: Final = 40_000
-"""Days that a tally can have; from 1970 on there are fewer until 2079."""
+"""Maximum number of days in a tally; this is more than the days from 1970 to 2079."""
 
 _FIRST: Final = "1970-01-01"
 
 
 class DayRange(NamedTuple):
-    """The days that a line may have; any other day must be wrong.
+    """Hold the range of valid days of lines.
 
     Attributes:
         first: the first day of 1970.
-        last: the day after the server's: it has already begun in other time zones.
+        last: the day after the server's current day, because that day may have begun in other time
+            zones.
     """
 
     first: str
@@ -26,14 +27,14 @@ class DayRange(NamedTuple):
 
     @classmethod
     def until(cls, now_s: int) -> DayRange:
-        """Return the range for this time of the server's clock."""
+        """Return the range for the server time *now_s* (epoch seconds)."""
         tomorrow = datetime.fromtimestamp(now_s, UTC).date() + timedelta(days=1)
         return cls(_FIRST, tomorrow.isoformat())
 
 
 @lru_cache(maxsize=4096)
 def iso_day(day: object) -> str | None:
-    """Return the text of a day, such as `2011-10-10`; None if *day* is not a day."""
+    """Return *day* (a date, or a text) as a text such as `2011-10-10`; None if it is not a day."""
     if isinstance(day, date):
         return date.isoformat(day)  # `datetime.isoformat` would include the time
     if not isinstance(day, str) or not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", day):
@@ -45,7 +46,7 @@ def iso_day(day: object) -> str | None:
 
 
 def checked_day(day: str | date) -> str:
-    """Return the text of a day that a user passed.
+    """Return *day*, an argument of a public method, as a text such as `2011-10-10`.
 
     Raises:
         ValueError: *day* is a text that is not a day.

@@ -1,4 +1,4 @@
-"""Counts lines by a function of the user."""
+"""Count lines by a key function of the user."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_VALUE_BYTES: Final = 500
 
 
 class FunctionCounter:
-    """Counts each line by what a function returns for it.
+    """Count each line for the day and the values that a function returns for it.
 
     Args:
         function: the *key* of `Tally.aggregate`.
@@ -44,16 +44,16 @@ class FunctionCounter:
 
     @property
     def size(self) -> int:
-        """Return how many different counts were collected."""
+        """Return how many counts, one for each day, dimension and value, are in memory."""
         return self._size
 
     def new_day_offset(self, data: bytes) -> int:
-        """Return 0: only the function knows the day of a line."""
+        """Return 0, because only the function knows the day of a line."""
         del data
         return 0
 
     def reject_overlong(self, lines: int) -> None:
-        """Count lines that were too long to be read."""
+        """Count *lines* lines as rejected because they are too long."""
         self._counts.reject("", OVERLONG, lines)
 
     def take(self) -> LineCounts:
@@ -62,7 +62,7 @@ class FunctionCounter:
         return taken
 
     def add(self, data: bytes, days: DayRange) -> int:
-        """Count whole lines, and return how many."""
+        """Count the lines in *data*, and return their number."""
         lines = lines_of(data)
         for line in lines:
             self._count(line, days)
@@ -92,7 +92,8 @@ class FunctionCounter:
             self._reject(day, NO_VALUE, line)
 
     def _add(self, day: str, values: Any) -> bool:
-        """Count a line for all *values*; return False, and count nothing, if one is not valid."""
+        """Count a line of *day* for all *values*. If a value is not valid, count nothing and
+        return False."""
         if not isinstance(values, Mapping) or len(values) > MAX_DIMENSIONS:
             return False
         known = self._counts.values
@@ -123,7 +124,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def _fits(text: object, limit: int) -> bool:
-    """Return whether *text* can be stored, and is at most *limit* bytes long."""
+    """Return whether *text* is a valid, non-empty text of at most *limit* bytes."""
     try:
         return isinstance(text, str) and 0 < len(text.encode()) <= limit
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The offset up to which a file is counted, as the server stores it."""
+"""Parse the stored offset up to which a file is counted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ _STORED: Final = re.compile(rb"([0-9]{1,15}) [^ ]+(?: ([0-9]{1,6}-[0-9a-f]{32}))
 
 
 class FilePosition(NamedTuple):
-    """How far a file is counted.
+    """Hold the offset up to which a file is counted.
 
     Attributes:
-        offset: offset up to which the file is counted.
-        mark: digest that distinguishes the file from others up to there; may be empty.
+        offset: the offset.
+        mark: digest that distinguishes the file up to the offset from others with the same id; may
+            be empty.
     """
 
     offset: int
@@ -21,7 +22,7 @@ class FilePosition(NamedTuple):
 
     @classmethod
     def parse(cls, stored: bytes) -> FilePosition:
-        """Parse what `lua/commit.lua` has stored.
+        """Parse a value that `lua/commit.lua` has stored.
 
         Raises:
             ValueError: *stored* has another format.
@@ -33,5 +34,5 @@ class FilePosition(NamedTuple):
 
 
 def numbered_id(file_id: str, n: int) -> str:
-    """Return the id in the tally of the *n*-th file with this id, from 0 on."""
+    """Return the id in the tally of the file number *n*, from 0, with the id *file_id*."""
     return f"{file_id}~{n}" if n else file_id

@@ -1,4 +1,4 @@
-"""Results that a tally returns."""
+"""Define the results that a tally returns."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class TallyReport:
-    """What one call of `aggregate` has done so far.
+    """Report what one call of `aggregate` has done so far.
 
     Attributes:
-        files: files that were read to their end.
-        damaged: other files that are damaged; the lines before the damage count.
-        taken: other files that another consumer took over, because this one was silent too long.
-        lines: lines that were read and committed, including the rejected ones.
-        rejected: lines that were rejected.
+        files: number of files that were counted to their end.
+        damaged: number of damaged files. Their lines before the damage are counted.
+        taken: number of files that were assigned to another consumer, because this consumer did
+            not renew its lease.
+        lines: number of lines that were committed, including rejected lines.
+        rejected: number of lines that were rejected.
         bytes: bytes of the lines.
         commits: number of commits.
     """
@@ -31,11 +32,11 @@ class TallyReport:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The rejected lines of a day.
+    """Hold the number of rejected lines of a day, and samples of them.
 
     Attributes:
-        reasons: number of lines for each reason.
-        samples: the first rejected lines, each cut to 200 bytes.
+        reasons: reason → number of lines.
+        samples: up to ten of the rejected lines, each cut to 200 bytes.
     """
 
     reasons: dict[str, int]
@@ -48,7 +49,7 @@ class Rejected:
 
 
 class Count(NamedTuple):
-    """How many lines have a value.
+    """Hold the number of lines that have a value.
 
     Attributes:
         value: for example `US`.
@@ -60,12 +61,12 @@ class Count(NamedTuple):
 
 
 class Change(NamedTuple):
-    """How many lines have a value on two days.
+    """Hold the numbers of lines that have a value on two days.
 
     Attributes:
         value: for example `US`.
-        before: number of lines on the one day.
-        after: number of lines on the other day.
+        before: number of lines on the first day.
+        after: number of lines on the second day.
     """
 
     value: str

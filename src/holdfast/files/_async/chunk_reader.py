@@ -1,4 +1,4 @@
-"""The chunks of one file, as the consumer that holds the file reads them."""
+"""Read the chunks of one file for the consumer that holds the file."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .session import AsyncSession
 
 READ: Final = Script.load("holdfast.files", "read")
 
-LOOK_S: Final = 5.0
+POLL_S: Final = 5.0
 """Seconds between two requests of a reader that waits for more of a file."""
 
 MAX_UNREPORTED: Final = 4
-"""Windows that are read between two progress reports to the server, while more is there."""
+"""Windows of chunks that are read between two progress reports to the server."""
 
 
 class AsyncChunkReader:
@@ -33,14 +33,14 @@ class AsyncChunkReader:
     Attributes:
         view: state of the file, as the server reported it last.
         acked: bytes that the consumer acknowledged.
-        position: offset up to which bytes were handed out.
-        keep: whether the server keeps everything until it is acknowledged.
+        position: offset after the bytes that the user has got.
+        keep: whether the server must keep all bytes until they are acknowledged.
 
     Args:
-        store: calls about the feed.
-        session: session that the file is assigned to.
+        store: calls the server.
+        session: session to which the file is assigned.
         assignment: the file.
-        asked_at: time of the claim, by `since_boot`, before it was sent.
+        asked_at: time just before the claim was sent, by `since_boot`.
     """
 
     _lease: Lease | None = None  # set while this reader holds the file
@@ -59,24 +59,25 @@ class AsyncChunkReader:
         self._keep_lease(asked_at)
 
     def __del__(self) -> None:
-        # A consumer that was interrupted before the end of its block must not keep the file.
+        # Stop the renewal if the user's block was interrupted, because otherwise no other consumer
+        # would get the file while this process lives.
         self.release()
 
     def release(self) -> None:
-        """Stop the renewal of the lease, without a call to the server."""
+        """Stop renewing the lease of the file, without a call to the server."""
         if self._lease is not None:
             self._store.renewer.drop(self._lease)
         self._lease = None
 
     def read_to(self, offset: int) -> None:
-        """Note that the server may drop what comes before *offset*."""
+        """Allow the server to drop the bytes before *offset* in a file that is too large."""
         if not self.keep:
             self._read = max(self._read, offset)
 
     async def data(self, start: int) -> AsyncIterator[bytes]:
-        """Yield the bytes from offset *start* on, a window at a time.
+        """Yield the bytes from offset *start* on, a window of chunks at a time.
 
-        With `keep`, yield an empty value where `windows` yields an empty list.
+        With `keep`, yield empty bytes where `windows` yields an empty list.
         """
         skip = start % BLOCK
         chain = ChunkChain(start // BLOCK, None if start >= BLOCK else EMPTY)
@@ -90,8 +91,9 @@ class AsyncChunkReader:
     async def windows(self, chain: ChunkChain) -> AsyncIterator[list[bytes]]:
         """Yield the content of the chunks after *chain*; wait for more until the file is complete.
 
-        With `keep`, yield an empty list before a wait if bytes up to `position` are not
-        acknowledged: the publisher may need their room.
+        With `keep`, yield an empty list before a wait if the user has not acknowledged all bytes up
+        to `position`, so that the user can do so: the publisher may be waiting for this room in the
+        budget.
         """
         while True:
             view = self.view
@@ -103,7 +105,7 @@ class AsyncChunkReader:
                 yield blocks
                 if view.state == "whole" and chain.index == view.count:
                     break
-                if self._unreported == MAX_UNREPORTED:  # `report_progress` resets the number
+                if self._unreported == MAX_UNREPORTED:  # `report_progress` resets it
                     await self.report_progress(chain.index)
             elif view.state != "open":
                 break
@@ -114,10 +116,13 @@ class AsyncChunkReader:
         self._check_end(chain)
 
     async def report_progress(self, index: int = 0) -> bool:
-        """Report the progress and refresh the view. Return whether there is more after *index*.
+        """Report the progress and refresh the view.
 
         Args:
-            index: chunks that were read; the file may also have ended there.
+            index: number of chunks that were read.
+
+        Returns:
+            True if there are more chunks or no more will come; False if the reader has to wait.
 
         Raises:
             FileTaken: The consumer does not hold the file any more.
@@ -139,27 +144,28 @@ class AsyncChunkReader:
         with decoding(keys.files(self._store.unit)):
             self.view = view = FileView.of(reply[1:])
         self._unreported = 0
-        if self._lease is not None and self._lease.lost:  # by the local clock; the server kept it
+        if self._lease is not None and self._lease.lost:
+            # The lease ended by the local clock, but the server has just confirmed it.
             self._keep_lease(asked_at)
         return view.count > index or view.state != "open"
 
     def damaged(self, problem: str) -> DamagedFile:
-        """Return the error for a file with this *problem*."""
+        """Return the error for this file with *problem*."""
         return DamagedFile(self._store.name, self._assignment.name, problem)
 
     def refuse(self, reply: Any) -> None:
-        """Raise the error that *reply* stands for."""
+        """Raise the error for a *reply* that refuses a call."""
         if reply[0] == b"file_taken":
             raise FileTaken(self._store.name, self._assignment.name)
         self._store.refuse(reply)
 
     def _keep_lease(self, asked_at: float) -> None:
-        """Renew the lease of the file from now on."""
+        """Let the renewer renew the lease of the file from now on."""
         self._lease = lease = self._session.hold(self._assignment, asked_at)
         self._store.renewer.keep(lease)
 
     def _check_end(self, chain: ChunkChain) -> None:
-        """Raise `DamagedFile` unless the file is whole and was read as it was published."""
+        """Raise `DamagedFile` unless the file was published whole and *chain* has its digest."""
         if self.view.state == "damaged":
             raise self.damaged(self.view.problem)
         try:
@@ -168,7 +174,7 @@ class AsyncChunkReader:
             raise self.damaged(str(error)) from None
 
     async def _fetched(self, chain: ChunkChain, count: int) -> list[bytes]:
-        """Return the content of the next *count* chunks, which the last view contains."""
+        """Return the content of the next *count* chunks. They exist in the current view."""
         chunks: list[bytes | None] = [self.view.small]
         if chunks == [None]:
             chunks = await self._store.chunks(self._assignment.number, chain.index, count)
@@ -179,7 +185,8 @@ class AsyncChunkReader:
         try:
             return await in_thread(chain.take, chunks)
         except ValueError as error:
-            # If the file is taken or lost, these may be chunks of another file: then this raises.
+            # Raise FileTaken or FeedLost instead if another session has got the file or the server
+            # lost the feed: then the chunks may be those of another file.
             await self.report_progress(chain.index)
             raise self.damaged(str(error)) from None
 
@@ -188,10 +195,10 @@ class AsyncChunkReader:
         flag = AutoResetEvent()
         with self._store.notifier.follow([self._store.unit], flag):
             while not await self.report_progress(index):
-                await flag.wait(LOOK_S)
+                await flag.wait(POLL_S)
 
     def _chunks_dropped(self) -> DamagedFile:
         return self.damaged(
-            f"its first {self.view.floor * BLOCK:,} bytes were dropped: they were not acknowledged "
-            "when their room was needed"
+            f"its first {self.view.floor * BLOCK:,} bytes were dropped before they were "
+            "acknowledged, because the publisher needed their room"
         )

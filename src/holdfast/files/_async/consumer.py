@@ -1,4 +1,4 @@
-"""A consumer of a feed."""
+"""Provide the public class of consumers of a feed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .session import AsyncSession
 
 
 class AsyncConsumer:
-    """A consumer of a feed: in one process, or in several that share its files.
+    """Represent a consumer of a feed. Several processes may use the same consumer: they share its
+    files.
 
     Made by `AsyncFileFeed.consumer`.
 
     Attributes:
-        name: its name in the feed.
+        name: name of the consumer in the feed.
     """
 
     def __init__(self, store: AsyncFeedStore, name: str) -> None:
@@ -29,21 +30,20 @@ class AsyncConsumer:
         return f"AsyncConsumer({self._store.name!r}, {self.name!r})"
 
     async def files(self, *, timeout: Duration | None = None) -> AsyncIterator[AsyncFeedFile]:
-        """Yield the files that are left for this consumer, in the order of publishing.
+        """Yield the files that this consumer has not finished, in the order of publishing.
 
-        Use each in a `with` block. Its end acknowledges the file. On an exception the file is given
-        back, and comes again, to this process or to another. A file may be read before it is
-        published whole. The iteration ends when the feed is sealed and all its files are finished.
-        It waits for a feed that has not begun.
+        Use each file in a `with` block. The end of the block acknowledges the file. On an exception
+        the file is given back and assigned again, to this process or to another. A file may be read
+        before it is published whole. The iteration ends when the feed is sealed and all its files
+        are finished. It also waits for a feed that has not begun.
 
         Args:
-            timeout: seconds to wait for the next file; 0: only files that are there; None: no
-                limit.
+            timeout: seconds to wait for the next file; 0: do not wait; None: no limit.
 
         Raises:
-            FilesMissed: Some files were dropped because their room was needed: the consumer made no
-                call for a lease, or the files had failed too often.
-            FilesFailed: The feed is sealed, and only files are left that failed too often.
+            FilesMissed: The feed dropped files to make room, because the consumer did not renew its
+                lease, or because the files had failed too often.
+            FilesFailed: The feed is sealed, and all remaining files failed too often.
             FeedAborted: The feed was aborted.
             FeedLost: The server lost the feed.
             UnknownConsumer: The feed has no such consumer.

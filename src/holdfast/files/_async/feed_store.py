@@ -1,4 +1,4 @@
-"""The calls to the server about one feed."""
+"""Call the server about one feed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final, NoReturn
 
 from ...core._async.caller import Argument, AsyncCaller, CallKind
 from ...core._async.catalog import AsyncCatalog
+from ...core.definitions import OnConflict, checked_on_conflict, log_kept
 from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
@@ -29,11 +30,11 @@ LIST: Final = Script.load("holdfast.files", "list")
 STATUS: Final = Script.load("holdfast.files", "status")
 
 FILES_AT_ONCE: Final = 1000
-"""Files that one call checks."""
+"""Number of files that one call checks."""
 
 
 class AsyncFeedStore:
-    """Make the calls about one feed.
+    """Call the server about one feed, and raise the errors of refused calls.
 
     Args:
         caller: calls the server.
@@ -41,7 +42,8 @@ class AsyncFeedStore:
         renewer: renews the leases of sessions and files.
         catalog: lists the feeds.
         unit: the feed.
-        options: options that this program gave; None: those that the server stores.
+        options: options that the user gave; None: use those that the server stores.
+        on_conflict: what happens if the server stores another budget or lease.
     """
 
     def __init__(
@@ -52,12 +54,15 @@ class AsyncFeedStore:
         catalog: AsyncCatalog,
         unit: Unit,
         options: FeedOptions | None,
+        on_conflict: OnConflict,
     ) -> None:
         self.unit = unit
         self.notifier = notifier
         self.renewer = renewer
         self.channel = unit.key("bell")
         self.options = options
+        self._on_conflict = checked_on_conflict(on_conflict)
+        self._is_compared = False
         self._caller = caller
         self._catalog = catalog
 
@@ -68,8 +73,11 @@ class AsyncFeedStore:
 
     @property
     def packed_options(self) -> bytes:
-        """Return the options of this program as the scripts take them."""
-        return b"" if self.options is None else self.options.packed()
+        """Return the argument *definition* of scripts: the user's options, or empty."""
+        if self.options is None:
+            return b""
+        on_conflict = "" if self._on_conflict == "keep" else self._on_conflict
+        return on_conflict.encode() + b" " + self.options.packed()
 
     async def call(
         self,
@@ -78,7 +86,7 @@ class AsyncFeedStore:
         kind: CallKind = CallKind.ORDINARY,
         durable: bool = True,
     ) -> Any:
-        """Run a script that is harmless to repeat; it is repeated if the reply is lost."""
+        """Run a script that is harmless to repeat. Repeat it if its reply is lost."""
         with decoding(self.unit):
             names = script.keys(self.unit)
             return await self._caller.call(
@@ -86,8 +94,9 @@ class AsyncFeedStore:
             )
 
     async def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
-        """Return chunks of a file as they are stored; None for a missing one."""
-        # A command, because a script would copy the chunks twice.
+        """Return *count* stored chunks of the file *number*, from *index* on; None for each that is
+        missing."""
+        # Use a command, because a script would copy the chunks twice.
         fields = [f"{number}:{i}" for i in range(index, index + count)]
         with decoding(self.unit):
             found: list[bytes | None] = await self._caller.read(
@@ -103,13 +112,13 @@ class AsyncFeedStore:
         repeat: Callable[..., Any],
         op_id: str | None = None,
     ) -> Any:
-        """Run a script that counts once; if its reply is lost, the script returns it again.
+        """Run a script that takes effect once: if its reply is lost, repeating it has no effect.
 
         Args:
             script: the script.
-            args: its arguments, after those of the ledger.
-            repeat: function that repeats the operation; it takes its `op_id`.
-            op_id: id of the operation, if this is a repetition.
+            args: arguments of the script after those of the ledger.
+            repeat: function that repeats the operation; called with its `op_id`.
+            op_id: id of the operation, if this call is a repetition.
         """
         with decoding(self.unit):
             return await self._caller.write(
@@ -117,20 +126,26 @@ class AsyncFeedStore:
             )
 
     async def note(self) -> None:
-        """Add the feed to the catalog."""
+        """Add the feed to the catalog. Log once if the stored options differ from the user's."""
         await self._catalog.note(self.unit)
+        if not self._is_compared:
+            self._is_compared = True
+            await self.effective_options()
+
+    async def effective_options(self) -> FeedOptions | None:
+        """Return the options that the server stores; if there are none, the user's. Log a warning
+        if they differ."""
+        stored = await self.definition()
+        if stored is not None and self.options not in (None, stored):
+            log_kept(f"the definition of {self.unit}", stored, self.options)
+        return stored or self.options
 
     async def definition(self) -> FeedOptions | None:
-        """Return the options that the server stores, if any."""
+        """Return the options that the server stores; None if the feed has not begun."""
+        meta = keys.meta(self.unit)
         with decoding(self.unit):
-            packed_options = await self._caller.read(
-                self.unit, "HGET", keys.meta(self.unit), "definition"
-            )
-        return (
-            None
-            if packed_options is None
-            else FeedOptions.parse(packed_options, keys.meta(self.unit))
-        )
+            packed_options = await self._caller.read(self.unit, "HGET", meta, "definition")
+        return None if packed_options is None else FeedOptions.parse(packed_options, meta)
 
     async def status(self) -> FeedStatus:
         """Return the status of the feed."""
@@ -139,12 +154,12 @@ class AsyncFeedStore:
         return FeedStatus.parse(self.unit, reply)
 
     async def files(self, limit: int) -> list[FileStatus]:
-        """Return those of the latest *limit* files that are stored, the newest first."""
+        """Check the newest *limit* files; return those that are still stored, the newest first."""
         found, _ = await self._listed(limit, 0, failed=False)
         return found
 
     async def failed_files(self, limit: int) -> list[FileStatus]:
-        """Return the newest *limit* files that failed too often."""
+        """Return up to *limit* files that failed too often, the newest first."""
         found: list[FileStatus] = []
         below = 0
         while len(found) < limit:
@@ -163,14 +178,14 @@ class AsyncFeedStore:
             return file_statuses(reply, keys.meta(self.unit))
 
     async def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
-        """Change the options if they still are *before*."""
+        """Run *script*, which replaces the packed options by *definition* if they are *before*."""
         with decoding(self.unit):
             return await self._caller.call(
                 script, self.unit, script.keys(self.unit), [before, definition], harmless=True
             )
 
     def refuse(self, reply: Any) -> NoReturn:
-        """Raise the error for a reply that refuses a call."""
+        """Raise the error for a *reply* that refuses a call."""
         match bytes(reply[0]):
             case b"undefined":
                 raise NotDefined(f"the definition of {self.unit}")

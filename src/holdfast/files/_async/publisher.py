@@ -1,4 +1,4 @@
-"""The publishing of one file."""
+"""Publish one file."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ PUT: Final = Script.load("holdfast.files", "put")
 class AsyncFilePublisher:
     """Send one file.
 
-    Chunks that the server has already are compared by their digest and not sent again. This is so
-    after a publisher was killed, and while another one sends the same file.
+    Chunks that the server has already are not sent again; only their digest is compared. The server
+    has some if an earlier publisher was killed, or if another one sends the same file.
 
     Args:
-        store: calls about the feed.
-        name: name of the file, as it is stored.
-        upload: the file.
-        timeout_s: seconds to wait for room at a time; None: no limit.
+        store: calls the server.
+        name: name of the file, encoded.
+        upload: the chunks of the file.
+        timeout_s: longest wait in seconds each time that the budget is used up; None: no limit.
         on_progress: called with the name and the number of published bytes.
     """
 
@@ -74,7 +74,8 @@ class AsyncFilePublisher:
                 return self._result(batch.ending, batch.problem)
 
     async def _send(self, batch: UploadBatch) -> PutReply:
-        """Send *batch*. End early if the server has more of the file than that."""
+        """Send *batch*, and wait for room in the budget. End early if the server already has chunks
+        after the batch."""
         reply = self._progressed(await self._put(batch, ""))
         if reply.status != b"full":
             return reply
@@ -91,7 +92,7 @@ class AsyncFilePublisher:
                 part = batch.part(_fitting_count(batch, reply.room))
                 reply = self._progressed(await self._put(part, channel))
                 if part is not batch and reply.count <= batch.at + len(batch.chunks):
-                    # The rest of the batch waits for room.
+                    # Only a part was sent: wait for room for the rest.
                     reply = msgspec.structs.replace(reply, status=b"full")
         return reply
 
@@ -136,7 +137,7 @@ class AsyncFilePublisher:
             raise FeedLost(self._store.name)
 
     async def _catch_up(self, reply: PutReply) -> None:
-        """Skip the chunks that the server has, if they are the same."""
+        """Skip the chunks that the server has. Raise FileDiffers if their digest differs."""
         while (ahead := reply.count - self._upload.index) > 0:
             if not await in_thread(self._upload.skip, min(ahead, WINDOW)):
                 break
@@ -144,7 +145,7 @@ class AsyncFilePublisher:
             raise FileDiffers(self._store.name, self._shown_name)
 
     async def _compared(self, reply: PutReply) -> PublishedFile:
-        """Return the file that was published before, if it is the same."""
+        """Return the result for a file that was published before, if it has the same content."""
         while await in_thread(self._upload.skip, WINDOW):
             pass
         same = (self._upload.digest, self._upload.size) == (reply.digest, reply.size)
@@ -177,9 +178,9 @@ class AsyncFilePublisher:
 
 
 def _fitting_count(batch: UploadBatch, room: int) -> int:
-    """Return the number of chunks that fit into *room*.
+    """Return how many chunks of *batch* fit into *room* bytes.
 
-    At least one, as the server may make room.
+    Return at least 1, because the server may drop other chunks to make room.
     """
     count, size = 0, 0
     for chunk in batch.chunks:

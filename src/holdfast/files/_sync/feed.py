@@ -1,5 +1,5 @@
 # Generated from _async/feed.py by tools/unasync.py: edit that, then run `make sync`.
-"""File feeds: publish files, seal, abort and inspect a feed."""
+"""Provide the public class of file feeds: publish files; seal, abort and inspect a feed."""
 
 from __future__ import annotations
 
@@ -47,20 +47,21 @@ RETRY: Final = Script.load("holdfast.files", "retry")
 REDEFINE: Final = Script.load("holdfast.files", "redefine")
 
 MOST_LISTED: Final = 1000
+"""Maximum *limit* of `files`."""
 
 _REDEFINE_TRIES: Final = 10
 
 Progress = Callable[[str, int], object]
-"""A callback that gets the name of a file and the number of its published bytes."""
+"""Called with the name of a file and the number of its unpacked bytes published so far."""
 
 
 class FileFeed:
-    """A feed of files to its consumers: they get every byte, in order, verified.
+    """Send files to the consumers of a feed. They get every byte, in order, and verified.
 
-    The server keeps the bytes in memory until the consumers have finished them, and never more than
-    the budget. A publisher waits for room; consumers read while it publishes. Publishing is
-    harmless to repeat and continues where it ended: a file is known by its name and content, so
-    there is no `op_id`.
+    The server keeps the bytes in memory until the consumers have finished them, but never more than
+    the budget. If the budget is used up, publishers wait. Consumers can read a file while it is
+    published. Publishing is harmless to repeat and continues where it ended, because a file is
+    identified by its name and content. So there is no `op_id`.
 
     Made by `Holdfast.file_feed`.
     """
@@ -87,30 +88,32 @@ class FileFeed:
         max_unpacked: int = MAX_UNPACKED,
         on_progress: Progress | None = None,
     ) -> PublishedFile:
-        """Send a whole file, up to its present size.
+        """Send a whole file, up to the size that it has at the call.
 
-        Consumers may read it while it is sent. After an interruption, call it again: it reads the
-        file from the beginning and sends what is missing. A file that is there already is not sent
-        again.
+        Consumers may read the file while it is sent. After an interruption, call this method again:
+        it reads the file from the beginning and sends only the missing chunks. A file that was
+        published before is not sent again.
 
         Args:
-            source: a path, or a file object opened for reading bytes, which must have a *name*.
+            source: a path, or a file object opened for reading bytes. A file object needs *name*.
             name: name on the feed, any text up to 1,024 bytes; by default the last part of the
                 path. If the file is unpacked, the suffix `.gz` or `.zst` is removed.
-            timeout: seconds to wait for room at a time; 0: do not wait; None: no limit.
-            compress: how it is compressed on the server: `zlib`, `zstd` (Python 3.14 or the extra
-                `zstd`, here and at the consumers) or None.
+            timeout: longest wait in seconds each time that the budget is used up; 0: do not wait;
+                None: no limit.
+            compress: how the chunks are compressed: `zlib`, None (not at all), or `zstd`, which
+                needs Python 3.14 or the extra `zstd`, also at the consumers.
             unpack: whether a file with the suffix `.gz` or `.zst` is unpacked.
-            max_unpacked: bytes that it may unpack to.
+            max_unpacked: maximum number of unpacked bytes.
             on_progress: called with the name and the number of published bytes.
 
         Raises:
-            BudgetExceeded: There was no room in time; the error names the consumers that hold it.
-            DamagedFile: It shrank while it was read, or does not unpack; consumers get the error
-                too.
-            FileDiffers: Another file of that name was published.
-            FeedSealed, FeedAborted, FeedLost: The feed accepts no files any more.
-            FeedCrowded: The feed has 100,000 files.
+            BudgetExceeded: The budget stayed used up for *timeout*. The error names the consumers
+                that need the oldest bytes.
+            DamagedFile: The file shrank while it was read, or cannot be unpacked. Its consumers get
+                the same error.
+            FileDiffers: Another file was published under this name.
+            FeedSealed, FeedAborted, FeedLost: The feed accepts no more files.
+            FeedCrowded: The feed has 100,000 files, or 1,000 of them are being published.
             NotDefined: The feed has no definition yet.
         """
         checked_codec(compress)
@@ -134,7 +137,7 @@ class FileFeed:
         timeout_s: float | None,
         on_progress: Progress | None,
     ) -> PublishedFile:
-        """Send the file that *opened* opens under the *stored* name."""
+        """Call *opened*, which opens the file, and send the file under the name *stored*."""
         upload = in_thread(opened)
         try:
             publishing = FilePublisher(self._store, stored, upload, timeout_s, on_progress)
@@ -157,15 +160,15 @@ class FileFeed:
     ) -> PublishedFolder:
         """Send all regular files in a folder and in its subfolders, in order of their names.
 
-        Their names are their paths from *folder* on, with slashes. Links to folders are not
-        followed. The result contains the errors of files that cannot be read, are damaged, or
-        differ from what was published; the other files are sent. A link to a file outside of
-        *folder* is such an error unless
-        *follow_links* is set: with it, any user who may write to the folder could publish any file.
+        Their names are their paths below *folder*, with slashes. Links to folders are not followed.
+        A file that cannot be read, is damaged, or differs from the one published under its name
+        does not stop the others: the result contains its error. A link to a file outside of
+        *folder* is such an error, unless *follow_links* is set.
 
         Args:
             folder: the folder.
-            follow_links: whether links to files outside of *folder* are followed.
+            follow_links: whether to follow links to files outside of *folder*. Then any user who
+                may write to the folder can publish any file that this process can read.
             timeout, compress, unpack, max_unpacked, on_progress: as in `publish`.
 
         Raises:
@@ -196,16 +199,16 @@ class FileFeed:
         return PublishedFolder(tuple(files), failed)
 
     def seal(self, *, force: bool = False) -> None:
-        """Declare the feed complete: consumers end when they have read all files.
+        """Declare the feed complete, so that consumers end when they have finished all files.
 
-        When all consumers have read all files, the feed is deleted. Only its state stays for an
-        hour. Harmless to repeat.
+        When all consumers have finished all files, the feed is deleted. Only its state stays for an
+        hour. This call is harmless to repeat.
 
         Args:
-            force: mark files that are not published whole as damaged.
+            force: whether to mark files that are not published whole as damaged.
 
         Raises:
-            StillPublishing: There are such files, and *force* was not given.
+            StillPublishing: Some files are not published whole, and *force* was not given.
             FeedAborted: The feed was aborted.
             NotDefined: There is no such feed.
         """
@@ -218,9 +221,9 @@ class FileFeed:
             self._store.refuse(reply)
 
     def abort(self) -> None:
-        """Drop the feed and everything in it; publishers and consumers get `FeedAborted`.
+        """Delete the feed with all its files. Publishers and consumers get `FeedAborted`.
 
-        Harmless to repeat. The name can be used again after an hour.
+        The name can be used again after an hour. This call is harmless to repeat.
         """
         reply = self._store.call(ABORT, b"", "", self._store.channel)
         if reply[0] not in (b"aborted", b"undefined"):
@@ -236,36 +239,40 @@ class FileFeed:
         return self._store.status()
 
     def files(self, *, limit: int = 100, failed: bool = False) -> list[FileStatus]:
-        """Return the newest files that a consumer has not finished, the newest first.
+        """Return files that at least one consumer has not finished, the newest first.
 
         Args:
-            limit: 1 to 1,000; only so many of the latest files are checked.
-            failed: return at most *limit* files that failed too often, of all files; they are not
-                assigned until `retry`.
+            limit: 1 to 1,000. Without *failed*, the number of newest files that are checked; with
+                *failed*, the number of files that are returned.
+            failed: whether to return only files that failed so often that they are not assigned
+                until `retry`.
         """
         most = checked_int(limit, "limit", 1, MOST_LISTED)
         return self._store.failed_files(most) if failed else self._store.files(most)
 
     def retry(self, *, consumer: str | None = None, name: str | None = None) -> int:
-        """Assign files again that failed too often. Harmless to repeat.
+        """Allow files that failed too often to be assigned again. Harmless to repeat.
 
         Args:
-            consumer: only for this one; None: for all. With `share` it makes no difference.
-            name: only the file of this name; None: all files.
+            consumer: the consumer that gets the files; None: all consumers. With `share` it has no
+                effect.
+            name: name of the file; None: all files.
 
         Returns:
-            The number of such files, counted once for each consumer.
+            The number of files, counted once for each consumer.
 
         Raises:
             UnknownConsumer: The feed has no such consumer.
             FeedAborted: The feed was aborted.
             NotDefined: There is no such feed.
         """
-        whose = b"" if consumer is None else consumer.encode()
-        which = b"" if name is None else encoded_name(name)
+        packed_consumer = b"" if consumer is None else consumer.encode()
+        packed_name = b"" if name is None else encoded_name(name)
         retried, start = 0, b"1"
         while start:
-            reply = self._store.call(RETRY, whose, which, start, self._store.channel)
+            reply = self._store.call(
+                RETRY, packed_consumer, packed_name, start, self._store.channel
+            )
             if reply[0] == b"unknown_consumer":
                 raise UnknownConsumer(self._store.name, str(consumer))
             if reply[0] != b"retried":
@@ -277,8 +284,8 @@ class FileFeed:
         """Change options of the feed.
 
         Args:
-            budget: bytes; publishers wait while more is in use. None leaves it as it is.
-            lease: seconds; None leaves it as it is.
+            budget: new budget in bytes; None: unchanged. Publishers wait while more is in use.
+            lease: new lease in seconds; None: unchanged.
 
         Raises:
             NotDefined: There is no such feed.

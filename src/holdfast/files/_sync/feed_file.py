@@ -1,5 +1,5 @@
 # Generated from _async/feed_file.py by tools/unasync.py: edit that, then run `make sync`.
-"""Files of a feed, as a consumer reads them."""
+"""Provide the public class of files that a consumer reads."""
 
 from __future__ import annotations
 
@@ -35,26 +35,28 @@ SETTLE: Final = Script.load("holdfast.files", "settle")
 
 
 class FeedFile:
-    """Hold one file for a consumer. It is a context: its end settles the file.
+    """Read one file for a consumer. Use it in a `with` block: the end of the block settles it.
 
-    When the block ends normally, the whole file is acknowledged and does not come again, read to
-    its end or not. On an exception the file is given back. It comes again from the acknowledged
-    offset: three times at once, then after 1, 2, 4 seconds and so on, up to 32.
+    When the block ends normally, the whole file is acknowledged and is not assigned again, even if
+    it was not read to its end. On an exception the file is given back and assigned again from the
+    acknowledged offset: three times at once, then after 1, 2, 4 seconds and so on, up to 32.
 
-    - After ten errors in a row without progress it comes again only after `FileFeed.retry`.
-    - An exception that is no error (Ctrl-C, a cancelled task), or a file that was dropped without
-      a `with` block, causes the same pauses, but never sets the file aside.
-    - A `DamagedFile` about this file settles it too: another attempt would end in the same way.
+    - After ten errors in a row without progress, the file is assigned again only after
+      `FileFeed.retry`.
+    - An exception that is no error (Ctrl-C, a cancelled task) causes the same pauses, but does not
+      count as an error. The same holds for a file that was never used in a `with` block.
+    - A `DamagedFile` about this file acknowledges it, because another attempt would fail again.
 
-    After a crash, bytes that were not acknowledged come again. Only a file that is larger than half
-    of the budget cannot be kept so long: acknowledge as you go, or use `save_to`.
+    After a crash, bytes that were not acknowledged are delivered again. This is not possible for a
+    file that is larger than half of the budget: acknowledge such a file as you go, or use
+    `save_to`.
 
     Made by `Consumer.files`.
 
     Attributes:
-        id: the same for all readers of this file, and no other file has it; no blanks.
-        name: the name under which it was published; any text.
-        offset: bytes that were acknowledged before; reading begins there.
+        id: unique id of the file, the same for all readers, without blanks.
+        name: the name under which the file was published; any text.
+        offset: number of bytes that were acknowledged before; reading begins there.
     """
 
     def __init__(
@@ -75,30 +77,30 @@ class FeedFile:
 
     @property
     def size(self) -> int | None:
-        """Return its unpacked bytes; None as long as it is being published."""
+        """Return the number of unpacked bytes; None while the file is being published."""
         view = self._reader.view
         return None if view.state == "open" else view.size
 
     @property
     def position(self) -> int:
-        """Return the offset up to which its bytes were handed out."""
+        """Return the offset after the last line or block that was yielded."""
         return self._reader.position if self._progress is None else self._progress.position
 
     @property
     def overlong(self) -> int:
-        """Return how many lines up to here were left out because they are too long."""
+        """Return how many lines were skipped so far because they are too long."""
         return self._overlong
 
     def lines(self, *, max_line: int = MAX_LINE) -> Iterator[bytes]:
-        """Yield its lines without their ends (a newline, with or without a carriage return).
+        """Yield the lines without their line ends (a newline, with or without a carriage return).
 
         Args:
-            max_line: bytes of a line at most, up to 128 KiB; longer ones are left out and counted
+            max_line: maximum bytes of a line, up to 128 KiB. Longer lines are skipped and counted
                 in `overlong`.
 
         Raises:
             DamagedFile: The file is damaged. The lines before the damage were yielded.
-            FileTaken: The consumer does not hold it any more.
+            FileTaken: The consumer does not hold the file any more.
         """
         for block in self.blocks(max_line=max_line):
             self._progress = progress = LineProgress(block)
@@ -114,17 +116,18 @@ class FeedFile:
         raw: bool = False,
         keep: bool = False,
     ) -> Iterator[Block]:
-        """Yield its lines in blocks of about a mebibyte, which is faster than line by line.
+        """Yield the lines in blocks of about a mebibyte, which is faster than line by line.
 
         Args:
-            start: where to begin, an offset at which a line begins; by default `offset`.
-            max_line: as in `lines`; a longer one is a block of its own, without data.
-            raw: all bytes, wherever lines end.
-            keep: keep all on the server until it is acknowledged, however large the file is. An
-                empty block then means: more comes later, perhaps only after an `ack`.
+            start: offset at which a line begins, to begin there; by default `offset`.
+            max_line: as in `lines`. Each longer line yields an empty block.
+            raw: whether to yield all bytes without regard to lines.
+            keep: whether the server must keep all bytes until they are acknowledged, even if the
+                file is too large. An empty block then means that more bytes will come, perhaps
+                only after an `ack`.
 
         Raises:
-            DamagedFile, FileTaken: as `lines`.
+            DamagedFile, FileTaken: as in `lines`.
         """
         at = self.offset if start is None else checked_offset(start, "start")
         splitter = RawSplitter(at) if raw else LineSplitter(at, checked_max_line(max_line))
@@ -142,31 +145,31 @@ class FeedFile:
             yield block
 
     def ack(self, upto: int | None = None) -> None:
-        """Acknowledge what comes before *upto*: the next reader begins there. Harmless to repeat.
+        """Acknowledge the bytes before *upto*: the next reader begins there. Harmless to repeat.
 
         Args:
-            upto: an offset at which a line begins; by default the end of what was handed out.
+            upto: an offset at which a line begins; by default `position`.
 
         Raises:
-            FileTaken: The consumer does not hold it any more.
+            FileTaken: The consumer does not hold the file any more.
         """
         upto = self.position if upto is None else checked_offset(upto, "upto")
         self._reader.acked = max(self._reader.acked, upto)
         self._reader.report_progress()
 
     def save_to(self, folder: str | os.PathLike[str]) -> Path:
-        """Write it into *folder*, unpacked, under its name: in one step when it is whole.
+        """Save the file, unpacked, in *folder*. It appears under its name only when it is complete.
 
-        A name may hold slashes, which make folders; it never leads out of *folder*. What was
-        written before a crash is taken up again.
+        Slashes in the name make subfolders; no name leads out of *folder*. After a crash, saving
+        continues where it ended.
 
         Returns:
-            The path of the file.
+            The path of the saved file.
 
         Raises:
-            DamagedFile: The file is damaged; nothing was written under its name.
-            FileTaken: The consumer does not hold it any more.
-            OSError: It cannot be written.
+            DamagedFile: The file is damaged; it was not saved.
+            FileTaken: The consumer does not hold the file any more.
+            OSError: The file cannot be written.
         """
         file_id = f"{self._store.unit}\0{self.id}"
         partial = in_thread(PartialFile, Path(folder), self.name, file_id)
@@ -182,14 +185,14 @@ class FeedFile:
         return path
 
     def _save(self, partial: PartialFile) -> int:
-        """Write what is missing; return how many bytes the file has."""
+        """Write the chunks that are missing in *partial*. Return the size of the file."""
         chain = ChunkChain(partial.count, partial.digest)
         try:
             for blocks in self._reader.windows(chain):
                 in_thread(partial.write, blocks)
                 self._reader.read_to(chain.index * BLOCK)
         except DamagedFile:
-            # Perhaps only the saved part is damaged: then read the whole file again.
+            # Perhaps only the part saved before is damaged. If so, read the whole file again.
             if not partial.count or chain.index > partial.count or self._reader.view.floor:
                 raise
             in_thread(partial.restart)
@@ -210,7 +213,8 @@ class FeedFile:
             if error is None:
                 shielded(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
-                # If the call fails, the lease ends by itself; the error of the block matters more.
+                # Ignore a failed call: the lease ends by itself, and the user needs the error of
+                # the block.
                 with suppress(HoldfastError):
                     shielded(self._settle(self._outcome_of(error), error))
         finally:
@@ -218,7 +222,7 @@ class FeedFile:
             self._session.exit(self)
 
     def _outcome_of(self, error: BaseException) -> str:
-        """Return the outcome for the file of a block that *error* ended."""
+        """Return the outcome to report when *error* ended the user's block."""
         if isinstance(error, DamagedFile) and self._is_about_this(error):
             return "damaged"
         return "failed" if isinstance(error, Exception) else "returned"
@@ -228,7 +232,7 @@ class FeedFile:
         return (error.feed, error.file) == (self._store.name, self.name)
 
     def _finish(self, op_id: str | None = None) -> Any:
-        """Report that the whole file is done."""
+        """Report that the consumer has finished the whole file."""
         reply = self._settle("whole", op_id=op_id)
         if reply[0] != b"settled":
             self._reader.refuse(reply)
@@ -259,5 +263,4 @@ class FeedFile:
         self._set_position(block.end)
 
     def _set_position(self, offset: int) -> None:
-        """Note that everything up to *offset* was handed out."""
         self._reader.position, self._progress = offset, None

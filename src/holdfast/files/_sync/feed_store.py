@@ -1,5 +1,5 @@
 # Generated from _async/feed_store.py by tools/unasync.py: edit that, then run `make sync`.
-"""The calls to the server about one feed."""
+"""Call the server about one feed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from ...core._sync.caller import Argument, Caller, CallKind
 from ...core._sync.catalog import Catalog
+from ...core.definitions import OnConflict, checked_on_conflict, log_kept
 from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
@@ -30,11 +31,11 @@ LIST: Final = Script.load("holdfast.files", "list")
 STATUS: Final = Script.load("holdfast.files", "status")
 
 FILES_AT_ONCE: Final = 1000
-"""Files that one call checks."""
+"""Number of files that one call checks."""
 
 
 class FeedStore:
-    """Make the calls about one feed.
+    """Call the server about one feed, and raise the errors of refused calls.
 
     Args:
         caller: calls the server.
@@ -42,7 +43,8 @@ class FeedStore:
         renewer: renews the leases of sessions and files.
         catalog: lists the feeds.
         unit: the feed.
-        options: options that this program gave; None: those that the server stores.
+        options: options that the user gave; None: use those that the server stores.
+        on_conflict: what happens if the server stores another budget or lease.
     """
 
     def __init__(
@@ -53,12 +55,15 @@ class FeedStore:
         catalog: Catalog,
         unit: Unit,
         options: FeedOptions | None,
+        on_conflict: OnConflict,
     ) -> None:
         self.unit = unit
         self.notifier = notifier
         self.renewer = renewer
         self.channel = unit.key("bell")
         self.options = options
+        self._on_conflict = checked_on_conflict(on_conflict)
+        self._is_compared = False
         self._caller = caller
         self._catalog = catalog
 
@@ -69,8 +74,11 @@ class FeedStore:
 
     @property
     def packed_options(self) -> bytes:
-        """Return the options of this program as the scripts take them."""
-        return b"" if self.options is None else self.options.packed()
+        """Return the argument *definition* of scripts: the user's options, or empty."""
+        if self.options is None:
+            return b""
+        on_conflict = "" if self._on_conflict == "keep" else self._on_conflict
+        return on_conflict.encode() + b" " + self.options.packed()
 
     def call(
         self,
@@ -79,7 +87,7 @@ class FeedStore:
         kind: CallKind = CallKind.ORDINARY,
         durable: bool = True,
     ) -> Any:
-        """Run a script that is harmless to repeat; it is repeated if the reply is lost."""
+        """Run a script that is harmless to repeat. Repeat it if its reply is lost."""
         with decoding(self.unit):
             names = script.keys(self.unit)
             return self._caller.call(
@@ -87,8 +95,9 @@ class FeedStore:
             )
 
     def chunks(self, number: int, index: int, count: int) -> list[bytes | None]:
-        """Return chunks of a file as they are stored; None for a missing one."""
-        # A command, because a script would copy the chunks twice.
+        """Return *count* stored chunks of the file *number*, from *index* on; None for each that is
+        missing."""
+        # Use a command, because a script would copy the chunks twice.
         fields = [f"{number}:{i}" for i in range(index, index + count)]
         with decoding(self.unit):
             found: list[bytes | None] = self._caller.read(
@@ -104,13 +113,13 @@ class FeedStore:
         repeat: Callable[..., Any],
         op_id: str | None = None,
     ) -> Any:
-        """Run a script that counts once; if its reply is lost, the script returns it again.
+        """Run a script that takes effect once: if its reply is lost, repeating it has no effect.
 
         Args:
             script: the script.
-            args: its arguments, after those of the ledger.
-            repeat: function that repeats the operation; it takes its `op_id`.
-            op_id: id of the operation, if this is a repetition.
+            args: arguments of the script after those of the ledger.
+            repeat: function that repeats the operation; called with its `op_id`.
+            op_id: id of the operation, if this call is a repetition.
         """
         with decoding(self.unit):
             return self._caller.write(
@@ -118,20 +127,26 @@ class FeedStore:
             )
 
     def note(self) -> None:
-        """Add the feed to the catalog."""
+        """Add the feed to the catalog. Log once if the stored options differ from the user's."""
         self._catalog.note(self.unit)
+        if not self._is_compared:
+            self._is_compared = True
+            self.effective_options()
+
+    def effective_options(self) -> FeedOptions | None:
+        """Return the options that the server stores; if there are none, the user's. Log a warning
+        if they differ."""
+        stored = self.definition()
+        if stored is not None and self.options not in (None, stored):
+            log_kept(f"the definition of {self.unit}", stored, self.options)
+        return stored or self.options
 
     def definition(self) -> FeedOptions | None:
-        """Return the options that the server stores, if any."""
+        """Return the options that the server stores; None if the feed has not begun."""
+        meta = keys.meta(self.unit)
         with decoding(self.unit):
-            packed_options = self._caller.read(
-                self.unit, "HGET", keys.meta(self.unit), "definition"
-            )
-        return (
-            None
-            if packed_options is None
-            else FeedOptions.parse(packed_options, keys.meta(self.unit))
-        )
+            packed_options = self._caller.read(self.unit, "HGET", meta, "definition")
+        return None if packed_options is None else FeedOptions.parse(packed_options, meta)
 
     def status(self) -> FeedStatus:
         """Return the status of the feed."""
@@ -140,12 +155,12 @@ class FeedStore:
         return FeedStatus.parse(self.unit, reply)
 
     def files(self, limit: int) -> list[FileStatus]:
-        """Return those of the latest *limit* files that are stored, the newest first."""
+        """Check the newest *limit* files; return those that are still stored, the newest first."""
         found, _ = self._listed(limit, 0, failed=False)
         return found
 
     def failed_files(self, limit: int) -> list[FileStatus]:
-        """Return the newest *limit* files that failed too often."""
+        """Return up to *limit* files that failed too often, the newest first."""
         found: list[FileStatus] = []
         below = 0
         while len(found) < limit:
@@ -162,14 +177,14 @@ class FeedStore:
             return file_statuses(reply, keys.meta(self.unit))
 
     def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
-        """Change the options if they still are *before*."""
+        """Run *script*, which replaces the packed options by *definition* if they are *before*."""
         with decoding(self.unit):
             return self._caller.call(
                 script, self.unit, script.keys(self.unit), [before, definition], harmless=True
             )
 
     def refuse(self, reply: Any) -> NoReturn:
-        """Raise the error for a reply that refuses a call."""
+        """Raise the error for a *reply* that refuses a call."""
         match bytes(reply[0]):
             case b"undefined":
                 raise NotDefined(f"the definition of {self.unit}")

@@ -1,5 +1,5 @@
 # Generated from _async/local_files.py by tools/unasync.py: edit that, then run `make sync`.
-"""Files of this machine, with the interface of the files of a feed."""
+"""Read files of this machine with the interface of the files of a feed."""
 
 from __future__ import annotations
 
@@ -20,32 +20,35 @@ from ..source import MAX_UNPACKED, Source, SourceDamaged, packing_of, published_
 PathLike = str | os.PathLike[str]
 
 PIECE: Final = 33 << 20
-"""Bytes that are read at a time: a tally counts so many at once."""
+"""Number of bytes that are read at a time; a tally counts them as one batch."""
 
 HEAD: Final = 4096
-"""Bytes of the first line that belong to the id of a file."""
+"""Maximum bytes of the first line that the id of a file covers."""
 
 MARKED: Final = 64 << 10
-"""Bytes at the beginning, and before an offset, by which a file is recognized."""
+"""Bytes at the beginning of a file, and before an offset, that a mark covers (see `marks.py`)."""
 
 
 class LocalFiles:
-    """Files of this machine, read like those that a consumer of a feed gets.
+    """Read files of this machine as a consumer reads the files of a feed.
 
-    `.gz` and `.zst` are unpacked. A folder stands for all regular files in it and in its
-    subfolders. Their names are their paths from there on.
+    Files with the suffix `.gz` or `.zst` are unpacked. A folder stands for all regular files in it
+    and in its subfolders. Their names are their paths below the folder.
 
     A file is recognized by its name, its first line, its first 64 KiB, and the 64 KiB before the
-    offset up to which it was counted. It may grow or be compressed meanwhile, and no line is
-    counted again. Changes between these two parts are not noticed. Another file under the same name
-    is a new one, even with the same first line: after a rotation, or after it was truncated and
-    written again. A file that is renamed is new as well.
+    offset up to which it was counted.
+
+    - If a file grows or is compressed between two runs, no line is counted again.
+    - A change between these two parts is not noticed.
+    - Another file with the same name is a new file, even if its first line is the same, for example
+      after a rotation or after the file was truncated and written again.
+    - A renamed file is a new file, too.
 
     Args:
-        paths: a file or a folder, or several.
-        growing: whether the files may still be written: then a last line without an end is left for
-            the next time, as more of it may come.
-        max_unpacked: bytes that a compressed file may unpack to.
+        paths: a path of a file or folder, or several of them.
+        growing: whether the files may still grow. Then a last line without a line end is left for
+            the next run, because it may be incomplete.
+        max_unpacked: maximum number of unpacked bytes of a compressed file.
     """
 
     def __init__(
@@ -64,12 +67,12 @@ class LocalFiles:
         return f"LocalFiles({', '.join(repr(str(path)) for path in self._paths)})"
 
     def files(self) -> Iterator[LocalFile]:
-        """Yield the files, one after the other; each is a context."""
+        """Yield the files, one after the other. Use each in a `with` block."""
         for name, path in in_thread(lambda: list(self._found())):
             yield LocalFile(path, name, self._growing, self._max_unpacked)
 
     def _found(self) -> Iterator[tuple[str, Path]]:
-        """Yield name and path of each file; with several paths the name is the whole path."""
+        """Yield name and path of each file. With several `paths`, each name is the whole path."""
         several = len(self._paths) > 1
         for path in self._paths:
             if not path.is_dir():
@@ -78,7 +81,7 @@ class LocalFiles:
             failed: dict[str, Exception] = {}
             for inside in walked(path, failed):
                 yield _name(inside, None if several else path), inside
-            for name in failed:  # opening it raises the error
+            for name in failed:  # opening such a file raises its error
                 yield _name(path / name, None if several else path), path / name
 
 
@@ -91,15 +94,15 @@ def _id(name: bytes, line: bytes) -> str:
 
 
 class LocalFile:
-    """One file of this machine, while it is read.
+    """Read one file of this machine. Use it in a `with` block.
 
     Made by `LocalFiles.files`.
 
     Attributes:
-        id: identifies the content; known once the file is open.
-        unfinished_id: the id as long as its first line has no end.
-        name: its name.
-        offset: where reading begins, always 0.
+        id: digest of name and first line; empty until the file is open.
+        unfinished_id: the id that the file had while its first line had no line end.
+        name: name of the file.
+        offset: offset at which reading begins by default, always 0.
     """
 
     def __init__(self, path: Path, name: str, growing: bool, max_unpacked: int) -> None:
@@ -120,16 +123,17 @@ class LocalFile:
     def blocks(
         self, *, start: int | None = None, max_line: int = MAX_LINE, keep: bool = False
     ) -> Iterator[Block]:
-        """Yield its lines, some mebibytes at a time.
+        """Yield the lines in blocks of some mebibytes.
 
         Args:
-            start: where to begin, an offset at which a line begins. If it is within a line (the
-                last one, which had no end), the rest of this line is left out: it was read already.
-            max_line: bytes of a line at most; a longer one is a block of its own, without data.
-            keep: has no effect; a local file is not dropped.
+            start: offset to begin at, by default 0. If it is within a line, the rest of this line
+                is skipped: its beginning was read as the last line, when it had no line end yet.
+            max_line: maximum bytes of a line. Each longer line yields an empty block.
+            keep: has no effect, because a local file is never dropped.
 
         Raises:
-            DamagedFile: The file is damaged or ends before *start*. The lines before were yielded.
+            DamagedFile: The file is damaged, or ends before *start*. Lines before the damage were
+                yielded.
         """
         del keep
         begin = checked_offset(start or 0, "start")
@@ -144,26 +148,32 @@ class LocalFile:
             yield block
 
     def ack(self, upto: int | None = None) -> None:
-        """Do nothing: a local file is not dropped."""
+        """Do nothing, because nothing needs to be acknowledged to the server."""
         del upto
 
     def mark(self, offset: int, last: bytes) -> str:
-        """Return a digest of its first bytes and of those before *offset*.
+        """Return the mark of the file: a digest of its first bytes and of those before *offset*.
 
         Args:
-            offset: where reading ended.
-            last: its bytes before that; those that `matching` found are added.
+            offset: offset at which reading ended.
+            last: the bytes before *offset*. If they begin where the mark that `matching` found
+                ends, its bytes are included.
         """
         if offset - len(last) == self._found.end:
             last = self._found.data + last
         return marked(self._head[:offset], last[-MARKED:])
 
     def matching(self, marks: Sequence[tuple[int, str]]) -> int | None:
-        """Return the index of the offset and mark that fit this file, the furthest one; None: none
-        fits.
+        """Return the index of the mark that fits this file and has the largest offset.
+
+        Args:
+            marks: pairs (offset, mark).
+
+        Returns:
+            The index; None if no mark fits.
 
         Raises:
-            DamagedFile: None fits, and the file cannot be read up to the last offset.
+            DamagedFile: No mark fits, and the file cannot be read up to the last offset.
         """
         return in_thread(self._matching, marks)
 
@@ -208,16 +218,16 @@ class LocalFile:
         try:
             self._head = self._more(MARKED)
             line, end, _ = self._head[:HEAD].partition(b"\n")
-        except ModuleNotFoundError:  # the module that unpacks it
+        except ModuleNotFoundError:  # the module that unpacks the file is not installed
             self._source.close()
             raise
         name = published_name(self.name, packing).encode("utf-8", "surrogateescape")
         self.unfinished_id = _id(name, b"")
-        # A first line that may still grow does not belong to the id.
+        # Leave an incomplete first line out of the id, because it may grow.
         self.id = _id(name, line if end or len(line) == HEAD else b"")
 
     def _start_at(self, offset: int) -> bool:
-        """Go to *offset*; return whether that is within a line."""
+        """Continue reading at *offset*. Return whether *offset* is within a line."""
         self._problem, before = "", b""
         try:
             if self._source is not None:
@@ -227,7 +237,10 @@ class LocalFile:
         return before not in (b"", b"\n")
 
     def _more(self, size: int, read: Callable[[Source, int], bytes] = Source.piece) -> bytes:
-        """Return the next *size* bytes by *read*; none at the end, and none after the damage."""
+        """Return up to *size* of the next bytes, read by *read*; none at the end of the file.
+
+        If damage is met, set `_problem` and return the readable bytes before it; after that, none.
+        """
         if self._source is None or self._problem:
             return b""
         try:

@@ -1,5 +1,5 @@
 # Generated from _async/session.py by tools/unasync.py: edit that, then run `make sync`.
-"""Sessions of consumers: a consumer holds its files as long as its session is alive."""
+"""Hold the files of a consumer in a session, as long as its lease is renewed."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ END_SESSION: Final = Script.load("holdfast.files", "end_session")
 RENEW: Final = Script.load("holdfast.files", "renew")
 
 SMALL_CHUNK_BYTES: Final = 32 << 10
-"""Bytes of the only chunk of a file that comes with its claim."""
+"""Largest chunk, in bytes, that the reply to a claim contains if a file has only one chunk."""
 
-LOOK_S: Final = 5.0
+POLL_S: Final = 5.0
 """Seconds between two claims of a waiting consumer, in case a notification was lost."""
 
 
 class _NoFile(NamedTuple):
-    """Describe why there is no file now.
+    """Describe why the consumer gets no file now.
 
     Attributes:
-        free_in_ms: milliseconds until one may be free; None if no consumer holds one.
-        failed: how many failed too often.
+        free_in_ms: milliseconds until a file may become free; None if no file is held or paused.
+        failed: number of files that failed too often.
         state: state of the feed; empty if the feed does not exist.
     """
 
@@ -45,27 +45,27 @@ class _NoFile(NamedTuple):
     state: bytes
 
     def and_then(self, other: _NoFile) -> _NoFile:
-        """Combine this with *other*, the result for the files that follow."""
+        """Combine this result with *other*, the result for files with higher numbers."""
         free = [each for each in (self.free_in_ms, other.free_in_ms) if each is not None]
         return _NoFile(min(free, default=None), self.failed + other.failed, other.state)
 
     @property
     def is_final(self) -> bool:
-        """Return whether all files that are left failed too often."""
+        """Return whether all unfinished files of a sealed feed failed too often."""
         return self.state == b"sealed" and self.failed > 0 and self.free_in_ms is None
 
 
 class Session:
-    """Hold the files of one run of a consumer through the feed.
+    """Claim and hold files for one call of `Consumer.files`.
 
-    The lease of each file is renewed separately. So a file that could not be given back, or that
-    only the server assigns to this session, is free for others after a lease.
+    The lease of each file is renewed separately from that of the session. So other sessions get a
+    file after its lease if giving it back failed, or if the reply that assigned it was lost.
 
     Attributes:
-        asked_at: time of the last claim, by `since_boot`, before it was sent.
+        asked_at: time just before the latest claim was sent, by `since_boot`.
 
     Args:
-        desk: calls about the feed.
+        store: calls the server.
         consumer: name of the consumer.
     """
 
@@ -83,12 +83,13 @@ class Session:
         self._closed = False
 
     def __del__(self) -> None:
-        # A session that was interrupted within `close` must not keep the consumer alive.
+        # Stop the renewal if `close` was interrupted, because otherwise the consumer would count
+        # as alive.
         if self._lease is not None:
             self._store.renewer.drop(self._lease)
 
     def next(self, deadline: Deadline) -> Assignment | None:
-        """Return the next file; None at the end, or if none comes in time.
+        """Return the next file; None if the feed has ended or no file is free until *deadline*.
 
         Raises:
             FilesMissed, FilesFailed, FeedAborted, FeedLost, UnknownConsumer, FeedCrowded,
@@ -110,14 +111,14 @@ class Session:
                 raise FilesMissed(self._store.name, self._consumer, int(reply[1]))
             case b"unknown_consumer":
                 raise UnknownConsumer(self._store.name, self._consumer)
-            case verdict if verdict != b"end":
+            case status if status != b"end":
                 self._store.refuse(reply)
         return None
 
     def live(self) -> None:
-        """Keep the lease of the session renewed."""
+        """Let the renewer renew the lease of the session, if it does not do so already."""
         if self._lease is None or self._lease.lost:
-            definition = self._store.options or self._store.definition()
+            definition = self._store.effective_options()
             if definition is not None:
                 self._lease_ms = definition.lease_ms
             self._lease = self._new_lease(self.id, 0, since_boot())
@@ -127,8 +128,8 @@ class Session:
         """Return a new lease of a file, for the renewer.
 
         Args:
-            grant: the file.
-            asked_at: time of the claim, by `since_boot`, before it was sent.
+            assignment: the file.
+            asked_at: time just before the call was sent that confirmed the lease, by `since_boot`.
         """
         return self._new_lease(assignment.member, assignment.token, asked_at)
 
@@ -139,20 +140,21 @@ class Session:
         )
 
     def enter(self, file: object) -> None:
-        """Note that a *file* of this session is in use."""
+        """Register *file* as in use, so that the session stays open."""
         self._in_use.add(file)
 
     def exit(self, file: object) -> None:
-        """Note that a *file* is in use no longer."""
+        """Remove *file* from those in use. End the session if `close` was called before."""
         self._in_use.discard(file)
         if self._closed:
             self.close()
 
     def close(self) -> bool:
-        """End the session unless a file of it is in use: what it holds is free for others.
+        """End the session, so that other sessions get its files; while a file is in use, end it
+        later.
 
         Returns:
-            Whether the server confirmed it.
+            True if the server confirmed the end.
         """
         self._closed = True
         if self._in_use:
@@ -164,15 +166,15 @@ class Session:
         try:
             self._end(0)
         except HoldfastError:
-            return False  # its lease ends by itself
+            return False  # the lease of the session ends by itself
         return True
 
-    def _end(self, told: int) -> None:
-        args = (self.epoch, self.id, told, self._store.channel)
+    def _end(self, reported_missed: int) -> None:
+        args = (self.epoch, self.id, reported_missed, self._store.channel)
         self._store.call(END_SESSION, *args, durable=False)
 
     def _claim(self) -> Any:
-        """Ask the server for a file, and return its answer."""
+        """Claim a file. Return the server's reply, or `_NoFile`."""
         self._claim_number += 1
         self.asked_at = since_boot()
         start, nothing = 0, _NoFile(None, 0, b"")
@@ -185,7 +187,7 @@ class Session:
                 self._claim_number,
                 SMALL_CHUNK_BYTES,
                 start,
-                durable=False,  # only a lease
+                durable=False,  # a lost claim costs only a lease
             )
             if reply[0] in (b"file", b"wait", b"more"):
                 self.epoch = reply[1]
@@ -201,17 +203,18 @@ class Session:
             start = int(reply[5])
 
     def _wait_for_change(self, deadline: Deadline) -> Any:
-        """Wait for a change, then return the answer to the next claim."""
+        """Wait until a claim returns something other than `_NoFile`, or *deadline* has passed."""
         flag = AutoResetEvent()
         with self._store.notifier.follow([self._store.unit], flag):
             while True:
-                again = self._claim()  # the change may be older than the subscription
-                if not isinstance(again, _NoFile) or again.is_final or deadline.passed:
-                    return again
-                free_s = LOOK_S if again.free_in_ms is None else again.free_in_ms / 1000
-                look_s = LOOK_S if self.epoch else RECHECK_S
-                flag.wait(min(free_s + 0.01, look_s, deadline.left_s()))
+                # Claim before the wait, because a change may be older than the subscription.
+                reply = self._claim()
+                if not isinstance(reply, _NoFile) or reply.is_final or deadline.passed:
+                    return reply
+                free_s = POLL_S if reply.free_in_ms is None else reply.free_in_ms / 1000
+                poll_s = POLL_S if self.epoch else RECHECK_S
+                flag.wait(min(free_s + 0.01, poll_s, deadline.left_s()))
 
 
 def _ignore() -> None:
-    """Do nothing: the next call of a file that was lost raises `FileTaken`."""
+    """Do nothing when a lease is lost: the next call about the file raises `FileTaken`."""

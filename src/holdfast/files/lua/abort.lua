@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
--- files/abort: drop everything, and notify publishers and consumers.
+-- files/abort: end the feed, delete its files, and notify publishers and consumers.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  positions of the groups
+-- KEYS[5]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
--- ARGV[1]   string  definition  MessagePack; '' the stored one
--- ARGV[2]   string  epoch      of the feed; '' any
--- ARGV[3]   string  channel     of the feed
--- returns  array   status: aborted; or the reason of a refusal
+-- ARGV[1]   string  definition  options as MessagePack; '': the stored ones
+-- ARGV[2]   string  epoch       epoch of the feed; '': any
+-- ARGV[3]   string  channel     channel of the feed's notifications
+-- returns  array   status: aborted; or a refusal (see parts/feed)
 -- include clock
 -- include notify
 -- include stored

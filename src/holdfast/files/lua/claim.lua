@@ -1,31 +1,34 @@
 #!lua flags=allow-oom
--- files/claim: the next file of a consumer, with its chunk if it is a small one.
+-- files/claim: assign the next file to a consumer; return it, with its chunk if it has a single small one.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  positions of the groups
+-- KEYS[5]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
--- ARGV[1]   string  definition  MessagePack; '' the stored one
--- ARGV[2]   string  epoch      of the feed; '' any
--- ARGV[3]   string  session    of the consumer: 13 digits and its name
--- ARGV[4]   int     turn       number of this claim; a repetition returns the same file
--- ARGV[5]   int     small      bytes of a chunk that the reply may contain
--- ARGV[6]   int     from       number of the first file to check
--- returns  array   status: file: epoch, number, token, acked, name, born, view, the chunk; wait: epoch, ms until a
---                  file may be free ('' unknown), how many failed too often, state of the feed; more: the
---                  same, and the next number to check; end; missed: how many; unknown_consumer;
---                  too_many_consumers; or the reason of a refusal
+-- ARGV[1]   string  definition  '': the stored one; or on_conflict (error, update, or '' for keep), a blank, and the
+--                               options as MessagePack
+-- ARGV[2]   string  epoch       epoch of the feed; '': any
+-- ARGV[3]   string  session     13 digits and the name of the consumer
+-- ARGV[4]   int     turn        number of this claim; a claim with the same number returns the same file
+-- ARGV[5]   int     small       maximum bytes of a chunk in the reply
+-- ARGV[6]   int     from        number of the first file to check
+-- returns  array   file, epoch, number, token, acked bytes, name, born, view of the file, its chunk if it is small
+--                  wait, epoch, ms until a file may be free ('': unknown), files that failed too often, feed state
+--                  more, the same values, number of the next file to check: call again with it
+--                  missed, number of files that were dropped unread
+--                  end; unknown_consumer; too_many_consumers; or a refusal (see parts/feed)
 -- include clock
 -- include stored
 -- include packed
 -- include feed
 -- include consumer_record
 -- include lifecycle
+-- include begin
 -- include file
 -- include positions
 -- include lease
@@ -45,8 +48,8 @@ read_feed(feed)
 local session, turn, small = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local consumer = session:sub(14)
 
-begin_feed(feed, ARGV[1], ARGV[2])
-local refused = refusal(feed, ARGV[1], ARGV[2])
+local definition = begin_feed(feed, ARGV[1], ARGV[2])
+local refused = refusal(feed, definition, ARGV[2])
 if refused then
   return refused
 elseif feed.state == 'over' then
@@ -69,7 +72,7 @@ end
 
 local last = redis.call('HGET', feed.positions, '*' .. session) or ''
 local before = last:match('^' .. turn .. ' (.*)$')
-if before then  -- the reply was lost: return the same file
+if before then  -- the reply was lost, so return the same file
   before = whole(before, 0, EXACT, 'a session', feed.positions)
   local file, position = file_at(feed, before), position_of(feed, group, before)
   if file and position.session == session then
@@ -88,7 +91,7 @@ end
 local number, file, position, rest = next_file(feed, group, tonumber(ARGV[6]))
 if number then
   position.session, position.token = session, next_token(feed)
-  position.read = position.acked  -- reading begins there again
+  position.read = position.acked  -- the new reader begins at the acknowledged offset
   extend_lease(feed, group, number, position)
   redis.call('HSET', feed.positions, '*' .. session, turn .. ' ' .. text(number))
   return assignment_reply(feed, number, file, position, small)

@@ -1,20 +1,20 @@
 #!lua flags=allow-oom
--- files/end_session: end a session of a consumer; its files may be assigned to others.
+-- files/end_session: end a session of a consumer, so that its files can be assigned to other sessions.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  positions of the groups
+-- KEYS[5]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
--- ARGV[1]   string  epoch      of the feed
--- ARGV[2]   string  session
--- ARGV[3]   int     reported       missed files that were reported to the consumer
--- ARGV[4]   string  channel     of the feed
--- returns  int     1; 0: there is no such session
+-- ARGV[1]   string  epoch       epoch of the feed
+-- ARGV[2]   string  session     the session
+-- ARGV[3]   int     reported    number of missed files that were reported to the consumer
+-- ARGV[4]   string  channel     channel of the feed's notifications
+-- returns  int     1; 0 if the feed has ended
 -- include clock
 -- include stored
 -- include packed
@@ -37,7 +37,7 @@ if refusal(feed, '', ARGV[1]) or feed.state == 'over' then
 end
 local lived = redis.call('ZREM', feed.sessions, session) == 1
 redis.call('HDEL', feed.positions, '*' .. session)
-if reported > 0 and lived then  -- only once, even if the call is repeated
+if reported > 0 and lived then  -- *lived* is false for a repeated call, so it counts once
   local record = record_of(feed, session:sub(14))
   record.unreported = math.max(0, record.unreported - reported)
   save_record(feed, session:sub(14), record)

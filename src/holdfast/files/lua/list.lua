@@ -1,14 +1,14 @@
 #!lua flags=no-writes
--- files/list: the latest files that are stored.
+-- files/list: return the newest files that are still stored.
 --
--- KEYS[1]  HASH    meta   definition, and how many files
--- KEYS[2]  HASH    files  number -> what is known of the file
--- ARGV[1]  int     limit  numbers that are checked
--- ARGV[2]  int     below  only numbers below this one; 0 all
--- ARGV[3]  int     failed  1: only those that failed too often
--- returns  array   empty: there is no feed; or its definition, the number below which there are more ('' none), and
---                  for each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
---                  for each group (1 finished, 2 failed too often), why it failed last
+-- KEYS[1]  HASH    meta    definition and highest number
+-- KEYS[2]  HASH    files   number -> state of the file
+-- ARGV[1]  int     limit   how many numbers to check
+-- ARGV[2]  int     below   check only numbers below this one; 0: all
+-- ARGV[3]  int     failed  1: return only files that failed too often
+-- returns  array   empty if there is no feed; otherwise the definition, the number below which to continue ('': none),
+--                  and for each file, the newest first: number, name, state, bytes, bytes kept, problem, a digit
+--                  for each group (1 finished, 2 failed too often), reason of the latest failure
 -- include stored
 -- include packed
 -- include feed

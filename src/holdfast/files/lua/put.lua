@@ -1,35 +1,43 @@
 #!lua
--- files/put: append chunks to a file, as many as there is room for; perhaps end it.
+-- files/put: append chunks to a file, as many as fit into the budget; end the file if *ending* is given.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  positions of the groups
+-- KEYS[5]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
--- ARGV[1]   string  definition  MessagePack; '' the stored one
--- ARGV[2]   string  epoch      of the feed; '' any
--- ARGV[3]   string  channel     of the feed
--- ARGV[4]   string  waiter     channel of this publisher if it waits for room; otherwise ''
--- ARGV[5]   string  name       of the file
--- ARGV[6]   int     at         index of the first of the chunks
--- ARGV[7]   string  before     digest of the file before it
--- ARGV[8]   int     bytes      unpacked bytes of the file with all these chunks
--- ARGV[9]   string  ending     whole, damaged; '' more follows
--- ARGV[10]  string  problem    what is damaged
--- ARGV[11]  int     digest_at  position of the digest in a chunk
--- ARGV[12]  string  first of   the chunks
--- returns  array   status: stored, full, published, wrong_position, differs, sealed, too_many_files; then epoch, room
---                  (bytes), and for the file: number, bytes, state, count, digest; or the reason of a refusal
+-- ARGV[1]   string  definition  '': the stored one; or on_conflict (error, update, or '' for keep), a blank, and the
+--                               options as MessagePack
+-- ARGV[2]   string  epoch       epoch of the feed; '': any
+-- ARGV[3]   string  channel     channel of the feed's notifications
+-- ARGV[4]   string  waiter      channel to notify when the budget has room; '': the publisher does not wait
+-- ARGV[5]   string  name        name of the file
+-- ARGV[6]   int     at          index of the first chunk in the call
+-- ARGV[7]   string  before      digest of the file before this chunk
+-- ARGV[8]   int     bytes       unpacked bytes of the file through the last chunk in the call
+-- ARGV[9]   string  ending      whole or damaged if the file ends; '': more chunks follow
+-- ARGV[10]  string  problem     why the file is damaged
+-- ARGV[11]  int     digest_at   position of the digest in a chunk
+-- ARGV[12]  string  first of    the chunks
+-- returns  array   status, epoch, room (bytes), and of the file: number, bytes, state, count, digest; the status is
+--                  stored: all chunks are stored
+--                  full: the budget is used up
+--                  published: the file was ended before
+--                  wrong_position: the server does not have the chunks before *at*, or has more chunks
+--                  differs: the server has other chunks
+--                  sealed, too_many_files: the file was not begun
+--                  or a refusal (see parts/feed)
 -- include clock
 -- include stored
 -- include packed
 -- include feed
 -- include consumer_record
 -- include lifecycle
+-- include begin
 -- include file
 -- include positions
 -- include budget
@@ -50,8 +58,8 @@ local DIGEST = 32  -- length of a digest
 local FIRST = 12
 local channel, waiter, name, digest_at = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[11])
 local at, before, bytes = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
-begin_feed(feed, ARGV[1], ARGV[2])
-local refused = refusal(feed, ARGV[1], ARGV[2])
+local definition = begin_feed(feed, ARGV[1], ARGV[2])
+local refused = refusal(feed, definition, ARGV[2])
 if refused then
   return refused
 end
@@ -63,7 +71,7 @@ local entry = entry_of(feed, name)
 if entry.state then
   return put_reply(feed, 'published', entry.number, entry)
 end
-local number, next = entry.number, FIRST - at  -- the first chunk that is new
+local number, next = entry.number, FIRST - at  -- *next*: index in ARGV of the first chunk to store
 local file = number and file_at(feed, number)
 if file then
   next = next + file.count

@@ -1,22 +1,22 @@
 #!lua flags=allow-oom
--- files/read: save the progress of a reader, and return the view of the file.
+-- files/read: store how far a consumer has read a file, and return the state of the file.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  positions of the groups
+-- KEYS[5]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
--- ARGV[1]   string  epoch      of the feed
--- ARGV[2]   string  session    that holds the file
--- ARGV[3]   int     number     of the file
--- ARGV[4]   int     token      of the assignment
--- ARGV[5]   int     acked      acknowledged bytes
--- ARGV[6]   int     read       bytes that may be dropped if their room is needed
--- returns  array   status: view: then the view; file_taken; or the reason of a refusal
+-- ARGV[1]   string  epoch       epoch of the feed
+-- ARGV[2]   string  session     session that holds the file
+-- ARGV[3]   int     number      number of the file
+-- ARGV[4]   int     token       token of the assignment
+-- ARGV[5]   int     acked       acknowledged bytes
+-- ARGV[6]   int     read        bytes that may be dropped if the file is too large
+-- returns  array   view, then the view of the file (see parts/file); file_taken; or a refusal (see parts/feed)
 -- include clock
 -- include notify
 -- include stored
@@ -54,9 +54,9 @@ end
 redis.call('ZADD', feed.sessions, text(now_ms + feed.options.lease_ms), session)
 local record = renew_consumer(feed, consumer)
 if read > position.read or acked > position.acked then
-  acked, read = math.min(acked, file.bytes), math.min(read, file.bytes)  -- not beyond what is published
+  acked, read = math.min(acked, file.bytes), math.min(read, file.bytes)  -- never beyond the published bytes
   if acked > position.acked then
-    position.tries, position.returns, record.failing = 0, 0, 0  -- there is progress
+    position.tries, position.returns, record.failing = 0, 0, 0  -- progress ends a series of failures
   end
   position.acked = math.max(position.acked, acked)
   position.read = math.max(position.read, read, position.acked)

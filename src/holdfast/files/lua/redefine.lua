@@ -1,10 +1,10 @@
 #!lua
--- files/redefine: change the options of a feed if they are still those given.
+-- files/redefine: replace the options of a feed unless another program has changed them.
 --
 -- KEYS[1]  HASH    meta        definition
--- ARGV[1]  string  before      MessagePack
--- ARGV[2]  string  definition  MessagePack
--- returns  array   status: redefined; or the reason of a refusal
+-- ARGV[1]  string  before      options that the caller has read, as MessagePack
+-- ARGV[2]  string  definition  new options, as MessagePack
+-- returns  array   redefined; or a refusal (see parts/feed)
 -- include stored
 -- include packed
 -- include feed

@@ -1,21 +1,21 @@
 #!lua flags=allow-oom
--- files/retry: assign files again that failed too often.
+-- files/retry: allow files that failed too often to be assigned again.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  positions of the groups
+-- KEYS[5]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
--- ARGV[1]  string  consumer   name; '' all
--- ARGV[2]  string  name       of the file; '' all
--- ARGV[3]  int     from       number of the first file to check
--- ARGV[4]  string  channel     of the feed
--- returns  array   status: retried: how many, and the next number to check ('' none); unknown_consumer; or the
---                  reason of a refusal
+-- ARGV[1]  string  consumer    name of the consumer; '': all
+-- ARGV[2]  string  name        name of the file; '': all
+-- ARGV[3]  int     from        number of the first file to check
+-- ARGV[4]  string  channel     channel of the feed's notifications
+-- returns  array   retried, how many, number of the next file to check ('': none); unknown_consumer; or a refusal
+--                  (see parts/feed)
 -- include clock
 -- include stored
 -- include packed

@@ -1,26 +1,29 @@
 #!lua flags=allow-oom
--- files/seal: end publishing; consumers that have read all files are finished.
+-- files/seal: end publishing, so that consumers end when they have finished all files.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  positions of the groups
+-- KEYS[5]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
--- ARGV[1]   string  definition  MessagePack; '' the stored one
--- ARGV[2]   string  epoch      of the feed; '' any
--- ARGV[3]   string  force      problem for files that are still being published; '' do not seal then
--- ARGV[4]   string  channel     of the feed
--- returns  array   status: sealed; still_publishing: number and names of such files; or the reason of a refusal
+-- ARGV[1]   string  definition  '': the stored one; or on_conflict (error, update, or '' for keep), a blank, and the
+--                               options as MessagePack
+-- ARGV[2]   string  epoch       epoch of the feed; '': any
+-- ARGV[3]   string  force       mark files that are being published as damaged, with this problem; '': do not
+--                               seal while files are being published
+-- ARGV[4]   string  channel     channel of the feed's notifications
+-- returns  array   sealed; still_publishing, number of such files, some of their names; or a refusal (see parts/feed)
 -- include clock
 -- include stored
 -- include packed
 -- include feed
 -- include consumer_record
 -- include lifecycle
+-- include begin
 -- include file
 -- include positions
 -- include budget
@@ -35,10 +38,10 @@ local feed = {
 read_feed(feed)
 
 local force, channel = ARGV[3], ARGV[4]
-local SHOWN_NAMES = 20  -- twice the number of names in the reply
+local SHOWN_NAMES = 20  -- twice the number of names in the reply, as HGETALL returns pairs
 
-begin_feed(feed, ARGV[1], ARGV[2])
-local refused = refusal(feed, ARGV[1], ARGV[2])
+local definition = begin_feed(feed, ARGV[1], ARGV[2])
+local refused = refusal(feed, definition, ARGV[2])
 if refused then
   return refused
 elseif feed.state == 'over' then

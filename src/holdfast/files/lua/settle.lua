@@ -1,28 +1,29 @@
 #!lua flags=allow-oom
--- files/settle: a consumer has finished a file, or gives it back.
+-- files/settle: settle an assignment: the consumer has finished the file or gives it back.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    names      file -> number, state, bytes, digest
 -- KEYS[3]  HASH    files      number -> state of the file
 -- KEYS[4]  HASH    chunks     file:index -> chunk
--- KEYS[5]  HASH    positions  positions of the groups
+-- KEYS[5]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[6]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[7]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[8]  HASH    publishing  number -> name of a file that is being published
 -- KEYS[9]  ZSET    waiting    channels of publishers, scored by when they stop waiting (ms)
 -- KEYS[10] HASH    even       ledger of even hours
 -- KEYS[11] HASH    odd        ledger of odd hours
--- ARGV[1]   string  writer
--- ARGV[2]   int     count      number of the operation
--- ARGV[3]   string  epoch      of the feed
--- ARGV[4]   string  session    that holds the file
--- ARGV[5]   int     number     of the file
--- ARGV[6]   int     token      of the assignment
--- ARGV[7]   string  outcome    whole, damaged; returned: the reader was stopped; failed: this counts as an attempt
--- ARGV[8]   int     acked      acknowledged bytes
--- ARGV[9]   string  channel     of the feed
--- ARGV[10]  string  reason     why it failed
--- returns  array   status: settled, file_taken; or the reason of a refusal
+-- ARGV[1]   string  writer      writer of the operation, for the ledger
+-- ARGV[2]   int     count       number of the operation
+-- ARGV[3]   string  epoch       epoch of the feed
+-- ARGV[4]   string  session     session that holds the file
+-- ARGV[5]   int     number      number of the file
+-- ARGV[6]   int     token       token of the assignment
+-- ARGV[7]   string  outcome     whole: finished. damaged: finished, the file is damaged.
+--                               returned: given back without an error. failed: given back after an error
+-- ARGV[8]   int     acked       acknowledged bytes
+-- ARGV[9]   string  channel     channel of the feed's notifications
+-- ARGV[10]  string  reason      why reading failed
+-- returns  array   settled; file_taken; or a refusal (see parts/feed)
 -- include clock
 -- include ledger
 -- include notify
@@ -68,7 +69,7 @@ local record = renew_consumer(feed, consumer)
 if outcome == 'returned' or outcome == 'failed' then
   acked = math.min(acked, file.bytes)
   if acked > position.acked then
-    position.tries, position.returns, position.acked, record.failing = 0, 0, acked, 0  -- there is progress
+    position.tries, position.returns, position.acked, record.failing = 0, 0, acked, 0  -- as in read.lua
   end
   position.session = ''
   if outcome == 'failed' then
@@ -92,7 +93,8 @@ if feed.state == 'sealed' and feed.left == 0 then
 else
   notify_one(feed.waiting, now_ms)
 end
-if outcome == 'returned' or outcome == 'failed' or feed.state == 'over' then  -- consumers may wait for it
+if outcome == 'returned' or outcome == 'failed' or feed.state == 'over' then
+  -- Consumers may be waiting for this file, or for the end of the feed.
   redis.pcall('SPUBLISH', channel, '')
 end
 ledger_write(ledger, ARGV[1], ARGV[2], 'settled')

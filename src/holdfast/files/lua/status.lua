@@ -1,15 +1,16 @@
 #!lua flags=no-writes
--- files/status: the status of a feed, and the consumers that hold its oldest bytes.
+-- files/status: return the status of a feed, and the consumers that need its oldest bytes.
 --
--- KEYS[1]  HASH    meta       definition, epoch, state, budget used, and how many files
+-- KEYS[1]  HASH    meta       definition, epoch, state and totals of the feed
 -- KEYS[2]  HASH    files      number -> state of the file
--- KEYS[3]  HASH    positions  positions of the groups
+-- KEYS[3]  HASH    positions  positions of groups in files; claims of sessions
 -- KEYS[4]  ZSET    sessions   sessions, scored by the end of their leases (ms)
 -- KEYS[5]  HASH    consumers  consumer -> its lease and counts
 -- KEYS[6]  HASH    publishing  number -> name of a file that is being published
--- returns  array   empty: there is no feed; or definition, epoch, state, used, left, bytes, files, of
---                  which open, now (ms), the consumers that it waits for, names and records of the consumers, of the
---                  groups the bytes that they are done with, and how many files failed too often
+-- returns  array   empty if there is no feed; otherwise definition, epoch, state, used bytes of the budget, unfinished
+--                  files, published bytes, files, files being published, now (ms), consumers that need the oldest
+--                  bytes, names and records of the consumers, finished bytes of each group, files that failed too
+--                  often
 -- include clock
 -- include stored
 -- include packed

@@ -1,4 +1,4 @@
-"""Reads several chats of one user at once."""
+"""Read several chats of one user in few calls."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .messaging import AsyncMessaging
 
 
 class AsyncInboxChats:
-    """Reads new messages of several chats of one user.
+    """Read the new messages of several chats of one user.
 
     Args:
-        messaging: gives access to the server.
+        messaging: calls the server.
         user: the user.
-        seen: what was returned to the user.
+        seen: positions up to which messages were returned to the user.
     """
 
     def __init__(self, messaging: AsyncMessaging, user: str, seen: SeenPositions) -> None:
@@ -45,12 +45,12 @@ class AsyncInboxChats:
         """Return the new messages of some chats.
 
         Args:
-            listed: all chats of the user.
-            chats: those of them to read, in the same order: the user's own come first.
-            seen: the last positions of these chats, and of chats that left the list.
-            limit: messages at most.
-            after: the positions that the device gave.
-            before: all chats of the user at the previous read.
+            listed: the current list of the user's chats.
+            chats: the chats of this list to read, in its order: the user's own come first.
+            seen: chat → last position, also of chats that are no longer in the list.
+            limit: maximum number of messages.
+            after: chat → position that the device gave.
+            before: the list of the user's chats at the previous read.
         """
         replies, damaged = await self._fetch(chats, listed, limit, seen, after)
         known = {chat: at for chat, at in seen.items() if chat not in damaged}
@@ -62,13 +62,14 @@ class AsyncInboxChats:
         mine = {chat: reply for chat, reply in replies.items() if _is_member(reply)}
         ordered = in_order(mine, listed)
         oldest = next((chat for chat in ordered if mine[chat].oldest_ms is not None), None)
-        if oldest is not None and not mine[oldest].entries:  # no room beside the other chats
+        if oldest is not None and not mine[oldest].entries:
+            # The reply had no room for the oldest message: fetch this chat alone.
             mine |= (await self._fetch([oldest], listed, limit, seen, after))[0]
         batches = [*gone, *self._batches(mine, ordered, seen, limit, after)]
         for batch in batches:
             self.seen.note(batch.source, batch.position)
         upto = {batch.source: batch.upto for batch in batches}
-        unread = {chat for chat, reply in mine.items() if reply.is_cut or reply.entries}
+        unread = {chat for chat, reply in mine.items() if reply.entries or reply.is_cut}
         more = {chat for chat in unread if mine[chat].top > upto.get(chat, 0)}
         return InboxResult(batches, more, damaged)
 
@@ -80,16 +81,17 @@ class AsyncInboxChats:
         limit: int,
         after: Container[str],
     ) -> Iterator[Batch]:
-        """Yield the new messages of each chat, *limit* of them in all."""
+        """Yield a batch for each chat with new messages, with at most *limit* messages in all."""
         for chat in ordered:
-            reply = replies[chat].first(limit)
+            reply, position = replies[chat].first(limit), seen.get(chat)
             if reply.is_cut:
                 continue
-            lost = lost_since(reply, seen.get(chat), own=chat in after)
+            lost = lost_since(reply, position, own=chat in after)
             if lost:
                 self.seen.reset(chat, reply)
             else:
-                self.seen.note(chat, Position(reply.epoch, 0))
+                if position is None or position.epoch != reply.epoch:
+                    self.seen.note(chat, Position(reply.epoch, 0))
                 if reply.is_read:
                     continue
             batch = batch_of(chat, reply, lost)
@@ -105,20 +107,25 @@ class AsyncInboxChats:
         list_is_lost: bool,
         unchanged: Container[str],
     ) -> Iterator[Batch]:
-        """Forget the chats that the user is no member of; yield a gap for those that were lost."""
+        """Forget the positions of chats that the user has left.
+
+        Yield a batch with a gap for each such chat that the server has lost.
+        """
         for chat, position in seen.items():
             reply = replies.get(chat)
             if reply is not None and reply.cursor is not None:
                 continue
             self.seen.forget(chat)
-            # A user who leaves a chat also removes it from the list. If a chat that does not exist
-            # was added again, another user was about to add this one to it: nothing is lost.
+            # A user who leaves a chat also removes it from the list, so a chat that is still in the
+            # list was lost. But if the chat was added to the list again, it is not lost: another
+            # user is about to create it.
             chat_is_lost = reply is not None and not reply.epoch and chat in unchanged
             if position.epoch and (list_is_lost if reply is None else chat_is_lost):
                 yield Batch(chat, (), Gap(1, position.seq, "reset"), 0, 0)
 
     async def _repair(self, listed: ChatList, replies: dict[str, FetchReply]) -> None:
-        """Remove chats without this user from the list, unless the user may be about to join."""
+        """Remove chats without this user from the list, unless they were added a short time ago:
+        then the user may be about to join."""
         left = {chat: listed.chats[chat] for chat, reply in replies.items() if reply.cursor is None}
         if left:
             await self._messaging.membership.remove(self._user, left, age_ms=JOINING_MS)
@@ -131,7 +138,7 @@ class AsyncInboxChats:
         seen: Mapping[str, Position],
         after: Container[str],
     ) -> tuple[dict[str, FetchReply], dict[str, DecodeError]]:
-        """Return the replies for *chats*, and the errors of damaged ones."""
+        """Return chat → reply, and for damaged chats, chat → error."""
         groups = self._grouped(chats)
         messages, size = quota(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
@@ -152,7 +159,7 @@ class AsyncInboxChats:
         return replies, damaged
 
     async def unread(self, chats: Iterable[str]) -> list[tuple[str, Unread]]:
-        """Return how many messages are unread, for those of *chats* that the user is a member of.
+        """Return the number of unread messages of each chat that has the user as a member.
 
         Raises:
             DecodeError: a chat is damaged.
@@ -170,7 +177,7 @@ class AsyncInboxChats:
         return found
 
     async def _call(self, script: Script, steps: Sequence[Step]) -> list[Any]:
-        """Run *script* for each group of chats; raise the first error."""
+        """Run *script* once for each of *steps* and return the replies; raise the first error."""
         answers = await self._messaging.caller.call_many(script, steps)
         for answer in answers:
             if isinstance(answer, HoldfastError):
@@ -178,7 +185,8 @@ class AsyncInboxChats:
         return answers
 
     def _grouped(self, chats: Iterable[str]) -> list[Sequence[tuple[str, AsyncLog]]]:
-        """Return groups of chats that one call can read. In a cluster: chats of one slot."""
+        """Divide *chats* into groups that one call can read. In a cluster, a call can read only
+        chats in one slot."""
         is_cluster = self._messaging.caller.settings.topology == "cluster"
         by_slot: dict[int, list[tuple[str, AsyncLog]]] = {}
         for chat in chats:

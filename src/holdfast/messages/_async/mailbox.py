@@ -1,4 +1,4 @@
-"""The mailbox as its senders and its owner see it."""
+"""Provide the public class of mailboxes, for senders and owners."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...core.checks import checked_int
 from ...core.clock import Duration
+from ...core.definitions import OnConflict, checked_on_conflict, given_option, log_kept
 from ...core.names import Unit
 from ...core.script import Script
 from ...errors import DecodeError, DefinitionConflict, MailboxFull
@@ -34,10 +35,10 @@ MAILBOX_STATUS: Final = Script.load("holdfast.messages", "mailbox_status")
 
 
 class AsyncMailbox(AsyncReader):
-    """A mailbox by name: anyone may send, its owner reads and acknowledges.
+    """Send messages to a mailbox; or, as its owner, read and acknowledge them.
 
-    Create it with `AsyncHoldfast.mailbox`. One object serves all tasks and threads. It remembers
-    what it has returned, so it notices when the server loses messages.
+    Create the object with `AsyncHoldfast.mailbox`. All tasks and threads may share it. It remembers
+    which messages it has returned, so it notices when the server loses messages.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class AsyncMailbox(AsyncReader):
         name: str,
         capacity: int | None,
         overflow: Overflow | None,
+        on_conflict: OnConflict,
     ) -> None:
         self.name = checked_name(name, "a mailbox")
         self._log = messaging.mailbox(name)
@@ -55,6 +57,7 @@ class AsyncMailbox(AsyncReader):
             capacity = checked_int(capacity, "capacity", 1, MAX_KEPT)
         self._capacity = capacity
         self._overflow = None if overflow is None else checked_overflow(overflow)
+        self._on_conflict = checked_on_conflict(on_conflict)
 
     def __repr__(self) -> str:
         return f"AsyncMailbox({self.name!r})"
@@ -71,17 +74,19 @@ class AsyncMailbox(AsyncReader):
 
         Args:
             body: a JSON value, or bytes; at most 1 MiB, and not empty.
-            sender: who sends it.
-            per_sender: refuse the message if this many messages that the sender sent with this
-                option are unread; at most half of the capacity counts. None: no such limit.
+            sender: name of the sender.
+            per_sender: maximum number of unread messages that this sender sent with this option,
+                but at most half of the capacity; None: no such limit.
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            The number of the message. The first message has 1, each further one the next number.
+            The number of the message: 1 for the first message of a mailbox, then 2 and so on.
 
         Raises:
-            MailboxFull: the message was not stored: too many are unread, in all or of this sender.
-            DefinitionConflict: the message was not stored: the mailbox has other settings.
+            MailboxFull: too many messages are unread, in all or of this sender. The message was not
+                stored.
+            DefinitionConflict: the mailbox has other settings, and `on_conflict` is `error`. The
+                message was not stored.
             PayloadTooLarge: the body is over the limit.
         """
         checked_name(sender, "a sender")
@@ -91,15 +96,19 @@ class AsyncMailbox(AsyncReader):
         repeat = partial(self.send, body, sender=sender, per_sender=per_sender)
         with self._messaging.caller.writers.operation(op_id, repeat, verb="send") as write:
             message = (self._log.channel, self.name, sender, stored)
-            limits = (self._capacity or "", self._overflow or "", per_sender or "")
-            reply = await self._log.send(DELIVER, write, *message, *limits)
+            settings = (self._capacity, self._overflow)
+            given = [given_option(setting, self._on_conflict) for setting in settings]
+            reply = await self._log.send(DELIVER, write, *message, *given, per_sender or "")
         match reply:
             case [b"full", stored_capacity, since_ms]:
                 raise MailboxFull(self.name, int(stored_capacity), instant(since_ms))
             case [b"sender_full", most]:
                 raise MailboxFull(self.name, int(most), None, sender=sender)
             case [b"conflict", stored_capacity, stored_overflow]:
-                raise self._conflict(int(stored_capacity), stored_overflow.decode())
+                raise DefinitionConflict(*self._conflict(stored_capacity, stored_overflow))
+            case [b"kept", number, stored_capacity, stored_overflow]:
+                reply = number
+                log_kept(*self._conflict(stored_capacity, stored_overflow))
         if not reply.isdigit():
             raise DecodeError(f"the ledger of {self._log.unit}", f"{reply[:40]!r} is no number")
         await self._messaging.catalog.note(self._log.unit)
@@ -114,36 +123,39 @@ class AsyncMailbox(AsyncReader):
     ) -> Batch:
         """Return the messages that are not acknowledged, the oldest first.
 
-        It changes nothing: `ack` the batch when you have processed it.
+        The messages stay unread until you `ack` the batch.
 
         Args:
-            limit: messages at most, 1 to 1,000. Fewer come if they take more than 4 MiB.
+            limit: maximum number of messages, 1 to 1,000. There are fewer if they take more than
+                4 MiB.
             timeout: seconds (or a timedelta) to wait for the first message; 0: do not wait; None:
-                wait forever.
-            after: the position of the last batch that this device has. The mailbox is read from
-                there on, even if another device of the owner has acknowledged more. If the server
-                has lost messages that the device has, a `Gap` with the reason `reset` says so, and
-                all messages that are kept come again.
+                no limit.
+            after: position of the last batch that this device has. The mailbox is read from this
+                position on, even if another device of the owner has acknowledged more. If the
+                server has lost messages that the device has, the batch has a `Gap` with the reason
+                `reset`, and all messages that are kept are returned again.
 
         Returns:
-            The batch; false if there is no message.
+            The batch. It is false if it has neither a message nor a gap.
         """
         known = {} if after is None else {self.name: after}
         [batch] = await self._fetch(limit, timeout, checked_positions(known))
         return batch
 
     async def ack(self, batch: Batch | int) -> None:
-        """Acknowledge all messages of a batch, and all before them.
+        """Acknowledge all messages of a batch, and all earlier messages.
 
-        A second or late call changes nothing: acknowledgments are never taken back.
+        Harmless to repeat. Acknowledging an older batch later has no effect.
 
         Args:
-            batch: as fetched; or the number of a message, to acknowledge it and all before it.
+            batch: a batch that `fetch` returned; or the number of a message, to acknowledge this
+                message and all earlier ones.
 
         Raises:
-            StaleBatch: the server lost the mailbox, or the last message of the batch, and reused
-                its number; fetch again. For a number: the last message that this object returned.
-            NoSuchMessage: no message has that number yet.
+            StaleBatch: the server lost the mailbox, or lost the last message of the batch (for a
+                number: the last message that this object returned) and reused its number. Fetch
+                again.
+            NoSuchMessage: no message has this number yet.
         """
         if isinstance(batch, Batch):
             if batch.source != self.name:
@@ -160,12 +172,15 @@ class AsyncMailbox(AsyncReader):
     async def latest(
         self, limit: int = 10, *, before: int | None = None, after: int | None = None
     ) -> list[Message | Undecodable]:
-        """Return the newest messages, acknowledged or not, the oldest of them first.
+        """Return a page of messages that are kept, acknowledged or not, the oldest first.
 
         Args:
-            limit: messages at most, 1 to 1,000. Fewer come if they take more than 4 MiB.
-            before: return the newest messages before this number, to go back page by page.
-            after: return the oldest messages after this number instead, to follow new ones.
+            limit: maximum number of messages, 1 to 1,000. There are fewer if they take more than
+                4 MiB.
+            before: return the newest messages before this number, to go back page by page; None:
+                the newest messages of the mailbox.
+            after: return the oldest messages after this number, to go forward page by page; None:
+                use *before*.
         """
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         check_edges(before, after)
@@ -189,8 +204,8 @@ class AsyncMailbox(AsyncReader):
         """Change the settings of the mailbox for all clients, from the next message on.
 
         Args:
-            capacity: how many messages may be unread, 1 to 100,000; None: unchanged.
-            overflow: what a full mailbox does with a new message; None: unchanged.
+            capacity: maximum number of unread messages, 1 to 100,000; None: unchanged.
+            overflow: `reject` or `drop_oldest`, for a message to a full mailbox; None: unchanged.
             op_id: see `OutcomeUnknown`.
         """
         settings: list[tuple[str, str | bytes | int]] = []
@@ -220,8 +235,8 @@ class AsyncMailbox(AsyncReader):
         self._seen.note(self.name, batch.position)
         return [batch], self._units
 
-    def _conflict(self, capacity: int, overflow: str) -> DefinitionConflict:
-        what = str(self._log.unit)
-        if self._capacity not in (None, capacity):
-            return DefinitionConflict(f"the capacity of {what}", capacity, self._capacity)
-        return DefinitionConflict(f"the overflow of {what}", overflow, self._overflow)
+    def _conflict(self, capacity: int | bytes, overflow: bytes) -> tuple[str, object, object]:
+        """Return name, stored value and given value of the setting that differs."""
+        if self._capacity not in (None, int(capacity)):
+            return f"the capacity of {self._log.unit}", int(capacity), self._capacity
+        return f"the overflow of {self._log.unit}", overflow.decode(), self._overflow

@@ -1,7 +1,7 @@
-"""The list of the chats of each user. A hint: the chats themselves know their members.
+"""Maintain the list of each user's chats. Only the chat itself decides who is a member.
 
-A client adds a chat to the list before the user joins it, and removes it after the user has left.
-A read of the inbox repairs what a crash in between leaves behind.
+A client adds a chat to the list before the user joins the chat, and removes it after the user has
+left. If the client crashes in between, the next read of the inbox corrects the list.
 """
 
 from __future__ import annotations
@@ -21,24 +21,28 @@ ADD_CHAT: Final = Script.load("holdfast.messages", "add_chat")
 REMOVE_CHATS: Final = Script.load("holdfast.messages", "remove_chats")
 
 MAX_CHATS: Final = 1_000
-"""Chats of the user's own that are read: those added last."""
+"""Maximum number of the user's own chats that are read: those added last."""
 
 MAX_OTHERS: Final = 1_000
-"""Chats to which others added the user. `lua/parts/chat_limit.lua` keeps fewer."""
+"""Maximum number of chats, to which others added the user, that are read.
+`lua/parts/chat_list.lua` keeps fewer."""
 
 JOINING_MS: Final = 60_000
-"""An entry younger than this may belong to a user who is about to join."""
+"""Age in milliseconds up to which an entry may belong to a user who is about to join."""
 
 _ACTIVE_AGAIN_S: Final = 3600.0
+"""Seconds after which the activity of a user in a chat is recorded again."""
+
 _MAX_REMEMBERED: Final = 65_536
+"""Number of pairs (user, chat) in `_active` at which the dict is cleared."""
 
 
 class AsyncMembership:
-    """The lists of the chats of all users.
+    """Read and change the lists of the chats of all users.
 
     Args:
-        caller: makes the calls.
-        namespace: of the users.
+        caller: calls the server.
+        namespace: namespace of the users.
     """
 
     def __init__(self, caller: AsyncCaller, namespace: Namespace) -> None:
@@ -47,20 +51,20 @@ class AsyncMembership:
         self._active: dict[tuple[str, str], float] = {}
 
     def unit(self, user: str) -> Unit:
-        """Return the unit of the list of *user*."""
+        """Return the unit that has the list of *user*."""
         return self._namespace.unit(keys.INBOX, user)
 
     async def add(self, users: Sequence[str], chat_id: str, *, by: str = "") -> list[bytes]:
         """Add a chat to the lists of *users*, and notify their waiting readers.
 
         Args:
-            users: they are members of the chat, or about to join it.
+            users: members of the chat, or users who are about to join it.
             chat_id: the chat.
-            by: the user who adds them; empty if they join by themselves. The chat counts as one
-                that *by* has added until the user sends or acknowledges something in it.
+            by: the user who adds them; empty if they join by themselves. A chat that another user
+                added is not the user's own until the user is active in it.
 
         Returns:
-            The score of the chat in each list; `remove` takes it.
+            The score of the chat in each list, for `remove`.
 
         Raises:
             ServerUnavailable: some lists do not contain the chat.
@@ -68,9 +72,8 @@ class AsyncMembership:
         return await self._add([(user, f"={by if by != user else ''}") for user in users], chat_id)
 
     async def try_to_add(self, users: Sequence[str], chat_id: str, *, by: str) -> None:
-        """Add the chat again after *users* have joined; ignore errors.
-
-        A reader may have removed the first entry, because the user was not a member yet.
+        """Add a chat again after *users* have joined, because a read of the inbox may have removed
+        the first entry before the user was a member. Ignore errors.
         """
         try:
             await self.add(users, chat_id, by=by)
@@ -78,12 +81,13 @@ class AsyncMembership:
             return
 
     def is_active(self, user: str, chat_id: str) -> bool:
-        """Return whether `note_activity` has run for this user and chat in the last hour."""
+        """Return whether `note_activity` was called for this user and chat in the last hour."""
         since_s = time.monotonic() - self._active.get((user, chat_id), -_ACTIVE_AGAIN_S)
         return since_s < _ACTIVE_AGAIN_S
 
     async def note_activity(self, user: str, chat_id: str) -> None:
-        """Record once an hour that *user* is active in a chat. It is a hint: ignore errors."""
+        """Record in the list of *user* that the user is active in a chat, at most once an hour.
+        Ignore errors, because the list is only a hint."""
         if self.is_active(user, chat_id):
             return
         if len(self._active) >= _MAX_REMEMBERED:
@@ -95,7 +99,8 @@ class AsyncMembership:
             self._active.pop((user, chat_id), None)
 
     async def _add(self, users: Sequence[tuple[str, str]], chat_id: str) -> list[bytes]:
-        """Add a chat to the list of each user. The second value says who adds the user."""
+        """Add a chat to the list of each user. *users* are pairs: the user, and the argument *by*
+        of `add_chat.lua`."""
         steps: list[Step] = []
         for user, by in users:
             unit = self.unit(user)
@@ -107,7 +112,7 @@ class AsyncMembership:
         return scores
 
     async def size(self, user: str) -> int:
-        """Return how many chats a read of the inbox of *user* reads."""
+        """Return how many chats `read` returns for *user*."""
         unit = self.unit(user)
         listed: int = await self._caller.read(unit, "ZCARD", keys.chats(unit))
         return min(max(0, listed - 1), MAX_CHATS + MAX_OTHERS)
@@ -117,12 +122,15 @@ class AsyncMembership:
         unit = self.unit(user)
         name = keys.chats(unit)
         reply = await self._caller.read(unit, "ZRANGE", name, 0, MAX_CHATS, "REV", "WITHSCORES")
+        skipped = 0
         if len(reply) > 2 * MAX_CHATS:
+            listed: int = await self._caller.read(unit, "ZCARD", name)
             reply += await self._caller.read(
                 *(unit, "ZRANGE", name, "(0", "-inf", "BYSCORE", "REV"),
                 *("LIMIT", 0, MAX_OTHERS, "WITHSCORES"),
             )
-        return ChatList.of(reply)
+            skipped = max(0, listed - len(reply) // 2)
+        return ChatList.of(reply, skipped)
 
     async def score(self, user: str, chat_id: str) -> bytes | None:
         """Return the score of a chat in the list of *user*; None if it is not in the list."""
@@ -131,12 +139,13 @@ class AsyncMembership:
         return found
 
     async def remove(self, user: str, chats: Mapping[str, bytes], *, age_ms: int) -> None:
-        """Remove chats from the list, unless they were added again. It is a hint: ignore errors.
+        """Remove chats from the list of *user*. Ignore errors, because the list is only a hint.
 
         Args:
-            user: the owner of the list.
-            chats: id → score, as it was read.
-            age_ms: chats that were added later than this long ago stay.
+            user: the user.
+            chats: chat → the score that was read. A chat with another score now stays, because it
+                was added again.
+            age_ms: a chat that was added less than this time ago (ms) stays.
         """
         unit = self.unit(user)
         args = [age_ms, *(part for pair in chats.items() for part in pair)]

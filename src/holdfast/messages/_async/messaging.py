@@ -1,4 +1,4 @@
-"""What all mailboxes, chats and inboxes of a client share."""
+"""Hold the objects that all mailboxes, chats and inboxes of a client share."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from .membership import AsyncMembership
 from .sender import AsyncChatSender
 
 _MAX_REMEMBERED: Final = 4096
-"""Chats with keys in the cache. Beyond this number the cache starts empty again."""
+"""Number of logs of chats in the cache at which the cache is cleared."""
 
 
 class AsyncMessaging:
-    """Access to the server, and the logs of mailboxes and chats by name.
+    """Hold the objects that mailboxes, chats and inboxes share, and create logs of mailboxes and
+    chats.
 
     Args:
-        caller: makes the calls.
+        caller: calls the server.
         notifier: notifies waiting readers.
         catalog: lists the mailboxes and chats in use.
-        namespace: of the mailboxes and chats.
+        namespace: namespace of the mailboxes and chats.
     """
 
     def __init__(
@@ -40,12 +41,12 @@ class AsyncMessaging:
         self._chats: dict[str, AsyncLog] = {}
 
     def mailbox(self, name: str) -> AsyncLog:
-        """Return the log of a mailbox."""
+        """Return a new log of the mailbox *name*."""
         unit = self._namespace.unit(keys.MAILBOX, checked_name(name, "a mailbox"))
         return AsyncLog(self.caller, unit)
 
     def chat(self, chat_id: str) -> AsyncLog:
-        """Return the log of a chat."""
+        """Return the log of a chat, from the cache if possible."""
         log = self._chats.get(chat_id)
         if log is None:
             if len(self._chats) >= _MAX_REMEMBERED:

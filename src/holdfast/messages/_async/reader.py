@@ -1,4 +1,4 @@
-"""Reading with a timeout: what mailboxes and inboxes have in common."""
+"""Wait for new messages: the common base of mailboxes and inboxes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from ..seen_positions import SeenPositions
 from .messaging import AsyncMessaging
 
 POLL_S: Final = 300.0
-"""Seconds, on average, after which a waiting reader reads without a notification. It is long: a
-subscription loses nothing while its connection lives, and 10,000 readers may wait in a process."""
+"""Average seconds after which a waiting reader reads without a notification. This may be long,
+because a subscription loses no notification while its connection exists. It should be long, because
+10,000 readers may wait in one process."""
 
 
 class AsyncReader(ABC):
-    """Waits for new messages: the base of `AsyncMailbox` and `AsyncInbox`."""
+    """Wait for new messages. `AsyncMailbox` and `AsyncInbox` inherit from this class."""
 
     def __init__(self, messaging: AsyncMessaging, unit: Unit) -> None:
         self._messaging = messaging
@@ -35,12 +36,12 @@ class AsyncReader(ABC):
     async def _fetch(
         self, limit: int, timeout: Duration | None, after: Mapping[str, Position]
     ) -> list[Batch]:
-        """Return the new messages. Wait until there are any, or until *timeout*.
+        """Return the new messages. Wait until there are any, but at most *timeout*.
 
         Args:
-            limit: messages at most.
-            timeout: seconds (or a timedelta); None: wait forever.
-            after: the positions of the device, for the mailboxes or chats for which it gave one.
+            limit: maximum number of messages.
+            timeout: seconds (or a timedelta); None: no limit.
+            after: mailbox or chat → position that the device gave.
         """
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         deadline = Deadline(to_timeout_s(timeout))
@@ -62,7 +63,8 @@ class AsyncReader(ABC):
         deadline: Deadline,
         after: Mapping[str, Position],
     ) -> tuple[list[Batch], frozenset[Unit]]:
-        """Wait until *units* have new messages, other units must be followed, or *deadline*."""
+        """Follow *units* until there are new messages, other units to follow, or *deadline* has
+        passed. Return what the last `_read` returned."""
         notified = AutoResetEvent()
         give_up: Deadline | None = None
         with self._messaging.notifier.follow(units, notified):
@@ -73,7 +75,7 @@ class AsyncReader(ABC):
                     if any(batches) or now != units or deadline.passed:
                         return batches, now
                     give_up = None
-                except ServerUnavailable:  # a waiting reader can try again
+                except ServerUnavailable:  # try again, at most for the client's timeout
                     give_up = give_up or Deadline(self._messaging.caller.settings.timeout_s)
                     if give_up.passed or deadline.passed:
                         raise
@@ -83,7 +85,7 @@ class AsyncReader(ABC):
     async def _read_limited(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
-        """Read as one of many waiting readers, which may all be notified at once."""
+        """Call `_read` under the read limiter, because one message may wake many readers."""
         async with self._messaging.caller.read_limiter:
             return await self._read(limit, after)
 
@@ -91,4 +93,4 @@ class AsyncReader(ABC):
     async def _read(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
-        """Return the new messages, and the units that may get more."""
+        """Return the new messages, and the units to follow for more."""

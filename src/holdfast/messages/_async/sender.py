@@ -1,4 +1,4 @@
-"""Sends messages to chats, several of them in one call."""
+"""Send messages to chats, several messages in one call."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SEND: Final = Script.load("holdfast.messages", "send")
 
 
 class AsyncChatSender:
-    """Sends to the chats of a client.
+    """Send messages to the chats of a client.
 
-    Messages that coroutines send to one chat at the same time share a call, and so most of its
-    cost. Each message keeps an operation id, a trace and an answer of its own.
+    Messages that are sent to the same chat at the same time share a call, which costs much less
+    than one call for each. Each message has its own operation id, trace and reply.
 
     Args:
-        caller: makes the calls.
+        caller: calls the server.
     """
 
     def __init__(self, caller: AsyncCaller) -> None:
@@ -41,11 +41,11 @@ class AsyncChatSender:
             The number of the message; or `missing` or `not_member`, as `send.lua` replies.
         """
         with during(self._caller.settings.telemetry, "send", log.unit) as sending:
-            # Encode here: a trace that cannot be encoded must not fail the other messages.
+            # Encode the trace here, so that an error concerns only this message.
             message.trace = stored(sending.trace).encode()
             if op_id is None:
                 reply = await self._batcher.get().submit(log, message, len(message.body))
-            else:  # a repeated message has an operation id of its own
+            else:  # a call has one operation id, so a repeated message is sent alone
                 [reply] = await self._call(log, [message], op_id)
             if not reply.isdigit():
                 sending.ended("refused", reply.decode())
@@ -54,10 +54,13 @@ class AsyncChatSender:
     async def _call(
         self, log: AsyncLog, messages: Sequence[OutgoingMessage], op_id: str | None = None
     ) -> Sequence[Any]:
-        """Return the reply for each message; if a call with several fails, an error for each.
+        """Send *messages* in one call.
+
+        Returns:
+            The reply for each message. If a call with several messages fails: an error for each.
 
         Raises:
-            HoldfastError: the call had one message, and failed.
+            HoldfastError: the call with a single message failed.
         """
         try:
             writers = self._caller.writers

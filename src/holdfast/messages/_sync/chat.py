@@ -1,5 +1,5 @@
 # Generated from _async/chat.py by tools/unasync.py: edit that, then run `make sync`.
-"""The chat as its members see it."""
+"""Provide the public class of chats, and create chats."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ LEAVE: Final = Script.load("holdfast.messages", "leave")
 
 
 class Chat:
-    """A chat by id: its members send to all of them, and read in their inboxes.
+    """Send messages to all members of a chat. The members read them in their inboxes.
 
-    Create it with `Holdfast.chat` (without a call) or `Holdfast.create_chat`. One object
-    serves all tasks and threads. The server deletes a chat when its last member leaves.
+    Create the object with `Holdfast.chat` (without a call to the server) or
+    `Holdfast.create_chat`. All tasks and threads may share it. The server deletes a chat when
+    its last member leaves.
     """
 
     def __init__(self, messaging: Messaging, chat_id: str) -> None:
@@ -66,7 +67,7 @@ class Chat:
 
         Args:
             body: a JSON value, or bytes; at most 1 MiB, and not empty.
-            sender: a member.
+            sender: name of the member who sends the message.
             op_id: see `OutcomeUnknown`.
 
         Returns:
@@ -100,18 +101,18 @@ class Chat:
         by: str | None = None,
         op_id: str | None = None,
     ) -> bool:
-        """Make *user* a member. It changes nothing for a user who is a member already.
+        """Make *user* a member. For a user who is a member already, nothing changes.
 
         Args:
             user: the user who joins.
-            start: the first message that the user reads. `now`: the next one that is sent; `floor`:
-                the oldest one that is kept; or a number. The user never sees earlier messages,
-                unless the chat was created with `history="open"`.
-            by: the member who adds the user; None: do not check who does.
+            start: number of the first message that the user reads; or `now`: the next message that
+                is sent; or `floor`: the oldest message that is kept. The user cannot read earlier
+                messages, unless the chat has `history="open"`.
+            by: the member who adds the user; None: do not check who adds the user.
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            Whether this call made the user a member.
+            True if the user was not a member before.
 
         Raises:
             NoSuchChat: the chat does not exist.
@@ -125,7 +126,7 @@ class Chat:
         membership = self._messaging.membership
         with self._messaging.caller.writers.operation(op_id, repeat, verb="join") as write:
             score = None
-            if not adder or self._has(adder):  # other users must not change the list
+            if not adder or self._has(adder):  # only members may add the chat to the list
                 [score] = membership.add([user], self.chat_id, by=adder)
             reply = self._log.write(JOIN, write, user, first, MAX_MEMBERS, adder)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:
@@ -150,7 +151,7 @@ class Chat:
             op_id: see `OutcomeUnknown`.
 
         Returns:
-            Whether the user was a member; False also if the chat does not exist.
+            True if the user was a member. False also if the chat does not exist.
         """
         checked_name(user, "a member")
         repeat = partial(self.leave, user)
@@ -169,15 +170,16 @@ class Chat:
         return found is not None
 
     def _unlist(self, user: str, score: bytes | None) -> None:
-        """Remove the chat from the list of *user*, unless it was added again since *score*."""
+        """Remove the chat from the list of *user* if it has *score* there: otherwise it was added
+        again meanwhile."""
         if score is not None:
             self._messaging.membership.remove(user, {self.chat_id: score}, age_ms=0)
 
     def members(self, *, reader: str | None = None) -> Mapping[str, int]:
-        """Return the members, and the number up to which each one has acknowledged.
+        """Return each member with the number up to which it has acknowledged messages.
 
         Args:
-            reader: the user who asks, who must be a member; None: do not check who asks.
+            reader: the user who gets the result, who must be a member; None: do not check this.
 
         Raises:
             NoSuchChat: the chat does not exist.
@@ -213,10 +215,10 @@ class Chat:
         return [user for user, read_seq in members.items() if read_seq >= seq]
 
     def status(self, *, limit: int = 100) -> ChatStatus:
-        """Return what the chat keeps, and which members make it keep messages.
+        """Return which messages the chat keeps, and for which members.
 
         Args:
-            limit: members at most, those furthest behind; 1 to 1,000.
+            limit: maximum number of members in the result, 1 to 1,000; those furthest behind.
 
         Raises:
             NoSuchChat: the chat does not exist.
@@ -237,16 +239,17 @@ class Chat:
         limit: int = 50,
         reader: str | None = None,
     ) -> list[Message | Undecodable]:
-        """Return messages that are kept, acknowledged or not, the oldest of them first.
+        """Return a page of messages that the chat keeps, acknowledged or not, the oldest first.
 
         Args:
             before: return the newest messages before this number, to go back page by page; None:
-                the newest of all.
-            after: return the oldest messages after this number instead, to follow new ones.
-            limit: messages at most, 1 to 1,000. Fewer come if they take more than 4 MiB.
-            reader: the user who asks, who must be a member. A member who joined later gets only
-                what was sent since (see `start` of `join`). None: return any message, so name the
-                reader if a user gets the answer.
+                the newest messages of the chat.
+            after: return the oldest messages after this number, to go forward page by page; None:
+                use *before*.
+            limit: maximum number of messages, 1 to 1,000. The result has fewer if they take more
+                than 4 MiB.
+            reader: the user who gets the messages, who must be a member, and gets only messages
+                that the user may read (see `start` of `join`). None: any message is returned.
 
         Raises:
             NoSuchChat: the chat does not exist.
@@ -271,7 +274,7 @@ class Chat:
             keep: as in `Holdfast.create_chat`; None: unchanged.
             idle_ttl: as in `Holdfast.create_chat`; None: unchanged.
             history: as in `Holdfast.create_chat`; None: unchanged. It applies at once. Members
-                who joined while it was `open` can read all messages for good.
+                who joined while it was `open` can always read all messages.
             op_id: see `OutcomeUnknown`.
 
         Raises:
@@ -305,7 +308,8 @@ def create_chat(
     with messaging.caller.writers.operation(op_id, repeat, verb="create_chat") as write:
         chat_id = options.chat_id or write.label
         log = messaging.chat(chat_id)
-        # First the lists: a member who is not in a list would never find the chat.
+        # Add the chat to the lists first. If the client then crashes, the lists contain a chat that
+        # does not exist, which is harmless. In the other order, members would not find the chat.
         messaging.membership.add(options.members, chat_id, by=options.sender)
         settings = (options.keep, options.idle_ms, log.channel, options.history)
         args = (options.sender, stored, *settings)

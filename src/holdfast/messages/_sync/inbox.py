@@ -1,5 +1,5 @@
 # Generated from _async/inbox.py by tools/unasync.py: edit that, then run `make sync`.
-"""The inbox of one user: all its chats."""
+"""Provide the public class of inboxes: all chats of one user."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ...core.clock import Duration
 from ...core.names import Unit
 from ..chat_list import ChatList
+from ..inbox_values import InboxBatches, InboxChatIds, InboxUnread
 from ..message import Batch, Position
 from ..options import checked_name, checked_positions
 from ..seen_positions import batch_position
@@ -19,15 +20,18 @@ from .reader import Reader
 
 
 class Inbox(Reader):
-    """The inbox of a user: the new messages of all its chats.
+    """Read the new messages of all chats of a user.
 
-    Create it with `Holdfast.inbox`. One object serves all tasks and threads. It remembers what
-    it has returned, so it notices when the server loses messages.
+    Create the object with `Holdfast.inbox`. All tasks and threads may share it. It remembers
+    which messages it has returned, so it notices when the server loses messages.
 
-    It reads 1,000 chats of the user's own, the latest added first: those that the user created or
-    joined, or in which it has sent or acknowledged a message. Chats to which others added the user
-    fill what is left of the 1,000, and have at least 100 places. When these are used up, the list
-    drops the oldest chat of the member who added the user to the most chats.
+    A user's *own* chats are those that the user created or joined, or in which the user has sent or
+    acknowledged a message. The inbox reads the 1,000 own chats that were added last, and chats to
+    which other users added this user: as many as fit into the 1,000, but at least 100. If there are
+    more, the list drops the oldest chat of the member who added the user to the most chats.
+
+    If the user has more than 1,000 own chats, the results give the number of chats that were not
+    read: `skipped_chats`.
     """
 
     def __init__(self, messaging: Messaging, user: str) -> None:
@@ -45,57 +49,58 @@ class Inbox(Reader):
         limit: int = 100,
         timeout: Duration | None = 0.0,
         after: Mapping[str, Position] | None = None,
-    ) -> list[Batch]:
+    ) -> InboxBatches:
         """Return the messages that are not acknowledged, in a batch for each chat.
 
-        The chat with the oldest unread message comes first. Chats in which the user has neither
-        sent nor acknowledged anything come after all others.
-
-        It changes nothing: `ack` each batch when you have processed it.
+        The chat with the oldest unread message comes first. Chats that are not the user's own come
+        after the own ones. The messages stay unread until you `ack` their batch.
 
         Args:
-            limit: messages at most in all, 1 to 1,000. Fewer come if they take more than 4 MiB.
+            limit: maximum number of messages in all batches, 1 to 1,000. There are fewer if they
+                take more than 4 MiB.
             timeout: seconds (or a timedelta) to wait for the first message; 0: do not wait; None:
-                wait forever.
-            after: chat → position of the last batch that this device has of it. These chats are
-                read from there on, even if another device of the user has acknowledged more. If
-                the server has lost messages that the device has, a `Gap` with the reason `reset`
-                says so, and all messages that the user may read come again.
+                no limit.
+            after: chat → position of the last batch that this device has. These chats are read from
+                this position on, even if another device of the user has acknowledged more. If the
+                server has lost messages that the device has, the batch has a `Gap` with the reason
+                `reset`, and all messages that the user may read are returned again.
 
         Returns:
-            A batch for each chat with new messages; empty if there is none.
+            A batch for each chat with new messages. `skipped_chats` of the result is the number of
+            chats that were not read.
 
         Raises:
             DecodeError: a chat is damaged, and no other chat has new messages.
         """
-        return self._fetch(limit, timeout, checked_positions(after or {}))
+        batches = self._fetch(limit, timeout, checked_positions(after or {}))
+        return InboxBatches(batches, self._listed.skipped)
 
     def stream(self, *, after: Mapping[str, Position] | None = None) -> InboxStream:
         """Return a stream of the new messages, for a device that stays connected.
 
-        It reads all chats once, and then only chats with a notification from the server. `fetch`
-        reads all chats each time.
+        The stream reads all chats once, and then only chats for which the server sent a
+        notification. `fetch` reads all chats each time.
 
         Args:
-            after: chat → position of the last batch that this device has of it, as in `fetch`.
+            after: chat → position of the last batch that this device has, as in `fetch`.
         """
         positions = checked_positions(after or {})
         return InboxStream(self.user, self._messaging, self._chats, positions)
 
     def ack(self, batch: Batch) -> None:
-        """Acknowledge all messages of a batch, and all before them in its chat.
+        """Acknowledge all messages of a batch, and all earlier messages of its chat.
 
-        A second or late call changes nothing: acknowledgments are never taken back.
+        Harmless to repeat. Acknowledging an older batch later has no effect.
 
         Raises:
-            StaleBatch: the server lost the chat, or the last message of the batch, and reused its
-                number; fetch again.
+            StaleBatch: the server lost the chat, or lost the last message of the batch and reused
+                its number. Fetch again.
             NotAMember: the user has left the chat.
             NoSuchChat: the chat does not exist.
-            NoSuchMessage: the server lost the newest messages; fetch again.
+            NoSuchMessage: the server lost the newest messages. Fetch again.
         """
         if not isinstance(batch, Batch):
-            raise TypeError(f"ack takes a Batch, as fetched, not {type(batch).__name__}")
+            raise TypeError(f"ack takes a Batch that fetch returned, not {type(batch).__name__}")
         if not batch.upto:
             return
         log = self._messaging.chat(batch.source)
@@ -103,32 +108,40 @@ class Inbox(Reader):
         self._seen.note(batch.source, batch.position)
         self._messaging.membership.note_activity(self.user, batch.source)
 
-    def unread(self) -> dict[str, int]:
+    def unread(self) -> InboxUnread:
         """Return how many messages are unread in each chat of the user, in the order of `chats`.
 
+        Its `skipped_chats` is the number of chats that were not read.
+
         Raises:
             DecodeError: a chat is damaged.
         """
-        return {chat: unread.messages for chat, unread in self._unread()}
+        found, skipped = self._unread()
+        return InboxUnread({chat: unread.messages for chat, unread in found}, skipped)
 
-    def chats(self) -> list[str]:
+    def chats(self) -> InboxChatIds:
         """Return the ids of the chats of the user, the one with the newest message first.
 
+        Its `skipped_chats` is the number of chats that were not read.
+
         Raises:
             DecodeError: a chat is damaged.
         """
-        return [chat for chat, _ in self._unread()]
+        found, skipped = self._unread()
+        return InboxChatIds((chat for chat, _ in found), skipped)
 
     def size(self) -> int:
-        """Return how many chats the other methods read: it determines what they cost the server."""
+        """Return how many chats the other methods read. Their cost on the server grows with it."""
         return self._messaging.membership.size(self.user)
 
-    def _unread(self) -> list[tuple[str, Unread]]:
-        """Return the chats that the user is a member of, the one with the newest message first."""
+    def _unread(self) -> tuple[list[tuple[str, Unread]], int]:
+        """Return chats and unread messages, the chat with the newest message first; and the number
+        of chats that were not read."""
         listed = self._messaging.membership.read(self.user)
         found = self._chats.unread(listed.chats)
         order = {chat: number for number, chat in enumerate(listed.chats)}
-        return sorted(found, key=lambda each: (-each[1].newest_ms, order[each[0]]))
+        found.sort(key=lambda each: (-each[1].newest_ms, order[each[0]]))
+        return found, listed.skipped
 
     def _read(
         self, limit: int, after: Mapping[str, Position]
@@ -137,7 +150,7 @@ class Inbox(Reader):
         listed = self._messaging.membership.read(self.user)
         found = self._chats.read(listed, listed.chats, seen, limit, after, before=before)
         self._listed = listed
-        # Follow also chats that the user is about to join: the client that adds the user may crash
-        # before it notifies the inbox a second time.
+        # Follow also chats in the list that the user has not joined yet: the client that adds the
+        # user may crash after the join, before it notifies the inbox.
         units = frozenset([self._unit, *(self._messaging.chat(c).unit for c in listed.chats)])
         return found.checked(), units

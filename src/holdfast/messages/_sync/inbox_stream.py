@@ -1,5 +1,5 @@
 # Generated from _async/inbox_stream.py by tools/unasync.py: edit that, then run `make sync`.
-"""A stream of the new messages of an inbox."""
+"""Provide the public class of inbox streams."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.names import Unit
 from ...core.telemetry import during
 from ..chat_list import ChatList
+from ..inbox_values import InboxBatches
 from ..message import Batch, Position, traces_of
 from ..options import MAX_LIMIT
 from .inbox_chats import InboxChats
@@ -21,14 +22,14 @@ from .messaging import Messaging
 from .reader import POLL_S
 
 CHAT_LIST: Final = ""
-"""Stands for the list of chats among the notified chats: no chat has this id."""
+"""Key in the set of notified chats that stands for the list of chats; no chat has this id."""
 
 
 class InboxStream:
-    """The new messages of an inbox, read only from chats with a notification from the server.
+    """Read the new messages of an inbox, only from chats for which the server sent a notification.
 
-    Create it with `Inbox.stream`. It is a context manager for one task or thread, which calls
-    `wait` and `read` in turns:
+    Create the object with `Inbox.stream`. One task or thread uses it in a `with` block, and
+    calls `wait` and `read` alternately:
 
         with inbox.stream() as stream:
             while True:
@@ -36,10 +37,11 @@ class InboxStream:
                 for batch in await stream.read():
                     ...
 
-    The first read is of all chats. So is one read about every five minutes, and each read after a
-    failed one. All other reads are of the chats with a notification since the last read, and of
-    those with more messages than the last read could return. The stream acknowledges nothing, and
-    returns each message once.
+    The stream returns each message once, and acknowledges none. A read reads:
+
+    - all chats, if it is the first one, follows a failed one, or five minutes (about) have passed;
+    - otherwise the chats with a notification since the last read, and the chats that had more
+      messages than the last read could return.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class InboxStream:
         self._chats = chats
         self._after = dict(after)
         self._listed = ChatList(0, {})
-        self._notified: dict[str, None] = {}  # from any thread
+        self._notified: dict[str, None] = {}  # any thread may add chats
         self._wakeup = AutoResetEvent()
         self._read_all_at = Deadline(0.0)
         self._list_subscription = ExitStack()
@@ -83,7 +85,7 @@ class InboxStream:
             timeout: seconds (or a timedelta); None: wait forever.
 
         Returns:
-            Whether `read` may find messages. It can still return an empty list.
+            True if `read` may find messages; it can still return an empty list.
         """
         deadline = Deadline(to_timeout_s(timeout))
         while self.due == 0:
@@ -92,11 +94,12 @@ class InboxStream:
                 return self.due != 0
         return True
 
-    def read(self, *, limit: int = 100) -> list[Batch]:
-        """Return the new messages of the notified chats, as `Inbox.fetch` does.
+    def read(self, *, limit: int = 100) -> InboxBatches:
+        """Return the new messages of the chats to read, as `Inbox.fetch` does.
 
         Args:
-            limit: messages at most in all, 1 to 1,000. Fewer come if they take more than 4 MiB.
+            limit: maximum number of messages in all batches, 1 to 1,000. There are fewer if they
+                take more than 4 MiB.
 
         Raises:
             DecodeError: a chat is damaged, and no other chat has new messages.
@@ -114,7 +117,7 @@ class InboxStream:
             receiving.received(count, traces_of(batches))
         for batch in batches:
             self._after[batch.source] = batch.position
-        return batches
+        return InboxBatches(batches, self._listed.skipped)
 
     def _read(self, limit: int) -> list[Batch]:
         all_chats = self._read_all_at.passed
@@ -139,19 +142,19 @@ class InboxStream:
         self._listed = listed
         if all_chats:
             self._read_all_at = Deadline(POLL_S * random.uniform(0.75, 1.25))
-        if found.batches:  # without any, another read would find the same
+        if found.batches:  # if there is none, reading the same chats again would not help
             self._notified.update(dict.fromkeys(found.more.union(found.damaged)))
         return found.checked()
 
     def _take_notified(self) -> set[str]:
-        """Return the chats with a notification, and clear them."""
+        """Return the notified chats, and remove them from `_notified`."""
         taken = set[str]()
         while self._notified:
             taken.add(self._notified.popitem()[0])
         return taken
 
     def _follow_all(self, listed: ChatList) -> None:
-        """Subscribe to the chats of *listed*, also those that the user is about to join."""
+        """Follow the chats of *listed*, and stop following others."""
         for chat in [each for each in self._subscriptions if each not in listed.chats]:
             self._subscriptions.pop(chat).close()
         for chat in listed.chats:
@@ -165,7 +168,7 @@ class InboxStream:
 
 
 class _ChatEvent:
-    """The event of one chat: it records the chat and wakes the stream."""
+    """Record a notified chat and wake the stream. The notifier uses it in place of an event."""
 
     def __init__(self, notified: dict[str, None], chat: str, wakeup: AutoResetEvent) -> None:
         self._notified = notified

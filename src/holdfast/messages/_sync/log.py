@@ -1,5 +1,5 @@
 # Generated from _async/log.py by tools/unasync.py: edit that, then run `make sync`.
-"""The log of one mailbox or chat: the scripts that both run."""
+"""Run the scripts that mailboxes and chats share, on one log."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ REDEFINE: Final = Script.load("holdfast.messages", "redefine")
 UNREAD: Final = Script.load("holdfast.messages", "unread")
 
 REPLY_BYTES: Final = 4 << 20
-"""Bytes of the messages in one reply at most."""
+"""Maximum bytes of the messages in one reply."""
 
 
 class Log:
-    """The log of a mailbox or chat.
+    """Call the server about the log of one mailbox or chat.
 
     Args:
-        caller: makes the calls.
+        caller: calls the server.
         unit: the mailbox or chat.
     """
 
@@ -43,7 +43,7 @@ class Log:
         self._caller = caller
 
     def write(self, script: Script, operation: ledger.Operation, *args: Argument) -> Any:
-        """Run one step of *operation*."""
+        """Run *script* with the id of *operation* and *args*."""
         identified = [operation.writer, operation.number, *args]
         return self._caller.call(script, self.unit, script.keys(self.unit), identified)
 
@@ -54,27 +54,28 @@ class Log:
         *args: Argument,
         members: Sequence[Argument] = (),
     ) -> Any:
-        """Write a message. *script* gets *args*, the current trace context, and *members*."""
+        """Run *script*, which writes a message, with *args*, the current trace context, and
+        *members*."""
         with during(self._caller.settings.telemetry, "send", self.unit) as sending:
             trace = stored(sending.trace)
             last = (trace, *members) if trace or members else ()
             reply = self.write(script, operation, *args, *last)
             verdict: bytes = reply if isinstance(reply, bytes) else reply[0]
-            if not (verdict.isdigit() or verdict == b"created"):
+            if not (verdict.isdigit() or verdict in (b"created", b"kept")):
                 sending.ended("refused", verdict.decode())
         return reply
 
     def ack(self, reader: str, read: str, upto: Position) -> None:
-        """Acknowledge all messages up to *upto* for *reader*. A repeated call changes nothing.
+        """Acknowledge all messages up to *upto* for *reader*. Harmless to repeat.
 
         Args:
             reader: the reader.
-            read: the position that was returned to it, as an argument of `ack.lua`; empty: do not
-                compare it.
+            read: position that was returned to the reader, as the argument *read* of `ack.lua`;
+                empty: do not check it.
             upto: the position to acknowledge.
 
         Raises:
-            NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: nothing was changed.
+            NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: the call had no effect.
         """
         reply = self._caller.call(
             ACK, self.unit, ACK.keys(self.unit), [reader, read, upto.seq], harmless=True
@@ -95,13 +96,14 @@ class Log:
     def page(
         self, limit: int, *, before: int | None, after: int | None, reader: str = ""
     ) -> list[Message | Undecodable]:
-        """Return messages that are kept, the oldest first.
+        """Return a page of messages, the oldest first.
 
         Args:
-            limit: messages at most.
+            limit: maximum number of messages.
             before: return the newest messages before this number; None: the newest of all.
-            after: return the oldest messages after this number instead.
-            reader: must be a reader, and gets only what it may read; empty: return any message.
+            after: return the oldest messages after this number; None: use *before*.
+            reader: the reader who gets the messages, and only those that it may read; empty: any
+                message is returned.
 
         Raises:
             NoSuchChat: the chat does not exist. A mailbox that does not exist is empty.
@@ -125,7 +127,7 @@ class Log:
         op_id: str | None,
         repeat: Callable[..., Any],
     ) -> None:
-        """Change settings. *owner* is the owner of the mailbox; empty for a chat.
+        """Change settings of the mailbox of *owner*; of a chat if *owner* is empty.
 
         Raises:
             NoSuchChat: the chat does not exist.

@@ -1,5 +1,5 @@
 # Generated from _async/messaging.py by tools/unasync.py: edit that, then run `make sync`.
-"""What all mailboxes, chats and inboxes of a client share."""
+"""Hold the objects that all mailboxes, chats and inboxes of a client share."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from .membership import Membership
 from .sender import ChatSender
 
 _MAX_REMEMBERED: Final = 4096
-"""Chats with keys in the cache. Beyond this number the cache starts empty again."""
+"""Number of logs of chats in the cache at which the cache is cleared."""
 
 
 class Messaging:
-    """Access to the server, and the logs of mailboxes and chats by name.
+    """Hold the objects that mailboxes, chats and inboxes share, and create logs of mailboxes and
+    chats.
 
     Args:
-        caller: makes the calls.
+        caller: calls the server.
         notifier: notifies waiting readers.
         catalog: lists the mailboxes and chats in use.
-        namespace: of the mailboxes and chats.
+        namespace: namespace of the mailboxes and chats.
     """
 
     def __init__(
@@ -41,12 +42,12 @@ class Messaging:
         self._chats: dict[str, Log] = {}
 
     def mailbox(self, name: str) -> Log:
-        """Return the log of a mailbox."""
+        """Return a new log of the mailbox *name*."""
         unit = self._namespace.unit(keys.MAILBOX, checked_name(name, "a mailbox"))
         return Log(self.caller, unit)
 
     def chat(self, chat_id: str) -> Log:
-        """Return the log of a chat."""
+        """Return the log of a chat, from the cache if possible."""
         log = self._chats.get(chat_id)
         if log is None:
             if len(self._chats) >= _MAX_REMEMBERED:

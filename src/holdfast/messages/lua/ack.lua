@@ -3,12 +3,16 @@
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, last, keep, idle_ms, since, counted
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  readers, scored by what they have acknowledged
--- KEYS[4]  HASH    active   reader -> when it was last active (s since epoch)
--- ARGV[1]  string  reader
--- ARGV[2]  string  read     the last position that the reader got; '' unknown
--- ARGV[3]  int     upto     the number
--- returns  array   verdict: acked. If nothing changed: missing, not_member, stale; or beyond, top
+-- KEYS[3]  ZSET    cursors  readers, scored by the number up to which they have acknowledged
+-- KEYS[4]  HASH    active   reader -> when the reader was last active (s since epoch)
+-- ARGV[1]  string  reader   the reader
+-- ARGV[2]  string  read     last position that the reader got; '': do not check it
+-- ARGV[3]  int     upto     number of the last message to acknowledge
+-- returns  array   acked
+--                  missing: there is no such log
+--                  not_member
+--                  stale: the server lost the position *read*
+--                  beyond, top: there is no message *upto*
 -- include clock
 -- include stored
 -- include log

@@ -1,12 +1,15 @@
 #!lua
--- messages/add_chat: add a chat to the list of a user, or note that the user is active in it.
+-- messages/add_chat: add a chat to the list of a user, or record that the user is active in the chat.
 --
--- KEYS[1]  ZSET    chats  ids, scored by when each was added (ms); '' the list, by its creation (us)
--- KEYS[2]  HASH    added  chat -> who added the user, who has done nothing in it yet
--- ARGV[1]  string  chat
--- ARGV[2]  string  channel  of the list
--- ARGV[3]  string  by     '' the user is active in it; = the user joins; =NAME that user adds this one
--- returns  string  the score of the chat
+-- KEYS[1]  ZSET    chats    ids, scored by when each was added (ms); the member '' is scored by when the list was
+--                           created (us)
+-- KEYS[2]  HASH    added    chat -> the user who added this user, until this user is active in the chat
+-- ARGV[1]  string  chat     id of the chat
+-- ARGV[2]  string  channel  channel of the list
+-- ARGV[3]  string  by       '': the user is active in the chat
+--                           '=': the user joins
+--                           '=NAME': the user NAME adds this user
+-- returns  string  the score of the chat; '' if the chat did not fit
 -- include clock
 -- include chat_list
 
@@ -18,7 +21,7 @@ redis.call('ZADD', chats, 'NX', string.format('%.0f', now_us), '')
 local score = tonumber(redis.call('ZSCORE', chats, chat) or nil)
 local is_active, is_own = by == '', score and score >= 0
 if not (is_active and is_own and redis.call('ZCARD', chats) <= OWN) then
-  -- Each score is new: a client that removes the chat names the score that it has seen.
+  -- Choose a score that the chat never had: a client removes a chat only if it still has the score that it read.
   local since_ms = score and added_ms(score) or 0
   if not (is_active and score) or is_own then
     since_ms = math.max(now_ms, since_ms + 1)

@@ -1,12 +1,12 @@
 #!lua flags=no-writes
--- messages/chat_status: read the state of a chat, and its members who are furthest behind.
+-- messages/chat_status: return the state of a chat, and the members who are furthest behind.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since
--- KEYS[2]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[3]  HASH    active   member -> when it was last active (s since epoch)
--- ARGV[1]  int     limit    members in the reply, 1,000 at most
--- returns  array   now (ms), how many members, epoch ('' there is no such chat), top, floor, keep,
---                  idle_ms, since; then for each member: name, cursor, when it was last active (ms; '' unknown)
+-- KEYS[2]  ZSET    cursors  members, scored by the number up to which they have acknowledged
+-- KEYS[3]  HASH    active   member -> when the member was last active (s since epoch)
+-- ARGV[1]  int     limit    maximum number of members in the reply, up to 1,000
+-- returns  array   now (ms), number of members, epoch ('': there is no such chat), top, floor, keep, idle_ms, since;
+--                  then for each member: name, cursor, when the member was last active (ms; '': unknown)
 -- include clock
 -- include stored
 -- include last_seen

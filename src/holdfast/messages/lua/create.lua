@@ -3,21 +3,21 @@
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, last, keep, idle_ms, since, history
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[4]  HASH    active   member -> when it was last active (s since epoch)
+-- KEYS[3]  ZSET    cursors  members, scored by the number up to which they have acknowledged
+-- KEYS[4]  HASH    active   member -> when the member was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
--- ARGV[3]  string  sender   one of the members
--- ARGV[4]  string  body     of the first message
--- ARGV[5]  string  keep     a number of messages, or until_read
--- ARGV[6]  int     idle_ms  until_read: a member inactive for longer holds no messages back
--- ARGV[7]  string  channel  of the chat: members may wait for it already
--- ARGV[8]  string  history  since_join; open: later members may read earlier messages
--- ARGV[9]  string  trace    context in which it is sent; '' none
+-- ARGV[1]  string  writer   writer of the operation, for the ledger
+-- ARGV[2]  int     number   number of the operation
+-- ARGV[3]  string  sender   the member who sends the first message
+-- ARGV[4]  string  body     body of the first message
+-- ARGV[5]  string  keep     number of messages to keep, or until_read
+-- ARGV[6]  int     idle_ms  with until_read: time after which messages are not kept for an inactive member
+-- ARGV[7]  string  channel  channel of the chat; members may follow it already
+-- ARGV[8]  string  history  since_join; or open: later members may read earlier messages
+-- ARGV[9]  string  trace    trace context in which the message is sent; '' if there is none
 -- ARGV[10] string  first of the members
--- returns  string  created, or exists
+-- returns  string  created; exists: nothing was changed
 -- include clock
 -- include ledger
 -- include stored

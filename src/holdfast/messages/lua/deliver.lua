@@ -3,29 +3,34 @@
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, last, capacity, overflow, dropped
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  its owner, scored by what was acknowledged
--- KEYS[4]  HASH    active   its owner -> when it was last active (s since epoch)
+-- KEYS[3]  ZSET    cursors  the owner, scored by the number up to which it has acknowledged
+-- KEYS[4]  HASH    active   the owner -> when it was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
--- KEYS[7]  HASH    senders  sender -> its unread messages, if per_sender was given
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
--- ARGV[3]  string  channel  of the mailbox
--- ARGV[4]  string  owner
--- ARGV[5]  string  sender
--- ARGV[6]  string  body
--- ARGV[7]  string  capacity  that the sender expects; '' any
--- ARGV[8]  string  overflow  that the sender expects; '' any
--- ARGV[9]  string  per_sender  messages of one sender that may be unread; '' any number
--- ARGV[10] string  trace     context in which it is sent; absent: none
--- returns  array   verdict. full: capacity, when the oldest unread message was sent (ms); sender_full:
---                  how many messages of the sender may be unread; conflict: capacity, overflow. If the
---                  message was stored: a string, its number
+-- KEYS[7]  HASH    senders  sender -> its unread messages that were sent with per_sender
+-- ARGV[1]  string  writer   writer of the operation, for the ledger
+-- ARGV[2]  int     number   number of the operation
+-- ARGV[3]  string  channel  channel of the mailbox
+-- ARGV[4]  string  owner    owner of the mailbox
+-- ARGV[5]  string  sender   sender of the message
+-- ARGV[6]  string  body     body of the message
+-- ARGV[7]  string  capacity  capacity that the sender gives, then a blank and error or update if the stored one is not
+--                  to be kept; '': none given
+-- ARGV[8]  string  overflow  overflow that the sender gives, in the same form
+-- ARGV[9]  string  per_sender  maximum number of unread messages of the sender; '': no limit
+-- ARGV[10] string  trace    trace context in which the message is sent; absent if there is none
+-- returns  array   if the message was stored: a string, its number; or, if the stored settings differ from the given
+--                  ones: kept, number, stored capacity, stored overflow
+--                  if it was not stored:
+--                  full, capacity, when the oldest unread message was sent (ms; '': unknown)
+--                  sender_full, maximum number of unread messages of the sender
+--                  conflict, stored capacity, stored overflow
 -- include clock
 -- include ledger
 -- include stored
 -- include log
 -- include append
+-- include definition
 -- include capacity
 -- include entries
 -- include senders
@@ -40,7 +45,9 @@ local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return answer
 end
-if not agrees(limits, ARGV[7], ARGV[8]) then
+local given = {capacity = ARGV[7], overflow = ARGV[8]}
+local changed, verdict = apply_settings(limits, given)
+if verdict == 'conflict' then
   return {'conflict', limits.capacity, limits.overflow}
 end
 local epoch, top, capacity = unit.epoch, unit.top, limits.capacity
@@ -65,11 +72,8 @@ end
 append(unit, sender, body, ARGV[10] or '', capacity)
 local floor = unit.floor
 redis.call('ZADD', cursors, 'NX', 0, owner)
-if ARGV[7] ~= '' then
-  redis.call('HSET', meta, 'capacity', ARGV[7])
-end
-if ARGV[8] ~= '' then
-  redis.call('HSET', meta, 'overflow', ARGV[8])
+for i = 1, #changed, 2 do
+  redis.call('HSET', meta, changed[i], changed[i + 1])
 end
 if floor > read + 1 then
   redis.call('HSET', meta, 'dropped', text(limits.dropped + floor - read - 1))
@@ -83,4 +87,4 @@ if groups and redis.call('HSET', senders, sender, count_one(groups, number, per_
   forget_some(senders, read, unit.top)
 end
 redis.pcall('SPUBLISH', channel, number)
-return number
+return verdict == 'kept' and {'kept', number, limits.capacity, limits.overflow} or number

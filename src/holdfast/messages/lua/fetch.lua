@@ -1,32 +1,39 @@
 #!lua flags=no-writes
--- messages/fetch: read the unread messages of a reader in some logs, the oldest first.
+-- messages/fetch: return unread messages of a reader in some logs, the oldest first.
 --
 -- KEYS[1]  HASH    meta     first of the logs, three keys each: epoch, top, floor, last, history, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  readers, scored by what they have acknowledged
--- ARGV[1]  string  reader
--- ARGV[2]  int     limit    messages of all logs together
--- ARGV[3]  int     bytes    of these messages
--- ARGV[4]  int     logs     how many there are
--- ARGV[5]  int     own      the first so many logs get room in the reply before the others
--- ARGV[6]  string  first of the positions, one for each log: the last one that the reader got; '' none
--- returns  array   for each log: epoch ('' no log), top, floor, cursor or the number of the position
---                  ('' not a reader), when the first unread message was sent (ms; '' none is there),
---                  entries: id, sender, body of each; when the message `top` was sent (ms; '' unknown,
---                  or there are entries), 1 if the log holds the position, otherwise 0. With several
---                  logs, only the epoch of a log without new messages
+-- KEYS[3]  ZSET    cursors  readers, scored by the number up to which they have acknowledged
+-- ARGV[1]  string  reader   the reader
+-- ARGV[2]  int     limit    maximum number of messages, of all logs together
+-- ARGV[3]  int     bytes    maximum bytes of these messages
+-- ARGV[4]  int     logs     number of logs
+-- ARGV[5]  int     own      number of logs, the first ones, that get room in the reply before the others
+-- ARGV[6]  string  first of the positions, one for each log: the last position that the reader got; '' if none
+-- returns  array   for each log an array:
+--                  1  epoch; '' if there is no log
+--                  2  top
+--                  3  floor
+--                  4  cursor, or the number of the device's position; '' if the user is not a reader
+--                  5  when the first unread message was sent (ms); '' if the log has none
+--                  6  entries: id, sender, body of each
+--                  7  when the message top was sent (ms); '' if unknown, or if there are entries
+--                  8  1 if the position is valid, 0 if the server lost it
+--                  With several logs: only the epoch, for a log without new messages
 -- include entries
 -- include position
 -- include reader_state
 -- include quota
 
-local PAGE = 16  -- entries read at once: a large message must not cost more
+local PAGE = 16  -- entries read at a time; few, because all may be large
 local reader, limit, bytes, logs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local own = tonumber(ARGV[5])
 local room = {limit = limit, bytes = bytes, page = PAGE}
 
 local replies, unread = {}, {}
-local held, held_bytes = 0, 0  -- entries read so far: a page of each log, or one entry when these suffice
+local held, held_bytes = 0, 0  -- entries and bytes read so far
+
+-- Reads the first entries of the log number *n*: a page, or only one entry if enough entries for the reply were read.
 
 local function read_first(n, reply, log, from, top, last)
   local count = held < limit and held_bytes < bytes and PAGE or 1

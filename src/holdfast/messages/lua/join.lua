@@ -3,18 +3,22 @@
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, history, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[4]  HASH    active   member -> when it was last active (s since epoch)
+-- KEYS[3]  ZSET    cursors  members, scored by the number up to which they have acknowledged
+-- KEYS[4]  HASH    active   member -> when the member was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
--- ARGV[3]  string  user
+-- ARGV[1]  string  writer   writer of the operation, for the ledger
+-- ARGV[2]  int     number   number of the operation
+-- ARGV[3]  string  user     user who joins
 -- ARGV[4]  string  start    now, floor, or the number of the first message for the user
--- ARGV[5]  int     most     members of a chat
--- ARGV[6]  string  by       the member who adds the user; '' unknown
--- returns  array   verdict: joined, member (it was one already), missing; not_member: `by` is not one,
---                  then the verdict without `by`; full: members; beyond: top
+-- ARGV[5]  int     most     maximum number of members
+-- ARGV[6]  string  by       member who adds the user; '': do not check this
+-- returns  array   joined
+--                  member: the user was a member before
+--                  missing: there is no such chat
+--                  not_member: `by` is not a member; then joined or member, the result without this check
+--                  full, number of members
+--                  beyond, top: *start* is after the next message
 -- include clock
 -- include ledger
 -- include stored

@@ -3,16 +3,15 @@
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, idle_ms, since, counted, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[4]  HASH    active   member -> when it was last active (s since epoch)
+-- KEYS[3]  ZSET    cursors  members, scored by the number up to which they have acknowledged
+-- KEYS[4]  HASH    active   member -> when the member was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
--- ARGV[3]  string  user
--- returns  array   verdict: left, not_member, or last: the chat was deleted. Then the state now, which
---                  may be newer than a repeated verdict: 1 if the user is a member, 1 if the chat
---                  exists; otherwise 0
+-- ARGV[1]  string  writer   writer of the operation, for the ledger
+-- ARGV[2]  int     number   number of the operation
+-- ARGV[3]  string  user     user who leaves
+-- returns  array   left, not_member, or last (the chat was deleted); then the current state, which is newer than a
+--                  result from the ledger: 1 if the user is a member, otherwise 0; 1 if the chat exists, otherwise 0
 -- include clock
 -- include ledger
 -- include stored

@@ -1,14 +1,15 @@
 #!lua flags=no-writes
--- messages/mailbox_status: read the state of a mailbox.
+-- messages/mailbox_status: return the state of a mailbox.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, capacity, overflow, dropped
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  its owner, scored by what was acknowledged
--- KEYS[4]  HASH    active   its owner -> when it was last active (s since epoch)
--- ARGV[1]  string  owner
--- returns  array   unread, when the oldest of these was sent (ms; '' none), when the owner was last
---                  active (ms; '' never), cursor, dropped, capacity, overflow
+-- KEYS[3]  ZSET    cursors  the owner, scored by the number up to which it has acknowledged
+-- KEYS[4]  HASH    active   the owner -> when it was last active (s since epoch)
+-- ARGV[1]  string  owner    owner of the mailbox
+-- returns  array   number of unread messages, when the oldest of them was sent (ms; '': none), when the owner was last
+--                  active (ms; '': never), cursor, dropped, capacity, overflow
 -- include stored
+-- include definition
 -- include capacity
 -- include entries
 -- include last_seen

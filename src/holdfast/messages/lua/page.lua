@@ -1,20 +1,21 @@
 #!lua flags=no-writes
--- messages/page: read messages that are kept, acknowledged or not.
+-- messages/page: return messages that are kept, acknowledged or not.
 --
 -- KEYS[1]  HASH    meta     epoch, floor, history, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  readers, scored by what they have acknowledged
--- ARGV[1]  string  reader   must be a reader, and gets what it may read; '' no check
--- ARGV[2]  string  before   return the newest messages before this number; '' the newest of all
--- ARGV[3]  string  after    return the oldest messages after this number instead; '' see before
--- ARGV[4]  int     limit    messages at most
--- ARGV[5]  int     bytes    of these messages; the first one comes whatever its size
--- returns  array   verdict: missing: there is no such log; not_member; or found, and entries: id,
---                  sender, body of each, from the number on
+-- KEYS[3]  ZSET    cursors  readers, scored by the number up to which they have acknowledged
+-- ARGV[1]  string  reader   reader who gets the messages, only those that it may read; '': return any message
+-- ARGV[2]  string  before   return the newest messages before this number; '': the newest of all
+-- ARGV[3]  string  after    return the oldest messages after this number; '': use *before*
+-- ARGV[4]  int     limit    maximum number of messages
+-- ARGV[5]  int     bytes    maximum bytes of these messages, except that there is at least one
+-- returns  array   missing: there is no such log
+--                  not_member
+--                  found, entries: id, sender, body of each; the newest first with *before*, the oldest with *after*
 -- include stored
 -- include entries
 
-local PAGE = 16  -- entries read at once: a large message must not cost more
+local PAGE = 16  -- entries read at a time; few, because all may be large
 local meta, log, reader, before, after = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 local limit, bytes = tonumber(ARGV[4]), tonumber(ARGV[5])
 local known = redis.call('HMGET', meta, 'epoch', 'floor', 'history', 'first:' .. reader)

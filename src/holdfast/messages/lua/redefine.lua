@@ -3,15 +3,15 @@
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor and the settings
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  readers, scored by what they have acknowledged
--- KEYS[4]  HASH    active   reader -> when it was last active (s since epoch)
+-- KEYS[3]  ZSET    cursors  readers, scored by the number up to which they have acknowledged
+-- KEYS[4]  HASH    active   reader -> when the reader was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
--- ARGV[3]  string  owner    of a mailbox, which is created if it does not exist; '' a chat
+-- ARGV[1]  string  writer   writer of the operation, for the ledger
+-- ARGV[2]  int     number   number of the operation
+-- ARGV[3]  string  owner    owner of a mailbox, which is created if it does not exist; '' for a chat
 -- ARGV[4]  string  first of the settings, two arguments each: name, value
--- returns  string  done, or missing: there is no such chat
+-- returns  string  done; missing: there is no such chat
 -- include clock
 -- include ledger
 -- include stored
@@ -34,7 +34,7 @@ end
 local FIRST = 4
 for i = FIRST, #ARGV, 2 do
   redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
-  if ARGV[i] == 'keep' then  -- the inactivity of members counts from now on
+  if ARGV[i] == 'keep' then  -- members count as active at this time
     redis.call('HSET', meta, 'since', text(unit.now_ms))
   end
 end

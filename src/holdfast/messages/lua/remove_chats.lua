@@ -2,10 +2,10 @@
 -- messages/remove_chats: remove chats from the list of a user, unless they were added again.
 --
 -- KEYS[1]  ZSET    chats   ids, scored by when each was added (ms)
--- KEYS[2]  HASH    added   chat -> who added the user
--- ARGV[1]  int     age_ms  chats added later than this long ago stay: the user may be about to join
--- ARGV[2]  string  first of the chats, two arguments each: id, its score
--- returns  int     how many were removed
+-- KEYS[2]  HASH    added   chat -> the user who added this user
+-- ARGV[1]  int     age_ms  chats added less than this time ago stay, because the user may be about to join
+-- ARGV[2]  string  first of the chats, two arguments each: id, score that the caller has read
+-- returns  int     number of removed chats
 -- include clock
 -- include chat_list
 

@@ -1,18 +1,18 @@
 #!lua
--- messages/send: send messages to a chat. Each one has its own answer.
+-- messages/send: send messages to a chat. Each message has its own result.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, last, keep, idle_ms, since, counted
 -- KEYS[2]  STREAM  log      number-ms -> sender, body
--- KEYS[3]  ZSET    cursors  members, scored by what they have acknowledged
--- KEYS[4]  HASH    active   member -> when it was last active (s since epoch)
+-- KEYS[3]  ZSET    cursors  members, scored by the number up to which they have acknowledged
+-- KEYS[4]  HASH    active   member -> when the member was last active (s since epoch)
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
--- ARGV[3]  string  channel  of the chat
--- ARGV[4]  string  first of the messages, 64 at most; for each: its place among those of the call in
---                  which it was sent first, sender, body, trace context ('' none)
--- returns  array   for each message its number; or missing, not_member
+-- ARGV[1]  string  writer   writer of the operation, for the ledger
+-- ARGV[2]  int     number   number of the operation
+-- ARGV[3]  string  channel  channel of the chat
+-- ARGV[4]  string  first of the messages, at most 64; for each: its place in the call (a repeated message keeps its
+--                  first place), sender, body, trace context ('' if there is none)
+-- returns  array   for each message: its number; missing: there is no such chat; or not_member
 -- include clock
 -- include ledger
 -- include stored
@@ -28,11 +28,12 @@ read_retention(unit)
 local FIRST = 4
 local EACH = 4  -- arguments of a message
 local ledger = ledger_at(KEYS[5], KEYS[6], unit.now_s)
-local earlier = ledger_answer(ledger, ARGV[1], ARGV[2], '^[ =%d]*$')  -- ` place=number` of each one sent
+local earlier = ledger_answer(ledger, ARGV[1], ARGV[2], '^[ =%d]*$')  -- ` PLACE=NUMBER` for each message sent before
 local answers, sent, newest = {}, earlier or '', nil
-local sender, cursor, reached  -- of the current messages, its cursor, and its cursor after them
+local sender, cursor, reached  -- sender of the current messages, its cursor before them, and after them
 
--- A member who had acknowledged everything acknowledges its own messages by sending them.
+-- Saves the cursor of the current sender. If the sender had acknowledged all messages, its own messages do not count as
+-- unread.
 local function end_sender()
   if reached ~= cursor then
     redis.call('ZADD', cursors, reached, sender)

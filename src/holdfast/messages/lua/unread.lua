@@ -2,11 +2,11 @@
 -- messages/unread: count the unread messages of a user in some chats.
 --
 -- KEYS[1]  HASH    meta     first of the chats, two keys each: epoch, top, floor, last
--- KEYS[2]  ZSET    cursors  members, scored by what they have acknowledged
--- ARGV[1]  string  reader
--- ARGV[2]  int     chats    how many there are
--- returns  array   for each chat two: how many messages are unread ('' the user is not a member), the
---                  id of the newest message ('' unknown)
+-- KEYS[2]  ZSET    cursors  members, scored by the number up to which they have acknowledged
+-- ARGV[1]  string  reader   the user
+-- ARGV[2]  int     chats    number of chats
+-- returns  array   for each chat: number of unread messages ('' if the user is not a member), id of the newest message
+--                  ('' if unknown)
 -- include stored
 
 local reader, chats = ARGV[1], tonumber(ARGV[2])

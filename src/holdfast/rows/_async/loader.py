@@ -1,4 +1,4 @@
-"""Calls the source, and finds the rows that it cannot load."""
+"""Load rows from the source, and find the rows that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from ..source import (
 )
 
 MAX_FRUITLESS_LOADS: Final = 24
-"""If so many loads all failed, the source is the cause, not single rows. Nineteen loads find one
-failing row among five hundred, so each batch finds some rows even if single rows are the cause."""
+"""Number of loads after which, if all have failed, the source counts as unavailable. Nineteen loads
+are enough to find one failing row among five hundred."""
 
 MAX_LOADS: Final = 128
-"""Loads for the rows of one batch. Rows that were not tried by then wait for the next batch."""
+"""Maximum number of loads for one batch. Rows not tried by then wait for the next batch."""
 
 MAX_ABANDONED: Final = 32
-"""Loads that may run on after their timeout. While there are so many, no new load starts. Otherwise
-a database that hangs would cost a thread for each try."""
+"""Number of timed-out loads still running at which no new load starts, because otherwise a database
+that hangs would cost a thread for each attempt."""
 
 FAILURE_STREAK: Final = 12
-"""After so many loads in a row that failed, the search goes on with other rows."""
+"""Number of failed loads in a row after which the search continues with other rows."""
 
 
 class AsyncLoader:
-    """Load rows from their source. If a load fails, find the rows that cause it.
+    """Load rows from their source. If a load fails, bisect its rows to find those that fail.
 
     Args:
         unit: the cache.
         source: source of the rows.
         codec: encodes the rows.
-        telemetry: counts and measures loads.
+        telemetry: counts and measures loads; None: nothing is measured.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class AsyncLoader:
         self._abandoned: set[Any] = set()
 
     async def load(self, members: Sequence[str], seconds: float) -> LoadReport:
-        """Load rows within so many *seconds*, and return their results. Raise nothing."""
+        """Load rows and return their results. Take at most *seconds*, and raise no error."""
         bisection = _Bisection(self, {id_of(member): member for member in members}, seconds)
         ids = list(bisection.by_id)
         whole = [ids[i : i + MAX_BATCH] for i in range(0, len(ids), MAX_BATCH)]
         failing = await bisection.failed(whole)
         while failing and not bisection.over:
-            # The smallest part first, to find one row at least. After many failures in a row, the
-            # largest one: it may contain rows that can be loaded.
+            # Divide the smallest part first, to find at least one failing row. After many failures
+            # in a row divide the largest part, because it may contain rows that can be loaded.
             in_streak = bisection.ends_failure_streak()
             part = failing.pop(0 if in_streak else -1)
             half = len(part) // 2
@@ -77,11 +77,18 @@ class AsyncLoader:
     async def results(
         self, part: Sequence[RowId], by_id: Mapping[RowId, str], seconds: float
     ) -> dict[str, LoadResult]:
-        """Load *part* in one call and return the results; raise what the source raises."""
+        """Load *part* in one call of the source.
+
+        Args:
+            part: ids of the rows.
+            by_id: id → the row's name on the server.
+            seconds: timeout of the call.
+
+        Raises:
+            Exception: any exception of the source.
+        """
         if len(self._abandoned) >= MAX_ABANDONED:
-            raise SourceUnavailable(
-                f"{len(self._abandoned)} loads that took too long have not ended yet"
-            )
+            raise SourceUnavailable(f"{len(self._abandoned)} timed-out loads have not ended yet")
         with during(self._telemetry, "load", self._unit, amount=len(part)):
             rows = await call_with_timeout(
                 seconds, self._source.load, tuple(part), left=self._abandoned
@@ -97,10 +104,10 @@ class AsyncLoader:
 
 
 class _Bisection:
-    """Collect the results of a batch while it is divided to find the rows that fail.
+    """Collect the results of a batch while its rows are bisected.
 
     Attributes:
-        by_id: the rows.
+        by_id: id → name on the server, of all rows of the batch.
     """
 
     def __init__(self, loader: AsyncLoader, by_id: Mapping[RowId, str], seconds: float) -> None:
@@ -117,27 +124,27 @@ class _Bisection:
 
     @property
     def over(self) -> bool:
-        """Return whether the source must not be called any more."""
+        """Return whether to stop: the source is unavailable, or was called too often."""
         return bool(self._source_error) or self._loads == MAX_LOADS
 
     def ends_failure_streak(self) -> bool:
-        """Return whether the last loads all failed. If so, count again from 0."""
+        """Return whether the latest `FAILURE_STREAK` loads all failed. If so, restart the count."""
         if self._failure_streak < FAILURE_STREAK:
             return False
         self._failure_streak = 0
         return True
 
     async def failed(self, parts: Iterable[list[RowId]]) -> list[list[RowId]]:
-        """Load each of *parts* in one call; return those that failed and have several rows."""
+        """Load each of *parts* in one call. Return those that failed and can be divided."""
         return [part for part in parts if not (self.over or await self._settles(part))]
 
     async def _settles(self, part: list[RowId]) -> bool:
-        """Load *part*; return whether the result of each of its rows is known."""
+        """Load *part*. Return whether the result of each row in it is now known."""
         self._loads += 1
         try:
             left_s = self._deadline.left_s()
             self._results |= await self._loader.results(part, self.by_id, left_s)
-        except OSError as error:  # a TimeoutError among them
+        except OSError as error:  # includes TimeoutError
             raise_interruption(error)
             self._timed_out = self._deadline.passed
             late = f"it took longer than {self._seconds:.3g} s"

@@ -1,4 +1,4 @@
-"""Loads rows that the cache does not have: one reader loads each row for all."""
+"""Load missing rows for readers. If several readers miss a row, one of them loads it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SHORTEST_WAIT_S: Final = 0.01
 
 
 class AsyncReadThrough:
-    """Load the rows that readers miss.
+    """Load the rows that readers miss, or wait until another reader has loaded them.
 
     Args:
-        store: rows on the server.
+        store: calls the server.
         loader: calls the source.
         notifier: reports rows that other readers have loaded.
     """
@@ -37,15 +37,18 @@ class AsyncReadThrough:
     async def fill(
         self, wanted: Mapping[str, CachedCopy | None], max_age_ms: int | None, deadline: Deadline
     ) -> tuple[dict[str, CachedRow], dict[str, str]]:
-        """Return rows that were loaded here or by others, and for the other rows the reason.
+        """Get missing rows: load them, or wait until another reader has loaded them.
 
         Args:
-            wanted: row → the copy that the reader does not accept, if there is one.
-            max_age_ms: age up to which the reader accepts a copy.
-            deadline: limit for the wait.
+            wanted: row → the cached copy that the reader does not accept; None: not cached.
+            max_age_ms: age up to which the reader accepts a copy; None: any age.
+            deadline: when to stop waiting.
+
+        Returns:
+            The rows; and for each row that could not be loaded, the reason.
         """
         pending = _PendingRows(self._store, dict(wanted), max_age_ms)
-        await self._turn(pending, deadline)
+        await self._load_or_wait(pending, deadline)
         if not pending.copies:
             return pending.rows, pending.failures
         flag = Event()
@@ -53,19 +56,22 @@ class AsyncReadThrough:
         with self._notifier.follow(load_events, flag):
             while pending.copies:
                 flag.clear()
-                pending.see(await self._store.get(list(pending.copies)))
+                pending.accept(await self._store.get(list(pending.copies)))
                 if not pending.copies:
                     break
-                ends_s = await self._turn(pending, deadline)
+                wait_s = await self._load_or_wait(pending, deadline)
                 if deadline.passed:
                     pending.give_up("other processes have been loading it for too long")
                 if pending.copies:
-                    pause_s = min(max(ends_s, _SHORTEST_WAIT_S), RECHECK_S, deadline.left_s())
+                    pause_s = min(max(wait_s, _SHORTEST_WAIT_S), RECHECK_S, deadline.left_s())
                     await flag.wait(pause_s)
         return pending.rows, pending.failures
 
-    async def _turn(self, pending: _PendingRows, deadline: Deadline) -> float:
-        """Load rows that no other process loads. Return seconds until the next look."""
+    async def _load_or_wait(self, pending: _PendingRows, deadline: Deadline) -> float:
+        """Claim the pending rows, and load those that no other process loads.
+
+        Return the seconds until another claim may succeed.
+        """
         seen = {member: copy.read_ms if copy else 0 for member, copy in pending.copies.items()}
         asked_at = since_boot()
         claimed = await self._claim(pending, seen)
@@ -73,7 +79,7 @@ class AsyncReadThrough:
             await self._load(pending, claimed, mine, asked_at, deadline)
         waits_s = [RECHECK_S]
         for one in claimed:
-            pending.asked(one.answers, int(one.lease.read_ms))
+            pending.note_request(one.answers, int(one.lease.read_ms))
             for member, (verb, rest) in one.answers.items():
                 if verb == "failed":
                     pending.fail(member, rest)
@@ -84,10 +90,10 @@ class AsyncReadThrough:
         return min(waits_s)
 
     async def _claim(self, pending: _PendingRows, seen: Mapping[str, int]) -> list[MissingRows]:
-        """Lease rows that no other process loads.
+        """Lease the pending rows that no other process loads.
 
-        If the reader is cancelled meanwhile, the lease is given back. Otherwise others would wait
-        until it ends.
+        If the reader is cancelled meanwhile, give the leases back, because otherwise other readers
+        would wait until they end.
         """
 
         async def claim() -> list[MissingRows]:
@@ -101,7 +107,7 @@ class AsyncReadThrough:
             return await shielded(claim())
         except BaseException:
             pending.is_over = True
-            if pending.claimed:  # it was cancelled when the reply arrived
+            if pending.claimed:  # the reader was cancelled after the reply had arrived
                 await shielded(self._give_back(pending.claimed, _to_load(pending.claimed)))
             raise
 
@@ -117,12 +123,12 @@ class AsyncReadThrough:
         seconds = min(deadline.left_s(), lease_s)
         try:
             loaded = await self._loader.load(mine, seconds)
-            # A short timeout of the reader does not mean that the source does not answer.
+            # Do not blame the source if the reader's timeout was shorter than a lease.
             source_error = "" if loaded.timed_out and seconds < lease_s else loaded.source_error
             committed = await self._commit(claimed, loaded.results, source_error)
         except HoldfastError:
-            raise  # the server cannot release the leases either
-        except BaseException:  # cancelled: release the leases, so that others do not wait
+            raise  # the server is unavailable, so releasing the leases would fail, too
+        except BaseException:  # the reader was cancelled: release the leases for other readers
             await shielded(self._give_back(claimed, mine))
             raise
         age_s = since_boot() - asked_at
@@ -130,7 +136,7 @@ class AsyncReadThrough:
             if result.verb in "=-":
                 pending.found(member, result, age_s, kept=committed.digits[member] in "12")
             elif why := result.why or loaded.source_error:
-                pending.fail(member, why)  # no reason: the next turn tries it
+                pending.fail(member, why)  # a row without a reason was not tried, so it is pending
 
     async def _commit(
         self, claimed: list[MissingRows], results: Mapping[str, LoadResult], source_error: str
@@ -142,14 +148,14 @@ class AsyncReadThrough:
         return await self._store.commit(leases, source_error)
 
     async def _give_back(self, claimed: list[MissingRows], mine: list[str]) -> bool:
-        """Release the leases of rows that were not loaded.
+        """Release the leases of the rows *mine*, which were not loaded.
 
         Return False if the server did not confirm it.
         """
         try:
             await self._commit(claimed, dict.fromkeys(mine, NOT_TRIED), "")
         except HoldfastError:
-            return False  # the lease ends by itself
+            return False  # the leases end by themselves
         return True
 
 
@@ -162,10 +168,10 @@ class _PendingRows:
     """Collect the rows that one reader waits for.
 
     Attributes:
-        copies: rows that are still missing, each with the copy that the reader does not accept.
-        rows: rows that were found.
-        failures: rows that cannot be loaded, with the reason.
-        claimed: reply to the last claim.
+        copies: missing row → the cached copy that the reader does not accept; None: not cached.
+        rows: rows for the reader.
+        failures: row that cannot be loaded → reason.
+        claimed: replies to the latest claim.
         is_over: whether the reader was cancelled.
     """
 
@@ -182,16 +188,16 @@ class _PendingRows:
         self._name = store.name
         self._max_age_ms = max_age_ms
 
-    def asked(self, members: Iterable[str], now_ms: int) -> None:
-        """Note when rows were first requested, by the server's clock."""
+    def note_request(self, members: Iterable[str], now_ms: int) -> None:
+        """Store *now_ms* (server time) as the time of the request of rows requested first now."""
         for member in members:
             self._asked_ms.setdefault(member, now_ms)
 
-    def see(self, copies: Mapping[str, CachedCopy]) -> None:
-        """Take the *copies* that the reader accepts.
+    def accept(self, copies: Mapping[str, CachedCopy]) -> None:
+        """Take those of *copies* that the reader accepts.
 
-        Their age is that at the time of the request. Otherwise each waiting reader would load the
-        row again after a slow load.
+        Compare their age at the time of the reader's request. Otherwise, after a slow load, each
+        waiting reader would find the row too old and load it again.
         """
         for member in list(self.copies):
             copy = copies.get(member)
@@ -203,13 +209,13 @@ class _PendingRows:
                 self.copies[member] = copy
 
     def found(self, member: str, result: LoadResult, age_s: float, *, kept: bool) -> None:
-        """Take a row that was loaded here at most *age_s* ago.
+        """Take a row that this reader has loaded.
 
         Args:
             member: the row.
-            result: its result.
-            age_s: seconds since its load began.
-            kept: whether the server stored it; not if it was invalidated meanwhile.
+            result: result of the load.
+            age_s: seconds since the load began.
+            kept: whether the server stored the row; False if it was invalidated meanwhile.
         """
         value: Any = None
         state: State = "absent" if kept else "uncached"
@@ -222,7 +228,7 @@ class _PendingRows:
         del self.copies[member]
 
     def fail(self, member: str, why: str) -> None:
-        """Return an older copy of a row that cannot be loaded, or note the reason."""
+        """Take the cached copy of a row that cannot be loaded as stale; without one, the reason."""
         copy = self.copies[member]
         if copy is not None and copy.is_usable:
             self._show(member, copy)
@@ -231,7 +237,7 @@ class _PendingRows:
             del self.copies[member]
 
     def give_up(self, why: str) -> None:
-        """End the wait for all missing rows."""
+        """Treat all missing rows as rows that cannot be loaded."""
         for member in list(self.copies):
             self.fail(member, why)
 

@@ -1,4 +1,4 @@
-"""Keeps scheduled rows fresh."""
+"""Refresh scheduled rows when they are due."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ from .row_store import AsyncRowStore
 logger: Final = logger_of("holdfast.rows")
 
 RECHECK_PERIOD_S: Final = 300.0
-"""Seconds, more or less, until an idle refresher claims rows without a notification. It knows when
-the next row is due, and a notification reports changes; so it misses nothing while it is
-subscribed."""
+"""Seconds, give or take a quarter, until an idle refresher claims rows without a notification. This
+may be long: the refresher knows when the next row is due, and notifications report changes."""
 
 _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 15.0
-"""Seconds between two tries while the source or the server does not answer."""
+"""First and longest pause in seconds between attempts while the source or the server fails."""
 
 
 class AsyncRefresher:
     """Load rows when they are due, a batch at a time. Any number of refreshers share the work.
 
     Args:
-        store: rows on the server.
+        store: calls the server.
         loader: calls the source.
         notifier: reports rows that are due earlier than this refresher knows.
     """
@@ -42,12 +41,12 @@ class AsyncRefresher:
         self._store = store
         self._loader = loader
         self._notifier = notifier
-        self._flag: Event | None = None  # set while it runs
+        self._flag: Event | None = None  # not None while `run` runs
         self._stopped = False
         self._failures = 0
 
     async def step(self, limit: int) -> RefreshReport:
-        """Refresh at most *limit* rows that are due."""
+        """Refresh at most *limit* due rows."""
         batches = await self._store.claim_due(limit)
         due = [member for claim in batches for member in claim.members]
         loaded = await self._loader.load(due, self._store.options.lease_ms / 1000)
@@ -75,32 +74,33 @@ class AsyncRefresher:
         return report
 
     async def run(self) -> None:
-        """Refresh rows until `stop`, also after failures of the source and of the server."""
+        """Refresh rows until `stop`. Continue after failures of the source and of the server."""
         if self._flag is not None:
-            raise RuntimeError(f"row cache {self._store.name!r} is being refreshed by this already")
+            raise RuntimeError(f"this object already runs, for row cache {self._store.name!r}")
         try:
             self._flag = flag = Event()
-            await self._go_on(flag)
+            with self._notifier.lifetime.set_on_close(flag):
+                while not self._stopped:
+                    await self._refresh_until_failure(flag)
         finally:
             self._flag, self._stopped = None, False
 
-    async def _go_on(self, flag: Event) -> None:
-        with self._notifier.lifetime.set_on_close(flag):
-            while not self._stopped:
-                try:
-                    units = [shard.unit for shard in await self._store.shards()]
-                    with self._notifier.follow(units, flag):
-                        await self._work(flag)
-                except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
-                    await self._pause(flag, str(error))
-
     def stop(self) -> None:
-        """Finish the current batch and end `run`. Any thread or signal handler may call it."""
+        """Let `run` finish its batch and return. Any thread or signal handler may call it."""
         self._stopped = True
         if self._flag is not None:
             self._flag.set_from_handler()
 
-    async def _work(self, flag: Event) -> None:
+    async def _refresh_until_failure(self, flag: Event) -> None:
+        """Refresh rows until `stop` or a failure of the server. Pause after a failure."""
+        try:
+            units = [shard.unit for shard in await self._store.shards()]
+            with self._notifier.follow(units, flag):
+                await self._refresh(flag)
+        except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
+            await self._pause(flag, str(error))
+
+    async def _refresh(self, flag: Event) -> None:
         while not self._stopped:
             flag.clear()
             report = await self.step(MAX_BATCH)
@@ -110,15 +110,15 @@ class AsyncRefresher:
             if self._failures:
                 logger.warning("row cache %r is refreshed again", self._store.name)
                 self._failures = 0
-            # A row that another process loads is due again when that lease ends. So a row is late
-            # by a lease at most if the other process dies.
+            # A row that another process loads is due again when the lease of that process ends. So
+            # if the process dies, the row is late by at most a lease.
             pause_s = RECHECK_PERIOD_S * random.uniform(0.75, 1.25)
             wait_s = pause_s if report.next_due is None else min(report.next_due, pause_s)
             if wait_s > 0 and not self._stopped:
                 await flag.wait(wait_s)
 
     async def _pause(self, flag: Event, why: str) -> None:
-        """Wait, longer after each failure. A notification does not end the pause."""
+        """Wait after a failure, longer after each one. A notification does not end the wait."""
         self._failures += 1
         level = logging.WARNING if self._failures == 1 else logging.DEBUG
         logger.log(level, "row cache %r is not refreshed: %s", self._store.name, why)

@@ -1,4 +1,4 @@
-"""The row cache, as readers, writers and refreshers use it."""
+"""Provide the public class of row caches, for readers, writers and refreshers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from .row_store import AsyncRowStore
 
 
 class AsyncRowCache:
-    """Rows of a database, kept fresh in the server, each with its own period.
+    """Cache rows of a database on the server, and refresh each row with its own period.
 
-    Made by `AsyncHoldfast.row_cache`. One object serves all threads, or all tasks of an event loop.
+    Made by `AsyncHoldfast.row_cache`. All threads, or all tasks of an event loop, may share an
+    object.
 
     Attributes:
         name: name of the cache.
-        source: source of the rows; None: this object only reads.
+        source: source of the rows; None: this object only reads cached rows.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class AsyncRowCache:
             load = getattr(source, "load", None)
             if load is None or not can_call(load):
                 raise TypeError(
-                    f"the source of row cache {name!r} must have a method load(ids), and for "
-                    f"Holdfast one that is not async; got {type(source).__name__}"
+                    f"the source of row cache {name!r} must have a method load(ids), which must "
+                    f"not be async for Holdfast; got {type(source).__name__}"
                 )
             loader = AsyncLoader(self._unit, source, options.codec, self._telemetry)
             self._read_through = AsyncReadThrough(store, loader, notifier)
@@ -76,20 +77,20 @@ class AsyncRowCache:
     ) -> CachedRow:
         """Return a row; load it if the cache does not have it.
 
-        If many readers miss a row at the same time, in any processes, one of them loads it. A
-        scheduled row is returned as it is, fresh or stale: only refreshers load it again.
+        If many readers miss a row at the same time, in any processes, one of them loads it. The
+        cached copy of a scheduled row is returned even if it is stale, because refreshers load it.
 
         Args:
             row_id: an int, a str, or a tuple of these.
-            max_age: seconds: load the row again if the copy is older now. Without a source, or if
-                the load fails, the older copy is returned as stale.
-            timeout: seconds to wait for a row that is not cached; 0: do not load it, None: as long
-                as others load it.
+            max_age: seconds; if the cached copy is older, load the row again. Without a source, or
+                if the load fails, the older copy is returned as stale. None: no limit.
+            timeout: seconds to wait for a row that is not cached; 0: do not load it; None: wait
+                until it is loaded.
 
         Raises:
-            LoadFailed: It is not cached and cannot be loaded in time.
+            LoadFailed: The row is not cached and could not be loaded in time.
             ServerUnavailable: The server does not answer.
-            DecodeError: The codec of the cache did not write what is stored.
+            DecodeError: The codec of the cache cannot decode the stored row.
         """
         member, max_age_ms = member_of(row_id), _to_max_age_ms(max_age)
         deadline = _deadline(timeout)
@@ -108,10 +109,10 @@ class AsyncRowCache:
         max_age: Duration | None = None,
         timeout: Duration | None = 10.0,
     ) -> dict[RowId, CachedRow]:
-        """Return rows by their ids; load those that the cache does not have together. See `get`.
+        """Return rows as id → row. Load those that the cache does not have in one call; see `get`.
 
         Raises:
-            LoadFailed: Some rows cannot be loaded; the others are in `error.rows`.
+            LoadFailed: Some rows could not be loaded. The other rows are in `error.rows`.
         """
         if isinstance(row_ids, str | bytes):
             raise TypeError("get_many takes several ids; for a single one use get")
@@ -141,28 +142,29 @@ class AsyncRowCache:
         return {row_id: rows[member] for member, row_id in members.items()}
 
     async def schedule(self, row_id: RowId, *, every: Duration, op_id: str | None = None) -> None:
-        """Refresh a row periodically, whether it is read or not.
+        """Refresh a row periodically, even if no program reads it.
 
-        A new row is due at once. To schedule it again with the same period changes nothing.
+        A row that was not scheduled before is due at once. Scheduling a row again with the same
+        period has no effect.
 
         Args:
             row_id: an int, a str, or a tuple of these.
-            every: seconds (or a timedelta), 0.01 to a year, give or take a tenth each time; 0 or
-                less unschedules the row and drops its copy.
+            every: period in seconds, or a timedelta: 0.01 s to a year. Each time it is varied by up
+                to a tenth. 0 or less unschedules the row and drops its copy.
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            ValueError: *every* is not such a period.
+            ValueError: *every* is not a valid period.
         """
         await self.schedule_many({row_id: every}, op_id=op_id)
 
     async def schedule_many(
         self, periods: Mapping[RowId, Duration], *, op_id: str | None = None
     ) -> None:
-        """Schedule rows: id → period. As `schedule`, hundreds in one step.
+        """Schedule many rows, given as id → period, as `schedule` does, with few calls.
 
         Raises:
-            OutcomeUnknown: Perhaps some are scheduled; `repeat()` schedules the others.
+            OutcomeUnknown: Some rows may be scheduled; `repeat()` schedules the others.
         """
         given = {member_of(row_id): checked_every(every) for row_id, every in periods.items()}
         kept = {member: every_ms for member, every_ms in given.items() if every_ms}
@@ -180,7 +182,7 @@ class AsyncRowCache:
                     raise partly(error, f"{len(kept):,} rows are scheduled") from error
 
     async def unschedule(self, *row_ids: RowId, op_id: str | None = None) -> None:
-        """End the refresh of rows, and drop their copies.
+        """Stop refreshing rows, and drop their cached copies.
 
         Args:
             row_ids: ids of the rows.
@@ -189,20 +191,20 @@ class AsyncRowCache:
         await self.schedule_many(dict.fromkeys(row_ids, 0.0), op_id=op_id)
 
     async def invalidate(self, *row_ids: RowId) -> None:
-        """Drop the copies of rows that have changed; scheduled ones are due at once.
+        """Drop the cached copies of changed rows. Scheduled rows are then due at once.
 
-        Call it after the change is committed. A row that is stored after this call was read from
-        the source after this call, even if a load was in progress. Harmless to repeat.
+        Call this method after the change is committed. A load that began before this call cannot
+        store its rows. Harmless to repeat.
 
         Raises:
-            ServerUnavailable: Old copies may still be there.
+            ServerUnavailable: Old copies may still be cached.
         """
         members = [member_of(row_id) for row_id in row_ids]
         if members:
             await self._store.invalidate(members)
 
     def invalidate_on_commit(self, sessions: Any) -> CommitHook:
-        """Invalidate the rows that sessions of SQLAlchemy commit.
+        """Invalidate rows whenever sessions of SQLAlchemy commit changes to them.
 
         Args:
             sessions: a `sessionmaker`, a `Session` class or object; for `AsyncHoldfast` an
@@ -213,23 +215,22 @@ class AsyncRowCache:
         """
         if not isinstance(self.source, SqlRows):
             raise TypeError(
-                f"row cache {self.name!r} must have SqlRows as its source, which names the table "
-                "and the key"
+                f"the source of row cache {self.name!r} must be SqlRows, which names table and key"
             )
         return CommitHook(self.invalidate, self.source, sessions)
 
     async def refresh_due(self, *, limit: int = MAX_BATCH) -> RefreshReport:
-        """Refresh rows that are due now: one step of `run`.
+        """Refresh rows that are due now, once.
 
         Args:
-            limit: rows at most, 1 to 500.
+            limit: maximum number of rows, 1 to 500.
         """
         return await self._required_refresher().step(checked_limit(limit))
 
     async def run(self) -> None:
         """Refresh rows when they are due, until `stop`. Any number of processes share the work.
 
-        It continues after outages of the source and of the server.
+        Continue after failures of the source and of the server.
         """
         await self._required_refresher().run()
 
@@ -238,7 +239,7 @@ class AsyncRowCache:
         self._required_refresher().stop()
 
     async def explain(self, row_id: RowId) -> RowExplanation:
-        """Return why a row is in its state: age, period, current load, failures."""
+        """Return what the server stores about a row: age, period, current load, failures."""
         member = member_of(row_id)
         try:
             return explanation(row_id, await self._store.explain(member))
@@ -246,10 +247,10 @@ class AsyncRowCache:
             raise with_row_name(error, member, self.name) from error
 
     async def scheduled(self, *, limit: int = 100) -> list[RowId]:
-        """Return ids of scheduled rows, those that are due first (or most overdue) first.
+        """Return the ids of scheduled rows, sorted by when they are due.
 
         Args:
-            limit: how many, 1 to 500.
+            limit: maximum number of rows, 1 to 500.
         """
         return [id_of(member) for member in await self._store.scheduled(checked_limit(limit))]
 
@@ -263,7 +264,10 @@ class AsyncRowCache:
         max_age_ms: int | None,
         deadline: Deadline | None,
     ) -> dict[str, CachedRow]:
-        """Return rows that are not cached or too old: loaded, if that is possible and wanted."""
+        """Load rows that are not cached or too old.
+
+        Without a source or a *deadline*, return their cached copies as stale, or `UNCACHED`.
+        """
         if self._read_through is None or deadline is None:
             return {
                 member: self._reader_row(member, copy, max_age_ms)
@@ -292,12 +296,12 @@ class AsyncRowCache:
 
     def _required_refresher(self) -> AsyncRefresher:
         if self._refresher is None:
-            raise ValueError(f"row cache {self.name!r} was made without a source: it only reads")
+            raise ValueError(f"row cache {self.name!r} has no source: give source=… to row_cache")
         return self._refresher
 
 
 def _deadline(timeout: Duration | None) -> Deadline | None:
-    """Return the limit for loading; None: do not load."""
+    """Return when loading must end; None if *timeout* is 0, so that nothing is loaded."""
     seconds = to_timeout_s(timeout)
     return None if seconds == 0 else Deadline(seconds)
 

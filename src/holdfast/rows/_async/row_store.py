@@ -1,4 +1,4 @@
-"""The rows of one cache on the server."""
+"""Call the server about one row cache."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 from ...core import ledger
 from ...core._async.caller import Argument, AsyncCaller, Step
 from ...core._async.catalog import AsyncCatalog
+from ...core.definitions import log_kept
 from ...core.names import Namespace, Unit
 from ...core.script import Script
 from ...core.stored import stored_int, stored_score
@@ -35,24 +36,24 @@ CLAIM_MISSING: Final = Script.load("holdfast.rows", "claim_missing")
 UNSCHEDULE: Final = Script.load("holdfast.rows", "unschedule")
 
 RETRY_PAUSE_MS: Final = 1000
-"""Milliseconds after a failed load in which readers do not try again."""
+"""Milliseconds after a failed load during which readers do not load the row again."""
 
 DEFAULT_SHARDS: Final = 1
 
 _DEFINITION_TTL_S: Final = 400 * 86_400
 _SHARDS_CACHED_S: Final = 3600.0
-"""Seconds after which the server is asked again for the number of shards."""
+"""Seconds for which the number of shards is cached."""
 
 
 class AsyncRowStore:
-    """Every call to the server about one cache.
+    """Call the server about one cache.
 
     Args:
         caller: calls the server.
         catalog: lists the caches in use.
         namespace: namespace of the cache.
         name: name of the cache.
-        options: options of this program.
+        options: options that the user gave.
     """
 
     def __init__(
@@ -73,11 +74,14 @@ class AsyncRowStore:
         self._checked_at = self._used_at = -_SHARDS_CACHED_S
 
     async def shards(self, *, create: bool = True) -> tuple[Shard, ...]:
-        """Return all shards. With *create* false write nothing: without a definition there are no
-        shards.
+        """Return all shards of the cache.
+
+        Args:
+            create: whether to define the cache if the server has no definition. If False, return
+                no shards for such a cache.
 
         Raises:
-            DefinitionConflict: The server stores another number than this program gave.
+            DefinitionConflict: The server stores another number, and `on_conflict` is `error`.
         """
         now = time.monotonic()
         if now - (self._used_at if create else self._checked_at) < _SHARDS_CACHED_S:
@@ -94,8 +98,10 @@ class AsyncRowStore:
             return ()
         number = stored_int(stored, f"{definition}, its number of shards,", 1, MAX_SHARDS)
         if self.options.shards not in (None, number):
-            what = f"the shards of {self._cache}"
-            raise DefinitionConflict(what, number, self.options.shards, fixed=True)
+            what = f"the number of shards of {self._cache}"
+            if self.options.on_conflict == "error":
+                raise DefinitionConflict(what, number, self.options.shards, fixed=True)
+            log_kept(what, number, self.options.shards, fixed=True)
         if number != len(self._shards):
             names = [f"{self.name}/{i}" for i in range(number)]
             units = [self._namespace.unit(keys.SHARD, name) for name in names]
@@ -107,7 +113,7 @@ class AsyncRowStore:
         return self._shards
 
     async def get_one(self, member: str) -> CachedCopy | None:
-        """Return the cached copy of a row, if any."""
+        """Return the cached copy of a row; None if it is not cached."""
         shards = await self.shards(create=False)
         if not shards:
             return None
@@ -147,32 +153,32 @@ class AsyncRowStore:
         return found
 
     async def load_events(self, members: Iterable[str]) -> set[Unit]:
-        """Return the units that waiting readers of these rows follow."""
+        """Return the units that readers follow to learn when these rows are loaded."""
         shards = await self.shards()
         return {shards[shard_of(member, len(shards))].load_events for member in members}
 
     async def claim_due(self, limit: int) -> list[DueRows]:
-        """Lease at most *limit* rows that are due, an equal share from each shard."""
+        """Lease at most *limit* due rows, the same number from each shard."""
         shards = await self.shards()
         share, rest = divmod(limit, len(shards))
-        chance = random.randrange(len(shards))  # shards that get one row more than others
+        offset = random.randrange(len(shards))  # first of the *rest* shards that get one row more
         steps: list[Step] = [
             (
                 shard.unit,
                 CLAIM_DUE.keys(shard.unit),
-                [share + ((i - chance) % len(shards) < rest), self.options.lease_ms],
+                [share + ((i - offset) % len(shards) < rest), self.options.lease_ms],
             )
             for i, shard in enumerate(shards)
         ]
-        # If the reply is lost, the rows are due again when that lease ends.
+        # If the reply is lost, the rows are due again when the lease ends.
         replies = await self._run(CLAIM_DUE, steps, harmless=True, durable=False)
         return [DueRows.of(shard, reply) for shard, reply in zip(shards, replies, strict=True)]
 
     async def claim_missing(self, wanted: Mapping[str, int]) -> list[MissingRows]:
-        """Lease rows for a reader.
+        """Lease rows for a reader that misses them.
 
         Args:
-            wanted: row → `read_ms` of the copy that the reader does not accept; 0: it has none.
+            wanted: row → `read_ms` of the copy that the reader does not accept; 0: not cached.
         """
         parts = list(_parted(await self.shards(), list(wanted)))
         steps: list[Step] = []
@@ -189,14 +195,14 @@ class AsyncRowStore:
     async def commit(
         self, leases: Iterable[tuple[LoadLease, Mapping[str, LoadResult]]], source_error: str
     ) -> CommitReply:
-        """Store loaded rows if their leases still hold."""
+        """Store the results of loads, if their leases have not ended."""
         steps: list[Step] = []
         parts: list[tuple[LoadLease, list[tuple[str, LoadResult]]]] = []
         for lease, results in leases:
             for part in _chunks(results):
                 steps.append(self._commit(lease, part, source_error))
                 parts.append((lease, part))
-        # Rows that are lost are loaded again.
+        # Do not wait for durability: a lost row is loaded again.
         replies = await self._run(COMMIT, steps, harmless=True, durable=False)
         committed = CommitReply({}, {})
         for (lease, part), (digits, next_due_ms) in zip(parts, replies, strict=True):
@@ -243,10 +249,8 @@ class AsyncRowStore:
         await self._apply(UNSCHEDULE, steps)
 
     async def invalidate(self, members: Sequence[str]) -> int:
-        """Drop copies, and prevent that a current load stores older data.
-
-        Return the number of copies.
-        """
+        """Drop cached copies, and refuse the results of current loads. Return how many copies were
+        dropped."""
         steps: list[Step] = []
         for shard, part in _parted(await self.shards(create=False), members):
             names = INVALIDATE.keys(shard.unit, *shard.rows(part))
@@ -255,7 +259,7 @@ class AsyncRowStore:
         return sum(await self._run(INVALIDATE, steps, harmless=True))
 
     async def explain(self, member: str) -> list[bytes]:
-        """Return the reply of `lua/explain.lua`; nothing if there is no such cache."""
+        """Return the reply of `lua/explain.lua`; empty if there is no such cache."""
         for shard, part in _parted(await self.shards(create=False), [member]):
             names = EXPLAIN.keys(shard.unit, *shard.rows(part))
             reply: list[bytes] = await self._caller.call(EXPLAIN, shard.unit, names, [member])
@@ -263,7 +267,7 @@ class AsyncRowStore:
         return []
 
     async def scheduled(self, limit: int) -> list[bytes]:
-        """Return the scheduled rows that are due first."""
+        """Return at most *limit* scheduled rows, sorted by when they are due."""
         shards = await self.shards(create=False)
         steps: list[Step] = [(shard.unit, SCHEDULED.keys(shard.unit), [limit]) for shard in shards]
         found: list[tuple[int, bytes]] = []
@@ -281,7 +285,7 @@ class AsyncRowStore:
     async def _apply(self, script: Script, steps: Sequence[Step]) -> None:
         """Run the *steps* of one operation.
 
-        Raise an error that says whether some of them were made.
+        If some steps failed, raise an error that says how many succeeded.
         """
         answers = await self._caller.call_many(script, steps)
         problems = [answer for answer in answers if isinstance(answer, HoldfastError)]
@@ -289,7 +293,7 @@ class AsyncRowStore:
             if not isinstance(problem, ServerUnavailable):
                 raise problem
             if len(problems) < len(answers):
-                done = f"{len(answers) - len(problems)} of {len(answers)} steps are made"
+                done = f"{len(answers) - len(problems)} of {len(answers)} steps are done"
                 raise ledger.partly(problem, done) from problem
         if problems:
             raise problems[0]
@@ -302,7 +306,7 @@ class AsyncRowStore:
         harmless: bool = False,
         durable: bool = True,
     ) -> list[Any]:
-        """Return the replies of all *steps*; raise the first error."""
+        """Run *steps* and return their replies; raise the first error."""
         if len(steps) == 1:
             unit, names, args = steps[0]
             only = self._caller.call(script, unit, names, args, harmless=harmless, durable=durable)
@@ -317,7 +321,7 @@ class AsyncRowStore:
 def _parted(
     shards: Sequence[Shard], members: Sequence[str]
 ) -> Iterator[tuple[Shard, Sequence[str]]]:
-    """Yield each shard with those of *members* that it holds, at most `MAX_BATCH` at a time."""
+    """Yield pairs (shard, at most `MAX_BATCH` of *members* in this shard)."""
     parts: Mapping[int, Sequence[str]] = {0: members}
     if len(shards) != 1:
         by_shard: dict[int, list[str]] = {}
@@ -330,7 +334,7 @@ def _parted(
 
 
 def _chunks(results: Mapping[str, LoadResult]) -> Iterator[list[tuple[str, LoadResult]]]:
-    """Yield *results* in parts of at most `CALL_BYTES` and `MAX_BATCH`."""
+    """Yield *results* in parts of at most `MAX_BATCH` rows and about `CALL_BYTES` bytes."""
     part: list[tuple[str, LoadResult]] = []
     size = 0
     for member, result in results.items():

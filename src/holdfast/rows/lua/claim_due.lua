@@ -1,13 +1,13 @@
 #!lua
--- rows/claim_due: lease the rows that are due. A lease that ends makes its row due again.
+-- rows/claim_due: lease rows that are due. A row is due again when its lease ends.
 --
 -- KEYS[1]  ZSET    due    scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan   scheduled rows -> every_ms:read_ms
--- KEYS[3]  ZSET    loads  rows that are loaded, scored by the token of the load
--- ARGV[1]  int     limit     rows at most
--- ARGV[2]  int     lease_ms  for so long no other process loads them
--- returns  array   token, now (ms), ms until another row is due (0 now, -1 none is scheduled), then
---                  by turns ids and their entries in `plan`, '' none
+-- KEYS[3]  ZSET    loads  rows that are being loaded, scored by the token of the load
+-- ARGV[1]  int     limit     maximum number of rows
+-- ARGV[2]  int     lease_ms  duration of the lease
+-- returns  array   token, now (ms), ms until another row is due (0: now, -1: no row is scheduled), then for each
+--                  leased row: its id, its entry in `plan` ('' if there is none)
 -- include clock
 -- include numbers
 -- include lease

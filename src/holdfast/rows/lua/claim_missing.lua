@@ -1,15 +1,18 @@
 #!lua
--- rows/claim_missing: lease rows for a reader that misses them; each row gets one loader.
+-- rows/claim_missing: lease rows for a reader that misses them, unless another process loads them.
 --
 -- KEYS[1]  HASH    plan      scheduled rows -> every_ms:read_ms
--- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[3]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[2]  ZSET    loads     rows that are being loaded, scored by the token of the load
+-- KEYS[3]  HASH    failures  row -> at_ms:failures:why; the field '' stands for the whole source
 -- KEYS[4]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
--- ARGV[1]  int     lease_ms  for so long no other process loads them
--- ARGV[2]  int     quiet_ms  for so long after a failure no reader tries again
--- ARGV[3]  string  first of pairs: id, and `read_ms` of the copy that the reader has
--- returns  array   token, now (ms), then for each row: 'load'; 'newer' (there is a newer copy);
---                  'wait MS' (another process loads it for so long at most); 'failed REASON'
+-- ARGV[1]  int     lease_ms  duration of the lease
+-- ARGV[2]  int     quiet_ms  duration after a failure during which readers do not try again
+-- ARGV[3]  string  first of pairs: id; `read_ms` of the copy that the reader has, 0 if it has none
+-- returns  array   token, now (ms), then for each row:
+--                  'load': the caller has leased it
+--                  'newer': a newer copy is cached
+--                  'wait MS': another process loads it; its lease ends after this time
+--                  'failed REASON': loading it failed a short time ago
 -- include clock
 -- include numbers
 -- include lease
@@ -20,12 +23,14 @@ local now_ms, _, now_us = clock()
 local FIRST = 3
 local FIRST_ROW = 4
 
+-- Returns when the cached copy of a row was read; 0 if the row is not cached.
 local function read_ms(id, key)
   local stored = stored_number((redis.call('GET', key) or ''):match('^%d+'))
   local seen = stored_number((redis.call('HGET', plan, id) or ''):match(':(%d+)'))
   return stored and math.max(stored, seen or 0) or 0
 end
 
+-- Returns why loading a row failed less than *quiet_ms* ago; nil or false if it did not.
 local function failed(id)
   local at, why = (redis.call('HGET', failures, id) or ''):match('^(%d+):%d+:(.*)')
   at = stored_number(at)

@@ -1,23 +1,26 @@
 #!lua
--- rows/commit: store the results of loads. A result counts only while the lease of its row holds.
+-- rows/commit: store the results of loads, but only for rows that the caller has still leased.
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan      scheduled rows -> every_ms:read_ms
--- KEYS[3]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[4]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[3]  ZSET    loads     rows that are being loaded, scored by the token of the load
+-- KEYS[4]  HASH    failures  row -> at_ms:failures:why; the field '' stands for the whole source
 -- KEYS[5]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
--- ARGV[1]  int     token
--- ARGV[2]  int     read_ms   the rows were read after this time
--- ARGV[3]  string  channel    channel of waiting readers
--- ARGV[4]  string  why       why the source could not be called; '' it could
--- ARGV[5]  int     stale_ms  how long a row may be returned after it was fresh
--- ARGV[6]  int     absent_ms  how long the absence of a row is fresh, without a schedule
--- ARGV[7]  int     ttl_ms    how long a row is fresh, without a schedule
--- ARGV[8]  string  first of the rows: id, verb, body, thousandths of the period until the next load.
---                  Verbs: '=' body is the row, '-' absent, '!' failed, body is the reason, '<' not
---                  tried, '~' not scheduled any more
--- returns  array   a digit for each row (0 refused, 1 stored, 2 unchanged, 3 not stored for its verb),
---                  ms until a row is due (-1 none is scheduled)
+-- ARGV[1]  int     token     token of the load
+-- ARGV[2]  int     read_ms   time that is stored as the time of the read
+-- ARGV[3]  string  channel   channel of waiting readers
+-- ARGV[4]  string  why       why the source is unavailable; '' if it is available
+-- ARGV[5]  int     stale_ms  how long readers may get a row as stale
+-- ARGV[6]  int     absent_ms  how long the absence of a row is fresh if the row is not scheduled
+-- ARGV[7]  int     ttl_ms    how long a row is fresh if it is not scheduled
+-- ARGV[8]  string  first of the rows: id, verb, body, time until the next load in thousandths of the period
+--                  verb '=': body is the row
+--                  verb '-': the source has no such row
+--                  verb '!': loading failed, body is the reason
+--                  verb '<': loading was not tried
+--                  verb '~': the row is not scheduled any more
+-- returns  array   a digit for each row, then ms until a row is due (-1: no row is scheduled)
+--                  0 refused (the lease was lost), 1 stored, 2 unchanged, 3 accepted, but there was no row to store
 -- include clock
 -- include numbers
 -- include failures
@@ -33,7 +36,7 @@ local FIRST = 8
 local FIRST_ROW = 5
 local LONGEST_MS = 2 ^ 40
 
--- Returns the period of a row; nil if it has none, or not a valid one.
+-- Returns the period of a row; nil if the row has no valid period.
 local function period_ms(planned)
   local every = stored_number((planned or ''):match('^(%d+):'))
   return every and every <= LONGEST_MS and every or nil

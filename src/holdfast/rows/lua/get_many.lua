@@ -1,18 +1,18 @@
 #!lua flags=no-writes
--- rows/get_many: the cached copies of some rows.
+-- rows/get_many: return the cached copies of rows, as many as fit into the reply.
 --
 -- KEYS[1]  HASH    plan   scheduled rows -> every_ms:read_ms
 -- KEYS[2]  STRING  row    first of the rows: read_ms:fresh_ms:stale_ms:body
--- ARGV[1]  int     bytes  after so many the reply ends; it has one row at least
--- ARGV[2]  int     skip   bytes of the key of a row before its id
--- ARGV[3]  int     count  of the rows
--- returns  array   now (ms), then for each row: the row and its entry in `plan`, '' none
+-- ARGV[1]  int     bytes  maximum bytes of rows in the reply, except that it has at least one row
+-- ARGV[2]  int     skip   length of the key of a row before its id
+-- ARGV[3]  int     count  number of rows
+-- returns  array   now (ms), then for each row: the value of its key, its entry in `plan`; '' if not stored
 -- include clock
 
 local bytes, skip, count = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local FIRST = 2
 local now_ms = clock()
-local ROWS_AT_ONCE = 16  -- more is faster, and takes more memory
+local ROWS_AT_ONCE = 16  -- a larger number is faster, but takes more memory
 local rows, ids = {}, {}
 for i = FIRST, count + 1 do
   rows[i - 1], ids[i - 1] = KEYS[i], KEYS[i]:sub(skip + 1)

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- rows/invalidate: drop rows that have changed; a load that began before cannot store them.
+-- rows/invalidate: drop the cached copies of changed rows, and refuse the results of current loads.
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
--- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[3]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
+-- KEYS[2]  ZSET    loads     rows that are being loaded, scored by the token of the load
+-- KEYS[3]  HASH    failures  row -> at_ms:failures:why; the field '' stands for the whole source
 -- KEYS[4]  STRING  row       first of the rows: read_ms:fresh_ms:stale_ms:body
--- ARGV[1]  string  channel    channel of the refreshers
+-- ARGV[1]  string  channel   channel of the refreshers
 -- ARGV[2]  string  waiting   channel of waiting readers
 -- ARGV[3]  string  first of the ids
 -- returns  int     how many copies were dropped

@@ -1,16 +1,15 @@
 #!lua
--- rows/schedule: schedule rows. New rows are due at once. A new period may make a row due earlier,
--- never later.
+-- rows/schedule: schedule rows. New rows are due at once; a new period makes a row due earlier, never later.
 --
 -- KEYS[1]  ZSET    due    scheduled rows, scored by when they are due (ms)
 -- KEYS[2]  HASH    plan   scheduled rows -> every_ms:read_ms
 -- KEYS[3]  HASH    even   ledger of even hours
 -- KEYS[4]  HASH    odd    ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
--- ARGV[3]  string  channel  of the refreshers
+-- ARGV[1]  string  writer   writer of the operation, for the ledger
+-- ARGV[2]  int     number   number of the operation
+-- ARGV[3]  string  channel  channel of the refreshers
 -- ARGV[4]  string  first of pairs: id, every_ms
--- returns  int     how many were not scheduled before
+-- returns  int     number of rows that were not scheduled before
 -- include clock
 -- include ledger
 -- include numbers
@@ -46,7 +45,7 @@ end
 redis.call('EXPIRE', due, UNUSED_TTL_S)
 redis.call('EXPIRE', plan, UNUSED_TTL_S)
 ledger_write(ledger, ARGV[1], ARGV[2], new)
-if notifies then  -- otherwise the refreshers know an earlier due time
+if notifies then  -- otherwise the refreshers wake up earlier anyway
   redis.pcall('SPUBLISH', channel, '')
 end
 return new

@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- rows/status: the status of one shard.
+-- rows/status: return the status of one shard.
 --
 -- KEYS[1]  ZSET    due       scheduled rows, scored by when they are due (ms)
--- KEYS[2]  ZSET    loads     rows that are loaded, scored by the token of the load
--- KEYS[3]  HASH    failures  rows that failed, '' all -> at_ms:failures:why
--- returns  array   how many rows are scheduled, due, being loaded, failing; ms by which the most
---                  overdue row is late; the failure of the source, '' none
+-- KEYS[2]  ZSET    loads     rows that are being loaded, scored by the token of the load
+-- KEYS[3]  HASH    failures  row -> at_ms:failures:why; the field '' stands for the whole source
+-- returns  array   number of rows that are scheduled, due, being loaded, failing; ms by which the most overdue row is
+--                  late; the failure of the source, '' if there is none
 -- include clock
 -- include numbers
 

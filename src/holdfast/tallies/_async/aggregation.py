@@ -1,4 +1,4 @@
-"""Reads the files of a source, counts their lines, and commits the counts from time to time."""
+"""Read the files of a source, count their lines, and commit the counts every few seconds."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ from .writer import AsyncTallyWriter
 logger: Final = logger_of("holdfast.tallies")
 
 COUNT_BYTES: Final = 32 << 20
-"""Bytes that are counted together; with less, the fixed cost of columns is noticeable."""
+"""Bytes that are counted together. Smaller blocks are slower, because columns have a fixed cost."""
 
 COMMIT_VALUES: Final = 300_000
-"""Number of different counts at which a commit is due: about 50 MB in this process."""
+"""Number of counts in memory (about 50 MB) at which a commit is due."""
 
 DAY_COMMIT_VALUES: Final = 50_000
-"""The same at the end of a day in the log: the lines that follow have other counts."""
+"""Number of counts at which a commit is due where a new day begins in the log. It is lower, because
+the lines of the new day need other counts."""
 
 COMMIT_S: Final = 10.0
-"""Seconds after which a commit is due: a crash repeats at most this work."""
+"""Seconds after which a commit is due. After a crash at most this work is repeated."""
 
 DAY_RANGE_S: Final = 600.0
-"""Seconds for which the range of valid days is cached; it changes at midnight."""
+"""Seconds for which the range of valid days is cached. The range changes at midnight."""
 
 
 class _Overtaken(Exception):
-    """Another process has committed a part of the file that is counted here."""
+    """Raised when another process has committed lines that this process was counting."""
 
 
 class AsyncAggregation:
-    """One run over all files of a source."""
+    """Count all files of a source once."""
 
     def __init__(
         self,
@@ -81,7 +82,10 @@ class AsyncAggregation:
         return self._report
 
     async def _count_file(self, file: AsyncSourceFile) -> None:
-        """Count the rest of a file; start again where another process got to, if it was faster."""
+        """Count the lines of a file that are not counted yet.
+
+        If another process commits some of these lines meanwhile, continue after them.
+        """
         while True:
             name, offset = await resume_point(self._writer, file)
             progress = AsyncFileProgress(file, name, offset, self._new_counter())
@@ -97,7 +101,7 @@ class AsyncAggregation:
         """Count a file to its end.
 
         Raises:
-            _Overtaken: another process has committed a part of it.
+            _Overtaken: another process has committed lines that are counted here.
         """
         try:
             async for block in progress.file.blocks(start=progress.start, keep=True):
@@ -111,14 +115,15 @@ class AsyncAggregation:
                     await self._count_buffer(progress)
                     await self._begin_commit(progress, progress.read_to)
         except DamagedFile:
-            # The data before the damage is good.
+            # Commit the lines before the damage, which are valid.
             await self._commit(progress)
             raise
-        # Leaving the context of the file acknowledges all of it.
+        # Do not acknowledge: the end of the file's `with` block acknowledges the whole file.
         await self._commit(progress, ack=False)
 
     async def _count_buffer(self, progress: AsyncFileProgress) -> None:
-        """Count the buffered lines; begin a commit where a new day begins in them."""
+        """Count the buffered lines. If a new day begins in them, begin a commit of the lines before
+        it."""
         data = progress.take_buffer()
         begin = progress.read_to - len(data)
         if begin == progress.buffer_start and progress.counter.size >= DAY_COMMIT_VALUES:
@@ -140,7 +145,7 @@ class AsyncAggregation:
             self._show_progress(lines, end - progress.start)
 
     async def _commit(self, progress: AsyncFileProgress, *, ack: bool = True) -> None:
-        """Commit everything that was read, and wait until the server has it."""
+        """Commit all lines that were read, and wait for the reply of the server."""
         await self._count_buffer(progress)
         await self._finish_running_commit(progress)
         if progress.read_to != progress.submitted:
@@ -149,9 +154,10 @@ class AsyncAggregation:
             await self._conclude(progress, counted, counts, counted_to, ack=ack)
 
     async def _begin_commit(self, progress: AsyncFileProgress, end: int) -> None:
-        """Begin a commit up to *end* in the background.
+        """Begin a commit up to *end* in the background, after the previous one has ended.
 
-        Only one runs at a time, because each begins where the one before ends.
+        Only one commit runs at a time, because each begins at the offset where the previous one
+        ends.
         """
         await self._finish_running_commit(progress)
         if end > progress.submitted:
@@ -180,10 +186,10 @@ class AsyncAggregation:
         *,
         ack: bool = True,
     ) -> None:
-        """Report that *counted* is committed, and acknowledge it to the source.
+        """Add a commit of *counted* to the report, and acknowledge its lines to the source.
 
         Raises:
-            _Overtaken: the server has rejected the commit, as *counted_to* is not None.
+            _Overtaken: the server rejected the commit: *counted_to* is not None.
         """
         if counted_to is not None:
             raise _Overtaken
@@ -207,7 +213,7 @@ class AsyncAggregation:
         self._show_progress()
 
     def _show_progress(self, lines: int = 0, bytes_: int = 0) -> None:
-        """Pass the report to the user's callback, with what is not committed yet."""
+        """Call the user's callback with the report plus *lines* and bytes not committed yet."""
         if self._progress is not None:
             self._progress(_added(self._report, lines=lines, bytes=bytes_))
 

@@ -1,4 +1,4 @@
-"""How far one file is read, counted and committed."""
+"""Track how far one file is read, counted and committed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TAIL_BYTES: Final = 64 << 10
 
 
 class AsyncRunningCommit(NamedTuple):
-    """A commit that runs in the background.
+    """Hold a commit that runs in the background.
 
     Attributes:
-        counted: the range that it commits.
+        counted: the range of the file that is committed.
         task: the call to the server.
     """
 
@@ -26,21 +26,22 @@ class AsyncRunningCommit(NamedTuple):
 
 
 class AsyncFileProgress:
-    """One file while it is counted: what was read, what was counted, and what was committed.
+    """Track how far one file is read, counted and committed.
 
     Attributes:
         file: the file.
         name: id under which the tally knows the file.
         counter: counts the lines since the last commit began.
-        committed: offset up to which the server has counted the file.
-        submitted: offset up to which a commit has at least begun.
+        committed: offset up to which commits have ended.
+        submitted: offset up to which commits have begun.
         read_to: offset up to which the file was read.
         buffer: data before `read_to` that is not counted yet.
         buffer_start: offset at which the buffer begins.
         buffer_bytes: number of bytes in the buffer.
         lines: lines that were counted since the last commit began.
-        first_read_at: time of the first data that is in no commit yet; None if there is none.
-        running_commit: the commit that runs in the background, if there is one.
+        first_read_at: when the first data after `submitted` was read, in monotonic seconds; None if
+            there is none.
+        running_commit: the commit that runs in the background; None if none runs.
     """
 
     __slots__ = (
@@ -74,15 +75,15 @@ class AsyncFileProgress:
         self.first_read_at: float | None = None
         self.running_commit: AsyncRunningCommit | None = None
         self._tail = b""
-        self._contiguous_from = self.start  # no bytes were left out after this offset
+        self._contiguous_from = self.start  # no line after this offset was skipped
 
     @property
     def start(self) -> int:
-        """Return the offset at which to begin to read."""
+        """Return the offset at which reading begins."""
         return max(self.committed, self.file.offset)
 
     def add(self, block: LineBlock) -> None:
-        """Put *block* into the buffer."""
+        """Add *block* to the buffer, and count it as rejected if it is an overlong line."""
         if block.overlong:
             self.counter.reject_overlong(block.overlong)
             self.lines += block.overlong
@@ -103,12 +104,15 @@ class AsyncFileProgress:
         return data
 
     def remember_tail(self, data: bytes) -> None:
-        """Keep the last bytes of *data*, which was counted: the next mark covers them."""
+        """Keep the last bytes of the counted *data*, which the next mark covers."""
         joined = data if len(data) >= TAIL_BYTES else self._tail + data
         self._tail = joined[-TAIL_BYTES:]
 
     def submit(self, end: int, new_counter: LineCounter) -> CountedRange:
-        """Return what was counted before *end*, for a commit; go on with *new_counter*."""
+        """Return the counted range up to *end*, for a commit. Count later lines with *new_counter*.
+
+        All lines before *end* must be counted, and none after it.
+        """
         has_tail = end > self._contiguous_from
         tail = self._tail[self._contiguous_from - end :] if has_tail else b""
         mark = self.file.mark(end, tail) if isinstance(self.file, AsyncChangingFile) else ""

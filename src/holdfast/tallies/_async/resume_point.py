@@ -1,4 +1,4 @@
-"""Finds the offset from which a file is still to be counted."""
+"""Find the offset up to which a file is counted."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .source_file import AsyncChangingFile, AsyncSourceFile
 from .writer import AsyncTallyWriter
 
 FIRST_CANDIDATES: Final = 16
-"""Files with the same id that are looked up at first."""
+"""Number of files with the same id that the first step looks up."""
 
 MORE_CANDIDATES: Final = 64
-"""Files that are looked up in each later step, as long as there are more."""
+"""Number of files that each later step looks up, while files are found."""
 
 
 async def resume_point(writer: AsyncTallyWriter, file: AsyncSourceFile) -> tuple[str, int]:
-    """Return the id under which the tally knows a file, and the offset up to which it is counted.
+    """Return the id of a file in the tally, and the offset up to which the file is counted.
 
-    Several files may have had the same id, one after the other. Their marks show which of them
-    this file is. If no mark fits, it is a new file.
+    Several files may have had the same id, one after the other. The tally numbers them, and stores
+    a mark of each. If a mark fits *file*, it is that file; otherwise it is a new file.
     """
     if not isinstance(file, AsyncChangingFile):
         return file.id, await writer.position(file.id)
@@ -34,7 +34,12 @@ async def resume_point(writer: AsyncTallyWriter, file: AsyncSourceFile) -> tuple
 async def _known_files(
     writer: AsyncTallyWriter, file_id: str
 ) -> tuple[str, list[tuple[str, FilePosition]]]:
-    """Return an unused id for a file with this id, and the ids and positions of known files."""
+    """Look up the files that have or had the id *file_id*.
+
+    Returns:
+        The first id that the tally does not know, for a new file; and id and position of each file
+        that it knows.
+    """
     known: list[tuple[str, FilePosition]] = []
     free_id, first, number, found = "", 0, FIRST_CANDIDATES, 1
     while found:
@@ -42,7 +47,8 @@ async def _known_files(
         positions = dict(zip(ids, await writer.positions(ids), strict=True))
         free_id = free_id or next((each for each in ids if positions[each] is None), "")
         known += [(each, position) for each, position in positions.items() if position is not None]
-        # Positions expire, so there may be gaps between the numbers.
+        # Continue if the second half of a step found files. A gap does not mean that there are no
+        # more files, because positions expire.
         found = sum(positions[each] is not None for each in ids[-number // 2 :])
         first, number = first + number, MORE_CANDIDATES
     return free_id, known

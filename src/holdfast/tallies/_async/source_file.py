@@ -1,4 +1,4 @@
-"""What a tally needs of a source of files: a consumer of a feed, or local files."""
+"""Define the protocols of a source of files: a consumer of a feed, or local files."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from ..counted import LineBlock
 
 
 class AsyncSourceFile(Protocol):
-    """One file of a source, while it is read."""
+    """Describe one file of a source while it is read. Use it in a `with` block."""
 
     @property
     def id(self) -> str:
-        """Return the id of these contents; no other file has it."""
+        """Return the unique id of the file."""
 
     @property
     def name(self) -> str:
-        """Return the name for people."""
+        """Return the name of the file, for messages."""
 
     @property
     def offset(self) -> int:
-        """Return the first offset that can still be read."""
+        """Return the first offset that the source can still deliver."""
 
     def blocks(self, *, start: int | None = None, keep: bool = False) -> AsyncIterator[LineBlock]:
-        """Yield whole lines from *start* on; each block begins where the last one ended.
+        """Yield whole lines from *start* on; each block begins where the previous one ended.
 
         With *keep*, the source keeps all bytes until they are acknowledged. It then yields an
-        empty block if there are no more bytes now, and perhaps none before the next `ack`.
+        empty block if no more bytes are available now: perhaps none come before the next `ack`.
         """
 
     async def ack(self, upto: int | None = None) -> None:
-        """Let the source drop the bytes before *upto*: they are counted."""
+        """Acknowledge the bytes before *upto*, so that the source may drop them."""
 
     async def __aenter__(self) -> Self: ...
 
@@ -46,32 +46,32 @@ class AsyncSourceFile(Protocol):
 
 @runtime_checkable
 class AsyncChangingFile(Protocol):
-    """A file with contents that may be replaced under the same id, for example by a rotation."""
+    """Describe a file that another file with the same id may replace, for example by a rotation."""
 
     @property
     def unfinished_id(self) -> str:
         """Return the id that the file had while its first line had no line end."""
 
     def mark(self, offset: int, last: bytes) -> str:
-        """Return a digest that distinguishes the file from others with the same id.
+        """Return a mark: a digest that distinguishes the file from others with the same id.
 
         Args:
             offset: offset up to which the file was read.
-            last: bytes of the file that end there; may be empty.
+            last: bytes of the file before *offset*; may be empty.
         """
 
     async def matching(self, marks: Sequence[tuple[int, str]]) -> int | None:
-        """Return the index of the pair of offset and mark that fits this file.
+        """Return the index of the pair (offset, mark) that fits this file.
 
-        If several fit, return the one with the highest offset; if none fits, return None.
+        If several pairs fit, return the one with the highest offset; if none fits, return None.
 
         Raises:
-            DamagedFile: the file cannot be read up to these offsets.
+            DamagedFile: no pair fits, and the file cannot be read up to the highest offset.
         """
 
 
 class AsyncSource(Protocol):
-    """A source of files."""
+    """Describe a source of files."""
 
     def files(self) -> AsyncIterator[AsyncSourceFile]:
-        """Yield the files one after the other; each is a context manager."""
+        """Yield the files, one after the other."""

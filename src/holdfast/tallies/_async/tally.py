@@ -1,4 +1,4 @@
-"""A tally: how many lines each day has, and each value of each dimension."""
+"""Provide the public class of tallies: count the lines of each day, and of each value in it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .source_file import AsyncSource
 from .writer import AsyncTallyWriter
 
 MAX_LIMIT: Final = 10_000
-"""Values in one reply of the server."""
+"""Maximum number of values in one reply of the server."""
 
 
 class AsyncTally:
-    """Counts of lines by day and dimension, such as country, region and city.
+    """Count lines by day and dimension, such as country, region and city.
 
-    Each line of each file is counted exactly once, also if processes are killed. Counts are kept
-    for 400 days after they last changed.
+    Each line of each file is counted exactly once, even if processes are killed. Counts are kept
+    for 400 days after their last change.
 
     Made by `AsyncHoldfast.tally`.
     """
@@ -52,21 +52,21 @@ class AsyncTally:
         key: GeoKey | Callable[[bytes], Counted | None],
         progress: Callable[[TallyReport], object] | None = None,
     ) -> TallyReport:
-        """Count all lines of all files of *source*, until there are no more.
+        """Count all lines of all files of *source*, until the source has no more files.
 
-        Counts are committed every few seconds, when there are many, and at the end of each file.
-        Only then may the source drop the lines. After a crash, the same call goes on where the last
-        commit ended, in this process or in another one.
+        Counts are committed every few seconds, when many counts are in memory, and at the end of
+        each file. Lines are acknowledged to the source only after their commit. After a crash, the
+        same call continues where the last commit ended, in this process or in another one.
 
         Args:
             source: the consumer of a feed, or `AsyncLocalFiles`.
-            key: a `GeoKey`, or a function that gets a line without its line end and returns what
-                to count it for. If it returns None or raises, the line is rejected.
-            progress: is called after each block of lines with the report so far, which includes
-                the lines that were read since the last commit.
+            key: a `GeoKey`, or a function that gets a line without its line end and returns a
+                `Counted`. If it returns None or raises an exception, the line is rejected.
+            progress: called after each block of lines with the report so far. This report includes
+                lines that were counted since the last commit.
 
         Raises:
-            ServerUnavailable: lines that were not committed are not counted; call again.
+            ServerUnavailable: lines that were not committed are not counted. Repeat the call.
         """
         _new_counter(key)
         if not hasattr(source, "files") or isinstance(source, type) or hasattr(source, "consumer"):
@@ -80,18 +80,19 @@ class AsyncTally:
         return await aggregation.run(source)
 
     async def total(self, day: str | date) -> int:
-        """Return how many lines of *day* are counted."""
+        """Return the number of lines counted for *day*."""
         text = checked_day(day)
         await self._writer.settle()
         return await self._lines_with(keys.days(self._unit), text)
 
     async def days(self) -> dict[str, int]:
-        """Return the days that have lines, in order, each with the number of its lines."""
+        """Return day → number of lines, for the days that have lines, in order."""
         await self._writer.settle()
         return dict(sorted((await self._most_frequent(keys.days(self._unit), MAX_DAYS)).items()))
 
     async def dimensions(self, day: str | date) -> dict[str, int]:
-        """Return the dimensions of *day*, each with its number of lines; most lines first."""
+        """Return the number of lines of *day* that have a value in each dimension, the highest
+        number first."""
         counts_key = keys.counts(self._unit, dimensions_of(checked_day(day)))
         await self._writer.settle()
         return await self._most_frequent(counts_key, MAX_LIMIT)
@@ -102,7 +103,7 @@ class AsyncTally:
         Args:
             dimension: for example `country`.
             day: for example `2011-10-10`.
-            limit: number of values, up to 10,000.
+            limit: maximum number of values, up to 10,000.
         """
         counts_key, most = self._values_key(day, dimension), _checked_limit(limit)
         await self._writer.settle()
@@ -118,7 +119,8 @@ class AsyncTally:
         return await self._lines_with(counts_key, value)
 
     async def share_of(self, dimension: str, value: str, *, day: str | date) -> float:
-        """Return the share of the lines of *day* with this value, 0 to 1; 0 without any lines."""
+        """Return the share of the lines of *day* that have this *value* of *dimension*, from 0 to
+        1; 0 if the day has no lines."""
         lines = await self.count(dimension, value, day=day)
         total = await self.total(day) if lines else 0
         return lines / total if total else 0.0
@@ -126,13 +128,15 @@ class AsyncTally:
     async def compare(
         self, before: str | date, after: str | date, *, dimension: str, limit: int = 10
     ) -> list[Change]:
-        """Return the most frequent values of either day, each with its lines on both days.
+        """Return the most frequent values of two days, each with its number of lines on both days.
+
+        The values are sorted by their lines on the day *after*, the highest number first.
 
         Args:
             before: one day.
-            after: the other day; its most frequent values come first.
+            after: the other day.
             dimension: for example `country`.
-            limit: number of values of each day, up to 10,000.
+            limit: maximum number of values of each day, up to 10,000.
         """
         counts_keys = [self._values_key(day, dimension) for day in (before, after)]
         most = _checked_limit(limit)
@@ -147,8 +151,7 @@ class AsyncTally:
         """Return how many lines of *day* were rejected, and why.
 
         Args:
-            day: for example `2011-10-10`; None for the lines with no day, or with one that cannot
-                be right.
+            day: for example `2011-10-10`; None: lines without a valid day.
         """
         text = "" if day is None else checked_day(day)
         await self._writer.settle()
@@ -166,7 +169,7 @@ class AsyncTally:
         return lines
 
     async def _lines(self, counts_key: str, values: list[str]) -> list[int]:
-        """Return how many lines each of *values* has in the counts at *counts_key*."""
+        """Return the number of lines of each of *values* in the counts at *counts_key*."""
         if not values:
             return []
         with decoding(counts_key):
@@ -174,7 +177,7 @@ class AsyncTally:
             return [0 if score is None else int(float(score)) for score in reply]
 
     async def _most_frequent(self, counts_key: str, limit: int) -> dict[str, int]:
-        """Return the values with the most lines in the counts at *counts_key*."""
+        """Return the *limit* values with the most lines in *counts_key*, and their lines."""
         command: list[Any] = ["ZRANGE", counts_key, 0, limit - 1, "REV", "WITHSCORES"]
         with decoding(counts_key):
             flat = await self._caller.read(self._unit, *command)
@@ -198,10 +201,4 @@ def _new_counter(key: GeoKey | Callable[[bytes], Counted | None]) -> LineCounter
 
 
 def _checked_limit(limit: Any) -> int:
-    """Return *limit*.
-
-    Raises:
-        TypeError: *limit* is not a whole number.
-        ValueError: *limit* is out of range.
-    """
     return checked_int(limit, "limit", 1, MAX_LIMIT)

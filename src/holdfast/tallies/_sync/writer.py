@@ -1,13 +1,13 @@
 # Generated from _async/writer.py by tools/unasync.py: edit that, then run `make sync`.
-"""Writes counts into a tally, each line exactly once.
+"""Write counts into a tally, each line exactly once.
 
-A commit says: the lines between these two offsets of this file are counted, and these are the
-counts. The server stores up to which offset each file is counted, and accepts a commit only if it
-begins there. So it accepts each commit once, also if it is sent again or by another process.
+A commit contains a file, two offsets, and the counts of the lines between them. The server stores
+up to which offset each file is counted, and accepts a commit only if it begins at this offset. So
+it accepts each commit once, even if the commit is sent again or by another process.
 
-Counts that are too large for one step of the server are staged before. The step of the commit turns
-them into a journal, and later steps add the chunks of the journal to the counts. If the writer is
-killed, the next reader or writer of the tally finishes its journal.
+Counts that are too large for one step of the server are sent before, in chunks (staged). The commit
+turns the staged chunks into a journal, and later steps add the journal's chunks to the counts. If
+the writer is killed, the next reader or writer of the tally finishes the journal.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ SETTLE: Final = Script.load("holdfast.tallies", "settle")
 SAMPLE: Final = Script.load("holdfast.tallies", "sample")
 
 STEPS_PER_CALL: Final = 16
-"""Chunks that are sent in one call."""
+"""Number of chunks that are sent in one call."""
 
 ATTEMPTS: Final = 3
-"""Commits that are tried when staged chunks vanish; then the server is at fault."""
+"""Number of attempts to commit while staged chunks are missing on the server."""
 
 
 class TallyWriter:
-    """Writes the counts of one tally."""
+    """Write the counts of one tally."""
 
     def __init__(self, caller: Caller, unit: Unit) -> None:
         self._caller = caller
         self._unit = unit
 
     def position(self, file: str) -> int:
-        """Return the offset up to which a file is counted."""
+        """Return the offset up to which *file* is counted."""
         key = keys.position(self._unit, file)
         with decoding(key):
             stored = self._caller.read(self._unit, "GET", key)
             return 0 if stored is None else FilePosition.parse(stored).offset
 
     def positions(self, files: Sequence[str]) -> list[FilePosition | None]:
-        """Return how far each of *files* is counted; None for a file that is not known."""
+        """Return the position of each of *files*; None for a file that was never counted."""
         position_keys = [keys.position(self._unit, file) for file in files]
         found = self._caller.read(self._unit, "MGET", *position_keys)
         positions: list[FilePosition | None] = []
@@ -66,14 +66,15 @@ class TallyWriter:
         return positions
 
     def commit(self, file: str, start: int, end: int, counts: LineCounts) -> int | None:
-        """Add the counts of the lines between *start* and *end* of a file.
+        """Add the counts of the lines between the offsets *start* and *end* of *file*.
 
         Returns:
-            None if they were added. Otherwise another process has counted from *start* on: the
-            offset up to which the file is counted.
+            None if the counts were added. Otherwise the offset up to which the file is counted. It
+            differs from *start*, because another process has committed lines, or because the
+            server lost a commit.
 
         Raises:
-            ServerUnavailable: perhaps they were added; it is safe to call again.
+            ServerUnavailable: it is unknown whether the counts were added. Repeating is safe.
         """
         chunks = chunks_of(counts)
         split = len(chunks) - direct_chunks(chunks)
@@ -94,11 +95,11 @@ class TallyWriter:
                 self._sample(counts)
                 return None
         raise ServerUnavailable(
-            f"tallies/commit on {self._unit}", "the server lost the counts that were staged"
+            f"tallies/commit on {self._unit}", "the server lost the staged counts"
         )
 
     def settle(self) -> None:
-        """Finish the journals of writers that were killed."""
+        """Add the chunks of all journals to the counts, for writers that were killed."""
         unit, pending = self._unit, keys.pending(self._unit)
         while tokens := self._caller.read(unit, "LRANGE", pending, 0, 0):
             with decoding(pending):
@@ -106,13 +107,13 @@ class TallyWriter:
             journal = keys.journal(unit, token)
             left = self._caller.read(unit, "LLEN", journal)
             head = self._caller.read(unit, "LRANGE", journal, 0, 0)
-            # The step for an empty journal only removes it from the list; it needs no name.
+            # An empty journal needs no name: its step only removes the token from `pending`.
             with decoding(journal):
                 name = msgspec.msgpack.decode(head[0], type=_JournalHead).name if head else ""
             self._call_all(SETTLE, [self._settle_step(token, name, left)])
 
     def _stage(self, token: str, packed: list[bytes]) -> None:
-        """Send chunks that wait for their commit."""
+        """Send *packed* chunks to the server, for the commit with this *token*."""
         script_keys = STAGE.keys(self._unit, keys.staged(self._unit, token))
         sent = 0
         while sent < len(packed):
@@ -120,7 +121,8 @@ class TallyWriter:
             steps: list[Step] = [
                 (self._unit, script_keys, [n, STAGED_S, each]) for n, each in batch
             ]
-            # Once the commit is durable, so are the chunks: it is written after them.
+            # Do not wait for durability: the commit is written later, so if the commit is durable,
+            # the chunks are durable, too.
             sent = max(self._call_all(STAGE, steps, durable=False))
 
     def _commit(
@@ -147,7 +149,7 @@ class TallyWriter:
             return reply.decode()
 
     def _settle(self, token: str, names: list[str]) -> None:
-        """Add the chunks of a journal to the counts with these *names*, one after the other."""
+        """Add the chunks of a journal, one after the other, to the counts with these *names*."""
         left = len(names)
         while left:
             numbers = range(left, max(0, left - STEPS_PER_CALL), -1)
@@ -170,9 +172,9 @@ class TallyWriter:
                 )
 
     def _call_all(self, script: Script, steps: list[Step], *, durable: bool = True) -> list[int]:
-        """Return the replies of all steps that succeeded; raise an error if none did.
+        """Run *steps* and return the replies of those that succeeded; raise an error if none did.
 
-        A step that failed has changed nothing. The replies of the others show how far they got.
+        A failed step is no problem if a later one succeeded: each step checks that it is the next.
         """
         replies = self._caller.call_many(script, steps, harmless=True, durable=durable)
         numbers = [reply for reply in replies if not isinstance(reply, HoldfastError)]
@@ -183,6 +185,6 @@ class TallyWriter:
 
 
 class _JournalHead(msgspec.Struct, array_like=True):
-    """The name of the first chunk of a journal."""
+    """Decode only the name of the counts from a chunk of a journal."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Parses columns of IP addresses."""
+"""Parse columns of IP addresses."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _IPV4: Final = rf"^{_OCTET}\.{_OCTET}\.{_OCTET}\.{_OCTET}$"
 
 
 def is_ipv4(column: pl.Expr) -> pl.Expr:
-    """Return an expression: whether each text of *column* is an IPv4 address."""
+    """Return an expression that is true for each text of *column* that is an IPv4 address."""
     return column.str.contains(_IPV4)
 
 
 def ipv4_number(column: pl.Expr) -> pl.Expr:
-    """Return an expression: the number of each IPv4 address of *column*.
+    """Return an expression that converts each IPv4 address of *column* to a number.
 
-    The value for a text that is not an IPv4 address is undefined.
+    Its value for any other text is undefined.
     """
     octets = column.str.split_exact(".", 3).struct
     parts = [octets.field(f"field_{i}").cast(pl.UInt32, strict=False) for i in range(4)]
@@ -30,9 +30,8 @@ def ipv4_number(column: pl.Expr) -> pl.Expr:
 
 
 def with_ipv6_texts(groups: pl.DataFrame) -> pl.DataFrame:
-    """Add the numbers of addresses in IPv6 form to *groups*, as columns `ipv4` and `ipv6`.
-
-    An IPv6 form that stands for an IPv4 address gets a number in `ipv4`.
+    """Replace the column `ipv4` of *groups*, and add `ipv6`: the numbers of addresses that are
+    written in IPv6 form. An IPv4 address in IPv6 form gets its number in `ipv4`.
     """
     texts = groups["address"].unique()
     texts = texts.filter(texts.str.contains(":", literal=True))

@@ -1,7 +1,8 @@
-"""Counts large blocks of lines column by column, and small ones line by line.
+"""Count lines by location: large blocks column by column, small blocks line by line.
 
-Equal pairs of address and day are counted first. In logs of people a tenth of the lines is left,
-which is looked up in the order of the addresses. `python -m benchmarks tallies` measures it.
+Lines with the same address and day are grouped first. In logs of people, one group has ten lines on
+average, so only a tenth of the lookups is needed. They are done in the order of the addresses.
+`python -m benchmarks tallies` measures the speed.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from .small_block import SMALL_BLOCK, DayLocation, add_by_name, count_small_bloc
 _ISO_DAY: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 _DAY: Final = 2**32
-"""A key is the number of a day times this, plus the number of a location."""
+"""Factor of the day in a key: the number of a day times this, plus the number of a location."""
 
 _MAX_PAIRS: Final = 1000
-"""Pairs of day and location above which a dict of them is turned into columns."""
+"""Number of pairs (day, location) in the dict at which the dict is turned into columns."""
 
 
 class GeoCounter:
-    """Counts lines for a `GeoKey`. It collects a count for each day and location.
+    """Count lines for a `GeoKey`: collect a count for each day and location.
 
     Args:
-        key: the key.
-        small_block: bytes up to which a block is counted line by line, as that is faster.
+        key: table and dimensions.
+        small_block: bytes up to which a block is counted line by line, because this is faster.
     """
 
     def __init__(self, key: GeoKey, *, small_block: int = SMALL_BLOCK) -> None:
@@ -45,13 +46,13 @@ class GeoCounter:
     def _begin(self) -> None:
         self._counts = LineCounts()
         self._data: GeoData | None = None
-        self._days: dict[str, int] = {}  # day → its number
-        self._pairs: dict[DayLocation, int] = {}
-        self._frames: list[pl.DataFrame] = []  # the keys of the first one are unique
+        self._days: dict[str, int] = {}  # day → its number in keys
+        self._pairs: dict[DayLocation, int] = {}  # pair → number of lines, of small blocks
+        self._frames: list[pl.DataFrame] = []  # keys and lines; keys are unique in the first frame
 
     @property
     def size(self) -> int:
-        """Return about how many different counts were collected."""
+        """Estimate how many counts, one for each day, dimension and value, are in memory."""
         in_pairs = len(self._pairs) * len(self._key.dimensions)
         if not self._frames or self._data is None:
             return in_pairs
@@ -59,9 +60,9 @@ class GeoCounter:
         return in_pairs + sum(min(keys, days * len(names[each])) for each in self._key.dimensions)
 
     def new_day_offset(self, data: bytes) -> int:
-        """Return the offset of the first line with the day of the last line.
+        """Return the offset of the first line that has the same day as the last line.
 
-        Return 0 if that day is not valid, or was counted before.
+        Return 0 if this day is not valid, or was counted before.
         """
         fields = data[data.rfind(b"\n", 0, -1) + 1 :].rstrip(b"\r\n").split(b" ", 2)
         day = fields[1] if len(fields) > 1 else b""
@@ -71,11 +72,11 @@ class GeoCounter:
         return data.rfind(b"\n", 0, data.index(b" " + day)) + 1
 
     def reject_overlong(self, lines: int) -> None:
-        """Count lines that were too long to be read."""
+        """Count *lines* lines as rejected because they are too long."""
         self._counts.reject("", OVERLONG, lines)
 
     def add(self, data: bytes, days: DayRange) -> int:
-        """Count whole lines, and return how many."""
+        """Count the lines in *data*, and return their number."""
         geo = self._key.geo.data
         if geo is not self._data:
             self._resolve_names()
@@ -123,27 +124,28 @@ class GeoCounter:
         return taken
 
     def _number_of(self, days: list[str]) -> pl.Expr:
-        """Return an expression: the number of each day, and null for a day not in *days*."""
+        """Return an expression that maps each of *days* to its number, other texts to null."""
         for day in days:
             self._days.setdefault(day, len(self._days))
         numbers = [self._days[day] for day in days]
         return pl.col("day").replace_strict(days, numbers, default=None, return_dtype=pl.UInt64)
 
     def _keep(self, frames: list[pl.DataFrame]) -> None:
-        """Keep columns of counts, and merge them if there are many."""
+        """Add columns of counts, and merge all columns if their rows have doubled."""
         self._frames += frames
         if sum(frame.height for frame in self._frames) > 2 * self._frames[0].height:
             self._frames = [_summed(pl.concat(self._frames))]
 
     def _take_pairs(self) -> pl.DataFrame:
-        """Return the counts of small blocks as columns, and remove them from the dict."""
+        """Return the counts in the dict of pairs as columns, and empty the dict."""
         keys = [self._days[day] * _DAY + location for day, location in self._pairs]
         columns = {"key": keys, "lines": list(self._pairs.values())}
         self._pairs = {}
         return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.UInt64))
 
     def _resolve_names(self) -> None:
-        """Turn numbers of locations into names; the next data may have other numbers."""
+        """Turn counts by location number into counts by name, because a reloaded table may number
+        the locations differently."""
         if self._data is None:
             return
         if not self._frames:
@@ -164,16 +166,16 @@ class GeoCounter:
                 self._add_by_name(day, dimension, of_day, self._data)
 
     def _add_by_name(self, day: str, dimension: str, counts: pl.DataFrame, geo: GeoData) -> None:
-        """Add the counts of locations by their names in a dimension."""
+        """Add *counts* of locations to the counts of the names that they have in *dimension*."""
         names = geo.names[dimension]
         added = _summed(counts.select("lines", key=names.ranks.gather(counts["location"])))
-        # The server inserts values fastest in descending order of their counts.
+        # Sort by descending counts, because the server inserts values fastest in this order.
         ordered = added.sort(pl.col("lines") * 2**32 + pl.col("key"), descending=True)
         named = dict(zip(names.texts(ordered["key"]), ordered["lines"].to_list(), strict=True))
         self._counts.add(day, dimension, named)
 
     def _reject(self, data: bytes, bad: pl.DataFrame) -> None:
-        """Count rejected lines, and keep samples of them."""
+        """Count the rejected groups *bad* of *data*, and keep some of their lines as samples."""
         totals = bad.group_by("reject_day", "reason").agg(pl.col("lines").sum())
         for day, reason, count in totals.iter_rows():
             self._counts.reject(day, reason, count)
@@ -195,10 +197,11 @@ class GeoCounter:
 
 
 def _read(data: bytes, query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
-    """Run *query* on the first two fields of every line; a missing field is null."""
+    """Return the result of *query* on the first two fields of every line. Missing fields are
+    null."""
     try:
         return query(_scanned(data, "utf8")).collect()
-    except pl.exceptions.ComputeError:  # some bytes are not text; the lossy decoder is slower
+    except pl.exceptions.ComputeError:  # some bytes are not UTF-8: use the slower decoder
         return query(_scanned(data, "utf8-lossy")).collect()
 
 
@@ -217,7 +220,7 @@ def _scanned(data: bytes, encoding: Literal["utf8", "utf8-lossy"]) -> pl.LazyFra
 
 
 def _checked_days(groups: pl.DataFrame, days: DayRange) -> tuple[list[str], list[str]]:
-    """Return the texts in *groups* that are real days, and those of them that are in range."""
+    """Return which days in *groups* exist in the calendar, and which of these are in *days*."""
     day = pl.col("day")
     shaped = groups.select("day").unique().filter(day.str.contains(_ISO_DAY))
     real = [each for each in shaped["day"].to_list() if iso_day(each)]
@@ -225,7 +228,8 @@ def _checked_days(groups: pl.DataFrame, days: DayRange) -> tuple[list[str], list
 
 
 def _with_reasons(bad: pl.DataFrame, real_days: list[str], good_days: list[str]) -> pl.DataFrame:
-    """Add the `reason` to each rejected group, and the `reject_day` for which it counts."""
+    """Add two columns to rejected groups: `reason`, and `reject_day`, the day under which they are
+    counted (empty unless only the address is not valid)."""
     day = pl.col("day")
     return bad.with_columns(
         reason=pl.when(day.is_null() | pl.col("address").is_null())
@@ -241,13 +245,13 @@ def _with_reasons(bad: pl.DataFrame, real_days: list[str], good_days: list[str])
 
 
 def _located(groups: pl.DataFrame, column: str, ranges: AddressRanges) -> pl.DataFrame:
-    """Return the key of day and location, and the lines, of groups with numbers in *column*."""
-    # Sorted addresses make the search read the memory in order, too.
+    """Look up the locations of the addresses in *column*. Return columns of keys and lines."""
+    # Sort the addresses, because then the search reads memory in order, which is faster.
     groups = groups.select(column, "day_number", "lines").sort(column)
     locations = ranges.find(groups[column].cast(ranges.starts.dtype))
     return groups.select(key=pl.col("day_number") * _DAY + locations, lines="lines")
 
 
 def _summed(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return the sum of the lines of each key; numbers are grouped much faster than texts."""
+    """Return the sum of the lines of each key."""
     return counts.group_by("key").agg(pl.col("lines").sum())

@@ -1,10 +1,11 @@
-"""The data of a loaded table: address ranges and locations. It is immutable, so threads share it.
+"""Hold the address ranges and locations of a loaded table. They never change: threads share them.
 
     starts      0   16777216  16777472  …   ascending; a range ends where the next one begins
     locations   0   17        0         …   0: unknown; 1: private; from 2 on: row of the locations
 
-A gap between networks is a range with location 0. So one search is enough, and an address in a gap
-does not get the location of the range before it. A range takes 8 bytes for IPv4, 20 for IPv6.
+A gap between networks is a range with location 0. So one search finds the location of any address:
+an address in a gap does not get the location before the gap. A range takes 8 bytes for IPv4, 20 for
+IPv6.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..addresses import private_networks
 from .location import GeoLocation
 
 UNKNOWN_NAME: Final = "??"
-"""Name of a location, or of a part of one, that the table does not know."""
+"""Name of an unknown location, or of an unknown country, region or city in a name."""
 
 PRIVATE_NAME: Final = "private"
 """Name of the location of addresses that are not globally reachable."""
@@ -32,12 +33,12 @@ PRIVATE: Final = 1
 FIRST_LOCATION: Final = 2
 
 COLUMN_LOOKUPS: Final = 20
-"""Number of addresses above which a search with columns is faster than one by one."""
+"""Number of addresses above which a search by column is faster than single searches."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddressRanges:
-    """Ranges that cover all addresses of one IP version.
+    """Hold ranges that cover all addresses of one IP version.
 
     Attributes:
         starts: first address of each range, ascending; the first one is 0.
@@ -49,9 +50,10 @@ class AddressRanges:
 
     @classmethod
     def build(cls, starts: pl.Series, locations: pl.Series, version: int) -> AddressRanges:
-        """Build ranges that begin at *starts*, ascending.
+        """Build ranges from ascending *starts* and the *locations* of the ranges.
 
-        Ranges with an unknown location that are not globally reachable become private.
+        An address with an unknown location that is not globally reachable gets the location
+        `PRIVATE`.
         """
         kind = pl.UInt32 if version == 4 else pl.UInt128
         limit = 2**32 if version == 4 else 2**128
@@ -59,7 +61,7 @@ class AddressRanges:
         defaults: dict[int, int] = {0: UNKNOWN}
         for first, after in private_networks(version):
             defaults[first] = PRIVATE
-            defaults.setdefault(after, UNKNOWN)  # unless the next network begins there
+            defaults.setdefault(after, UNKNOWN)  # keep PRIVATE if a private network begins there
         edges = sorted(edge for edge in defaults if edge < limit)
         default = pl.DataFrame(
             {
@@ -85,11 +87,11 @@ class AddressRanges:
         return cls(merged["start"].rechunk(), merged["location"].rechunk())
 
     def find(self, addresses: pl.Series) -> pl.Series:
-        """Return the location number of each address; fastest if *addresses* are ascending."""
+        """Return the location number of each address. Ascending *addresses* are fastest."""
         return self.locations.gather(self.starts.search_sorted(addresses, side="right") - 1)
 
     def find_few(self, addresses: list[int]) -> list[int]:
-        """Return the location number of each address; for small lists."""
+        """Return the location number of each address. Fast for small lists, too."""
         if len(addresses) <= COLUMN_LOOKUPS:
             return [self.find_one(address) for address in addresses]
         numbers: list[int] = self.find(pl.Series(addresses, dtype=self.starts.dtype)).to_list()
@@ -103,14 +105,14 @@ class AddressRanges:
 
 @dataclass(frozen=True, slots=True)
 class LocationNames:
-    """The names of all locations in one dimension, such as `US/California` in `region`.
+    """Hold the names of all locations in one dimension, such as `US/California` in `region`.
 
-    Several locations may have the same name. Names are numbered, because numbers are compared and
-    sorted faster than texts.
+    Several locations may have the same name. Names are numbered in alphabetical order, because
+    numbers are compared and sorted faster than texts.
 
     Attributes:
-        ranks: number of the name of each location; names are numbered in alphabetical order.
-        locations: for each name, one location that has it.
+        ranks: number of the name of each location.
+        locations: for each number of a name, one location that has this name.
     """
 
     ranks: pl.Series
@@ -120,7 +122,7 @@ class LocationNames:
 
     @classmethod
     def build(cls, locations: pl.DataFrame, depth: int) -> LocationNames:
-        """Build names from the first *depth* columns of *locations*."""
+        """Build the names from the first *depth* columns of *locations*: 1 to 3."""
         every = pl.int_range(locations.height, eager=True, dtype=pl.UInt32).alias("location")
         named = pl.DataFrame([every, _names(locations, every, depth)])
         ranked = named.select("location", rank=pl.col("name").rank("dense") - 1)
@@ -137,7 +139,7 @@ class LocationNames:
 
 
 def _names(locations: pl.DataFrame, numbers: pl.Series, depth: int) -> pl.Series:
-    """Return the names of *locations*, which have these *numbers*."""
+    """Return the names of *locations*, rows of the table with these location *numbers*."""
     columns = [pl.col(name).fill_null(UNKNOWN_NAME) for name in GeoLocation._fields[:depth]]
     path = pl.concat_str(columns, separator="/")
     name = pl.when(numbers >= FIRST_LOCATION).then(path).otherwise(columns[0])
@@ -146,7 +148,7 @@ def _names(locations: pl.DataFrame, numbers: pl.Series, depth: int) -> pl.Series
 
 @dataclass(frozen=True)
 class GeoData:
-    """All data of a table.
+    """Hold all data of a table.
 
     Attributes:
         ipv4: ranges of IPv4 addresses.
@@ -168,7 +170,8 @@ class GeoData:
         locations: Sequence[tuple[str | None, str | None, str | None]],
         built_at: int | None,
     ) -> GeoData:
-        """Build the data of ranges with *locations* that are numbered from `FIRST_LOCATION` on."""
+        """Build the data. *locations* (country, region, city) are numbered from `FIRST_LOCATION`
+        on."""
         rows = [(UNKNOWN_NAME, None, None), (PRIVATE_NAME, None, None), *locations]
         frame = pl.DataFrame(
             rows, schema=dict.fromkeys(GeoLocation._fields, pl.String), orient="row"
@@ -177,14 +180,14 @@ class GeoData:
 
     @cached_property
     def names(self) -> dict[str, LocationNames]:
-        """Return the names of the locations in each dimension."""
+        """Return dimension → names of the locations in it."""
         return {
             name: LocationNames.build(self.locations, depth)
             for depth, name in enumerate(GeoLocation._fields, 1)
         }
 
     def names_of(self, number: int) -> tuple[str, str, str]:
-        """Return the name of one location in each dimension, as in `names`."""
+        """Return the names of the location *number* as country, region and city, as in `names`."""
         country, region, city = (
             UNKNOWN_NAME if part is None else part for part in self.locations.row(number)
         )

@@ -1,4 +1,4 @@
-"""Loads the CSV files of GeoLite2: networks with geoname ids, and the names of these ids."""
+"""Load the CSV files of GeoLite2: networks with geoname ids, and the locations with these ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .address_columns import ipv4_number, is_ipv4
 from .geo_data import FIRST_LOCATION, UNKNOWN, AddressRanges, GeoData
 
 SLICE: Final = 100_000
-"""IPv6 networks that are parsed together: as Python numbers they take much memory."""
+"""Number of IPv6 networks parsed at a time; more would take much memory as Python numbers."""
 
 NAMES: Final = ("country_iso_code", "subdivision_1_name", "city_name")
 
@@ -43,7 +43,11 @@ def _columns(path: str, names: Iterable[str]) -> pl.LazyFrame:
 
 
 def _collected(path: str, frame: pl.LazyFrame) -> pl.DataFrame:
-    """Run a query over a file; it reads a part at a time, because texts take much memory."""
+    """Run the query *frame* on the file *path*. Read the file in parts to save memory.
+
+    Raises:
+        BadGeoData: columns are missing.
+    """
     try:
         return frame.collect(engine="streaming")
     except pl.exceptions.PolarsError as error:
@@ -52,7 +56,8 @@ def _collected(path: str, frame: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _networks(path: str, numbers: pl.DataFrame, *, ipv4: bool) -> pl.LazyFrame:
-    """Query address, prefix length and location of the IPv4 networks, or of all others."""
+    """Return a query of address, prefix length and location of the IPv4 networks, or of all other
+    rows."""
     network = pl.col("network").str.split_exact("/", 1).struct
     rows = (
         _columns(path, ("network", "geoname_id"))
@@ -88,10 +93,10 @@ def _ipv4_networks(path: str, numbers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ipv6_networks(path: str, numbers: pl.DataFrame) -> pl.DataFrame:
-    """Return first address, last address and location of every network that is not IPv4.
+    """Return first address, last address and location of every row that is not an IPv4 network.
 
     Raises:
-        BadGeoData: a row is not a network.
+        BadGeoData: a row is not an IPv6 network either.
     """
     rows = _collected(path, _networks(path, numbers, ipv4=False))
     found = [_parsed_ipv6(path, rows.clear())]
@@ -118,7 +123,11 @@ def _parsed_ipv6(path: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ranges(path: str, networks: pl.DataFrame, version: int) -> AddressRanges:
-    """Build the ranges of these networks, and of the gaps between them."""
+    """Build ranges from *networks* and from the gaps between them.
+
+    Raises:
+        BadGeoData: networks overlap.
+    """
     networks = networks.sort("start")
     following = pl.col("start").shift(-1)
     if networks.filter(following <= pl.col("last")).height:
@@ -127,7 +136,7 @@ def _ranges(path: str, networks: pl.DataFrame, version: int) -> AddressRanges:
     ends = networks.filter(pl.col("last") < highest).select(
         start=pl.col("last") + 1, location=pl.lit(UNKNOWN, pl.UInt32)
     )
-    # Where a network follows without a gap, its start comes second, and replaces the end.
+    # If a network follows another without a gap, both rows have the same start: keep the network.
     both = pl.concat([ends, networks.select("start", "location")])
     both = both.unique("start", keep="last", maintain_order=True).sort("start")
     return AddressRanges.build(both["start"], both["location"], version)

@@ -1,4 +1,4 @@
-"""The key that counts lines by the location of their IP address."""
+"""Provide the key that counts lines by the location of their IP address."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ DIMENSIONS: Final = ("country", "region", "city")
 
 
 class GeoKey:
-    """Counts lines `ADDRESS DAY …` by the location of the address: country, region and city.
+    """Count lines `ADDRESS DAY …` by the location of the address: country, region and city.
 
         173.194.38.137 2011-10-10 13:55:36 achievement-762
 
-    The fields are separated by one blank each; the text after the day is ignored. Values are for
-    example `US`, `US/California` and `US/California/Mountain View`. They contain `??` for what the
-    table does not know. The value for an address that is not globally reachable is `private`.
+    One blank separates the fields; the text after the day is ignored. Values are for example `US`,
+    `US/California` and `US/California/Mountain View`. `??` stands for a part that the table does
+    not know. An address that is not globally reachable has the value `private`.
 
     Args:
         geo: the table. After a reload, later lines are counted with the new data.

@@ -1,4 +1,4 @@
-"""The location of an address."""
+"""Define the location of an address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class GeoLocation(NamedTuple):
-    """The location of an address, as far as a table knows it.
+    """Hold the location of an address. A part that the table does not know is None.
 
     Attributes:
         country: country code of two letters (ISO 3166-1).

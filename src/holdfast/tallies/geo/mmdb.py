@@ -1,12 +1,14 @@
-"""Loads MaxMind databases: a binary tree of networks with leaves that point to records.
+"""Load MaxMind databases: a binary tree of networks with leaves that point to records.
 
-    node = two tree records of 24, 28 or 32 bits: for a next address bit of 0, and of 1
-    tree record < count: a node   = count: unknown   > count: offset in the data section
+    node          two tree records of 24, 28 or 32 bits: for a next address bit of 0, and of 1
+    tree record   < number of nodes: a node
+                  = number of nodes: the location is unknown
+                  > number of nodes: offset in the data section
 
-The library only reads the metadata. It would walk the tree network by network, which takes minutes
-for millions of networks; this module processes all nodes of one depth together. A file may be
-damaged or malicious: each node is visited once, so there is no endless loop, and every pointer is
-checked before it is used.
+The library `maxminddb` is used for the metadata only. It walks the tree network by network, which
+takes minutes for millions of networks. This module processes all nodes of one depth together. A
+file may be damaged or malicious. So the number of visited nodes is limited, which prevents an
+endless loop, and every pointer is checked before it is used.
 
 Format: https://maxmind.github.io/MaxMind-DB/, version 2.0.
 """
@@ -30,12 +32,12 @@ NameTriple = tuple[str | None, str | None, str | None]
 logger: Final = logger_of("holdfast.tallies")
 
 _SEPARATOR: Final = 16
-"""Zero bytes between the tree and the data section."""
+"""Number of zero bytes between the tree and the data section."""
 
 _MARKER: Final = b"\xab\xcd\xefMaxMind.com"
 
 _LATEST_EPOCH: Final = 253_402_300_799
-"""The end of the year 9999, in epoch seconds: no table was built later."""
+"""Maximum build time: the end of the year 9999, in epoch seconds."""
 
 _HIGH: Final = bytes(byte >> 4 for byte in range(256))
 _LOW: Final = bytes(byte & 15 for byte in range(256))
@@ -45,7 +47,7 @@ def load(path: str, locale: str) -> GeoData:
     """Load the data of a database; see `GeoTable.from_mmdb`."""
     data = Path(path).read_bytes()
     try:
-        # From memory: if a mapped file is truncated, the process that reads it crashes.
+        # Read from memory, because reading a mapped file that was truncated crashes the process.
         with maxminddb.open_database(BytesIO(data), maxminddb.MODE_FD) as reader:
             return _Database(path, data, reader.metadata(), locale).load()
     except maxminddb.InvalidDatabaseError as error:
@@ -60,7 +62,7 @@ def load(path: str, locale: str) -> GeoData:
 
 
 class _Database:
-    """One database while it is loaded."""
+    """Load one database."""
 
     def __init__(self, path: str, data: bytes, metadata: Any, locale: str) -> None:
         self._path = path
@@ -104,9 +106,9 @@ class _Database:
         )
 
     def _leaves(self) -> pl.DataFrame:
-        """Return first address and tree record of every leaf, ascending.
+        """Return columns `start` (first address, ascending) and `node` (tree record) of all leaves.
 
-        The tree record is `count` if the location is unknown.
+        The tree record is the number of nodes if the location is unknown.
         """
         records = self._tree_records()
         beyond = (records >= self._count + self._end - self._tree_bytes) | (
@@ -114,7 +116,7 @@ class _Database:
         )
         if beyond.any():
             self._refuse("its tree points out of the data")
-        if (records == 0).any():  # also in unreachable nodes: bytes that were never written are 0
+        if (records == 0).any():  # bytes of an incomplete file may be 0
             self._refuse("its tree points back to the root")
         zeros, ones = records.gather_every(2), records.gather_every(2, 1)
         self._ipv4_root = self._find_ipv4_root(zeros)
@@ -142,7 +144,7 @@ class _Database:
         return pl.concat(found).sort("start")
 
     def _without_aliases(self, level: pl.DataFrame) -> pl.DataFrame:
-        """Remove the other networks of IPv6 under which the tree of IPv4 can also be reached."""
+        """Make the location unknown for IPv6 networks that are aliases of the IPv4 subtree."""
         if self._ipv4_root is None:
             return level
         alias = (pl.col("node") == self._ipv4_root) & (pl.col("start") != 0)
@@ -150,7 +152,8 @@ class _Database:
         return level.with_columns(node=pl.when(alias).then(unknown).otherwise("node"))
 
     def _find_ipv4_root(self, zeros: pl.Series) -> int | None:
-        """Return the node above all IPv4 addresses in a tree of IPv6; None without one."""
+        """Return the node above all IPv4 addresses (::/96) in an IPv6 tree; None if there is
+        none."""
         node = 0
         for _ in range(96 if self._bits == 128 else 0):
             if node >= self._count:
@@ -175,7 +178,7 @@ class _Database:
         return pl.Series([bytes(wide)]).bin.reinterpret(dtype=shape, endianness="big").explode()
 
     def _locations(self, leaves: pl.DataFrame) -> tuple[pl.DataFrame, list[NameTriple]]:
-        """Return the location number of each tree record, and the names of the locations."""
+        """Return the location number of each tree record in *leaves*, and the locations."""
         known = leaves.filter(pl.col("node") > self._count).unique("node", keep="any")
         wanted = {"country", "iso_code", "subdivisions", "city", "names", "en", self._locale}
         records = RecordDecoder(
@@ -195,7 +198,7 @@ class _Database:
         return known.select("node", location=pl.Series(found, dtype=pl.UInt32)), list(numbers)
 
     def _names(self, record: Any) -> NameTriple:
-        """Return country, region and city of a record, which may be any value."""
+        """Return country, region and city in *record*, an untrusted value of any type."""
         divisions = record.get("subdivisions") if isinstance(record, dict) else None
         region = divisions[0] if isinstance(divisions, list) and divisions else None
         return (

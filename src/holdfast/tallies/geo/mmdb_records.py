@@ -1,12 +1,12 @@
-"""Decodes records in the data section of a MaxMind database, as far as a table needs them.
+"""Decode the values that a table needs from records in the data section of a MaxMind database.
 
-    control byte, three highest bits: the kind; 0: the next byte has the kind, less 7
-    control byte, other bits: the size; 29, 30, 31: one, two, three more bytes have the size
+    control byte, 3 highest bits   kind of the value; 0: the next byte plus 7 is the kind
+    control byte, 5 lowest bits    size; 29, 30, 31: the size is in the next 1, 2, 3 bytes
 
-The file is untrusted. The library's fast decoder crashes the process on some damaged files. Its
-slow decoder takes a minute for a city table, and hours for a malicious file. This decoder reads
-only within bounds and decodes a value once, however many pointers lead to it. So the size of the
-file bounds its work. It skips languages that are not needed.
+The file is untrusted. The fast decoder of the library `maxminddb` crashes the process on some
+damaged files. Its slow decoder takes a minute for a city table, and hours for a malicious file.
+This decoder never reads out of bounds, and decodes a value once even if many pointers lead to it.
+So the size of the file limits its work. It skips languages that are not needed.
 
 Format: https://maxmind.github.io/MaxMind-DB/, version 2.0, "Output Data Section".
 """
@@ -17,23 +17,23 @@ from typing import Any, Final
 
 _POINTER, _TEXT, _MAP, _ARRAY, _FLAG = 1, 2, 7, 11, 14
 _SIZED: Final = {3, 4, 5, 6, 8, 9, 10, 15}
-"""Kinds with a size in bytes."""
+"""Kinds of numbers and bytes; their size is in bytes."""
 
 _POINTER_OFFSETS: Final = (0, 2048, 526336, 0)
 
 MAX_DEPTH: Final = 64
-"""Maximal nesting of values; valid records have about six levels."""
+"""Maximum nesting of values; valid records have about six levels."""
 
 MAX_SIZE: Final = 1 << 16
-"""Maximal bytes of a text, and maximal number of members of a map or an array."""
+"""Maximum bytes of a text, and maximum number of members of a map or an array."""
 
 
 class BadRecord(Exception):
-    """The data is not a valid value; the text explains why."""
+    """Raised when the data is not a valid value; the text explains why."""
 
 
 class RecordDecoder:
-    """Decodes values of a data section, and keeps only the wanted members of maps.
+    """Decode values of a data section. Keep only the wanted members of maps.
 
     Args:
         data: the data section.
@@ -44,16 +44,18 @@ class RecordDecoder:
         self._data = data
         self._wanted = wanted
         self._decoded: dict[int, Any] = {}
-        # Each value has at least one byte, and valid values do not overlap.
+        # Limit the number of decoded values. Valid data needs fewer than twice its bytes, because
+        # each value has at least one byte.
         self._values_left = 2 * len(data)
-        # A text is decoded again for each value around it that is the target of a pointer.
+        # Limit the decoded text. The target of each pointer is decoded by itself. So if targets
+        # overlap, such as a map and a map inside it, damaged data could fill the memory.
         self._text_bytes_left = 8 * len(data)
 
     def read(self, at: int) -> Any:
-        """Return the value at the offset *at*; numbers are returned as None.
+        """Return the value at the offset *at*; None for a value that is no text, map or array.
 
         Raises:
-            BadRecord: there is no valid value.
+            BadRecord: the value is not valid.
         """
         try:
             return self._value(at, 0)[0]
@@ -116,7 +118,12 @@ class RecordDecoder:
         return self._decoded[target], at + length
 
     def _size(self, size: int, at: int) -> tuple[int, int]:
-        """Return the size that the control byte and the bytes after it mean."""
+        """Return the size of a value, and the offset after it.
+
+        Args:
+            size: the 5 lowest bits of the control byte.
+            at: offset after the control byte.
+        """
         if size < 29:
             return size, at
         length = size - 28

@@ -1,7 +1,7 @@
-"""Counts the lines of a small block one by one; `geo_counter` counts large blocks by column.
+"""Count the lines of a small block one by one; `geo_counter` counts large blocks by column.
 
-Columns have a fixed cost, which equals that of some hundred lines here. Both modules use
-`parse_address` and `iso_day`, so they count the same.
+Counting by column has a fixed cost, as high as that of some hundred lines here. Both modules return
+the same counts, because both use `parse_address` and `iso_day`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from .geo_data import GeoData
 from .key import DIMENSIONS
 
 SMALL_BLOCK: Final = 32 << 10
-"""Bytes up to which a block of lines is counted here."""
+"""Bytes up to which a block of lines is counted line by line."""
 
 DayLocation = tuple[str, int]
-"""A day, and the number of a location."""
+"""Day and number of a location."""
 
 
 def count_small_block(
     data: bytes, days: DayRange, geo: GeoData, counts: LineCounts
 ) -> tuple[int, dict[DayLocation, int]]:
-    """Return how many lines *data* has, and how many each day and location has.
+    """Count the lines of *data* by day and location. Add rejected lines to *counts*.
 
-    Lines that cannot be counted are added to *counts* as rejected.
+    Returns:
+        The number of lines, rejected ones included; and (day, location) → number of lines.
     """
     lines = lines_of(data)
     pairs = [_fields(line) for line in lines]
@@ -60,7 +61,7 @@ def add_by_name(
     dimensions: tuple[str, ...],
     counts: LineCounts,
 ) -> None:
-    """Add the lines of each day and location to *counts*, by the names of the locations."""
+    """Add the number of lines of each day and location to the *counts* of the location's names."""
     depths = [(dimension, DIMENSIONS.index(dimension)) for dimension in dimensions]
     values: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     for (day, location), lines in by_location.items():
@@ -70,13 +71,13 @@ def add_by_name(
             column = values[day, dimension]
             column[names[depth]] = column.get(names[depth], 0) + lines
     for (day, dimension), column in values.items():
-        # The server inserts values fastest in descending order of their counts.
+        # Sort by descending counts, because the server inserts values fastest in this order.
         ordered = sorted(column.items(), key=lambda each: (each[1], each[0]), reverse=True)
         counts.add(day, dimension, dict(ordered))
 
 
 def _fields(line: bytes) -> tuple[str, str]:
-    """Return the first two fields of a line; '' for a field that is missing."""
+    """Return the first two fields of a line; '' for a missing field."""
     address, _, rest = line.partition(b" ")
     return address.decode(errors="replace"), rest.partition(b" ")[0].decode(errors="replace")
 

@@ -1,4 +1,4 @@
-"""A table that maps IP addresses to locations: a MaxMind database, or the CSV files of GeoLite2."""
+"""Provide tables that map IP addresses to locations: from a MaxMind database or CSV files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PathLike = str | os.PathLike[str]
 
 
 class GeoTable:
-    """A table of locations in memory: about 8 bytes for each range of IPv4 addresses, 20 of IPv6.
+    """Map IP addresses to locations. A range takes about 8 bytes of memory for IPv4, 20 for IPv6.
 
-    Threads may use it while it is reloaded. It needs the extra `geo`.
+    Threads may use the table while it is reloaded. It needs the extra `geo`.
     """
 
     def __init__(self, load: Callable[[], GeoData], source: str) -> None:
@@ -41,7 +41,8 @@ class GeoTable:
 
         Args:
             path: path of the file. It is read once, and may be replaced afterwards.
-            locale: language of the names of regions and cities; English if a name has none in it.
+            locale: language of the names of regions and cities. A name that is missing in this
+                language is English.
 
         Raises:
             BadGeoData: the file is not a MaxMind database, or is damaged.
@@ -83,7 +84,8 @@ class GeoTable:
         """Return the location of *address*; None if the table does not know it.
 
         Args:
-            address: `173.194.38.137` or `2001:db8::1`; `::ffff:173.194.38.137` is the IPv4 address.
+            address: for example `173.194.38.137` or `2001:db8::1`. `::ffff:173.194.38.137` means
+                the IPv4 address.
 
         Raises:
             ValueError: *address* is not an address. Short forms, leading zeros, ports and zones
@@ -92,7 +94,7 @@ class GeoTable:
         return self._data.location(parse_address(str(address)))
 
     def reload(self) -> None:
-        """Read the files again. Counting that uses the table goes on with the new data.
+        """Read the files again. Counters that use the table continue with the new data.
 
         Raises:
             BadGeoData: a file is damaged; the table keeps its data.
@@ -102,17 +104,17 @@ class GeoTable:
 
     @property
     def built_at(self) -> datetime | None:
-        """Return when the provider built the table; None if the file does not contain it."""
+        """Return when the provider built the table; None if the file does not contain the time."""
         built_at = self._data.built_at
         return None if built_at is None else datetime.fromtimestamp(built_at, UTC)
 
     @property
     def data(self) -> GeoData:
-        """Return the current data. It is immutable: a reload replaces it."""
+        """Return the current data. It never changes: a reload replaces it by new data."""
         return self._data
 
 
 def _missing_extra(error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """Return the error for a library that only the extra installs."""
+    """Return the error for a missing library of the extra `geo`."""
     text = "geo tables need an extra: run `pip install 'holdfast[geo]'`"
     return ModuleNotFoundError(text, name=error.name)

@@ -1,8 +1,8 @@
 #!lua
--- tallies/sample: keep some of the rejected lines as samples.
+-- tallies/sample: store rejected lines as samples, as long as there are fewer than *most*.
 --
--- KEYS[1]  ZSET    samples  lines, scored by the time they were added (ms)
--- ARGV[1]  int     most     maximal number of samples
+-- KEYS[1]  ZSET    samples  lines, scored by when they were added (ms)
+-- ARGV[1]  int     most     maximum number of samples
 -- ARGV[2]  int     kept_s   lifetime of the samples (s)
 -- ARGV[3]  string  first of the lines
 -- returns  int     number of samples

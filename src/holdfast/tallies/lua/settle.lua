@@ -2,14 +2,13 @@
 -- tallies/settle: add the first chunk of a journal to its counts.
 --
 -- KEYS[1]  LIST    pending  tokens of journals
--- KEYS[2]  LIST    journal  chunks, MessagePack: name of the counts, number of values of these counts that are
---                           added before, then count and value, alternating
--- KEYS[3]  ZSET    counts   those of the first chunk
--- ARGV[1]  string  token    of the journal
+-- KEYS[2]  LIST    journal  chunks, see `staged` in keys.py
+-- KEYS[3]  ZSET    counts   counts to which the caller expects the first chunk to be added
+-- ARGV[1]  string  token    token of the journal
 -- ARGV[2]  int     number   number of chunks that the caller expects in the journal
 -- ARGV[3]  int     kept_s   lifetime of the counts (s)
--- ARGV[4]  string  name     of the counts; if the first chunk has another name, another caller was faster
--- returns  int     number of chunks that are left
+-- ARGV[4]  string  name     name of these counts; if the first chunk has another name, another caller was faster
+-- returns  int     number of chunks that the journal still has
 -- include add
 
 local journal, counts, token, number = KEYS[2], KEYS[3], ARGV[1], tonumber(ARGV[2])

@@ -1,7 +1,7 @@
--- The reply that assigns a file to a consumer.
+-- The reply of claim.lua that assigns a file.
 -- Expects: packed, feed, lifecycle, file.
 
--- If the file has one chunk of at most *small* bytes, the answer contains it.
+-- Saves the feed and returns the reply. If the file has one chunk of at most *small* bytes, the reply contains it.
 local function assignment_reply(feed, number, file, position, small)
   save_feed(feed)
   local reply = {'file', feed.epoch, text(number), text(position.token), text(position.acked), file.name}

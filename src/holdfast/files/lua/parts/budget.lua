@@ -1,15 +1,16 @@
--- The budget: its use, and the groups that chunks are stored for.
+-- The budget: how many bytes a chunk uses, and which chunks groups still need.
 -- Expects: feed, consumer_record, file, positions.
 
--- Returns the memory of a value in a hash: a class of the allocator, four to each power of two, and its
--- entry.
+-- Returns the memory that a chunk of this size uses: a size class of the allocator (there are four classes for each
+-- power of two), and 96 bytes for its entry in the hash.
 local function charge(bytes)
   local _, power = math.frexp(bytes + 16)
   local step = 2 ^ (power - 3)
   return math.ceil((bytes + 17) / step) * step + 96
 end
 
--- Returns the groups with an expired lease if others are alive: files are not kept for them.
+-- Returns group -> true for each consumer with an expired lease; empty if no consumer is alive, or with `share`. Files
+-- are not kept for these groups.
 local function expired_groups(feed)
   local expired, lives = {}, feed.options.mode == 'share'
   for g, consumer in ipairs(lives and {} or feed.options.consumers) do
@@ -20,14 +21,14 @@ local function expired_groups(feed)
   return lives and expired or {}
 end
 
--- Returns whether a file is kept for a group. With *expired*, not for these groups, and not if it failed too
--- often.
+-- Returns whether a file is kept for a group: the group has not finished it. If *expired* is given, the group must not
+-- be in it, and must not have failed too often.
 local function is_waited_for(file, g, expired)
   return not is_settled(file, g) and not (expired and (expired[g] or has_failed(file, g)))
 end
 
--- Returns the first chunk that a group needs. With *unacked*, chunks that were read and not acknowledged are
--- not needed.
+-- Returns the index of the first chunk that a group needs. With *unacked*, a group does not need chunks that it has
+-- read, even if it has not acknowledged them.
 local function first_needed_chunk(feed, number, file, unacked, expired)
   local least = file.count
   for g = 1, #file.done do

@@ -1,10 +1,11 @@
 -- The part of the budget that a file may fill.
 -- Expects: stored, packed, feed, file, budget.
 
-local WAIT_MS = 5000  -- a waiting publisher calls again sooner
+local WAIT_MS = 5000  -- a waiting publisher calls again sooner than that
 
--- The oldest file that is being published may fill the whole budget. Others leave half of it, and a chunk,
--- to the oldest one. Otherwise they could take all room while its readers wait for more.
+-- Returns how many bytes of the budget may be in use after a chunk of file *number* (nil: a new file) is stored. The
+-- oldest file that is being published may use the whole budget. Other files leave half of it, and one chunk, to the
+-- oldest file, because otherwise they could use up the budget while its readers wait for more of it.
 local function budget_limit(feed, number)
   if redis.call('HLEN', feed.publishing) <= (number and 1 or 0) then
     return feed.options.budget
@@ -19,7 +20,7 @@ local function budget_limit(feed, number)
   return feed.options.budget - math.max(0, feed.options.budget / 2 + charge(BLOCK) - file_at(feed, oldest).kept)
 end
 
--- The publisher is notified when there is room again.
+-- Registers the channel of a publisher, so that the publisher is notified when the budget has room again.
 local function add_waiter(feed, channel)
   if channel ~= '' then
     redis.call('ZADD', feed.waiting, text(feed.now_ms + WAIT_MS), channel)

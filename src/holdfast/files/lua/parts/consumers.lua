@@ -1,4 +1,4 @@
--- The limit of consumers, and the removal of expired ones.
+-- Limits the number of consumers, and removes expired sessions and consumers.
 -- Expects: feed, consumer_record.
 
 local MAX_CONSUMERS = 1000
@@ -12,7 +12,7 @@ local function remove_expired_sessions(feed)
   end
 end
 
--- Without named consumers, the records of expired ones are removed.
+-- Removes the records of expired consumers, unless the definition names the consumers.
 local function remove_expired_consumers(feed)
   local records = #feed.options.consumers == 0 and redis.call('HGETALL', feed.consumers) or {}
   for i = 1, #records, 2 do
@@ -22,7 +22,7 @@ local function remove_expired_consumers(feed)
   end
 end
 
--- Returns whether the feed has too many consumers for this one.
+-- Returns whether the feed has too many consumers to admit this one.
 local function is_full(feed, consumer)
   if redis.call('HEXISTS', feed.consumers, consumer) == 1 or redis.call('HLEN', feed.consumers) < MAX_CONSUMERS then
     return false

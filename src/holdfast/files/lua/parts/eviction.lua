@@ -1,9 +1,9 @@
--- Makes room by dropping what is needed least.
+-- Makes room in the budget by dropping chunks and files.
 -- Expects: feed, consumer_record, file, positions, budget, budget_limit, retention.
 
 local FILES_AT_ONCE = 256  -- files that one call checks
 
--- Drops a file if no group waits for it. The groups that have not finished it miss it.
+-- Drops a file unless it is kept for a group. Counts it as missed for each group that has not finished it.
 local function drop_unread(feed, number, file, expired)
   for g = 1, #file.done do
     if is_waited_for(file, g, expired) then
@@ -21,8 +21,9 @@ local function drop_unread(feed, number, file, expired)
   end
 end
 
--- Drops what is not needed, the oldest first, until so many bytes fit for *own*. A file that is too large also
--- loses what was read and not acknowledged, or its publisher and its readers would wait for each other.
+-- Drops chunks that no group needs, the oldest first, until *bytes* fit for the file *own* (nil: a new file). From a
+-- file that is too large it also drops chunks that were read but not acknowledged, because otherwise its publisher and
+-- its readers would wait for each other.
 local function make_room(feed, bytes, own)
   local limit = budget_limit(feed, own)
   if feed.used + bytes <= limit then

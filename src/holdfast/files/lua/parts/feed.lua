@@ -1,13 +1,14 @@
 -- The stored state of a feed.
 -- Expects: stored, packed.
 --
--- *feed* has the keys that a script needs, by their names in keys.py; `now_ms` and `now_us`.
+-- The table *feed* has the keys that a script needs, under their names in keys.py; `now_ms` and `now_us`; and, after
+-- read_feed, the stored fields.
 
-local BLOCK = 130944        -- unpacked bytes of a chunk, as in chunk.py
+local BLOCK = 130944             -- unpacked bytes of a chunk, as in chunk.py
 local MAX_NAMED_CONSUMERS = 100  -- as in options.py
-local MAX_FILES = 100000         -- their names are stored
+local MAX_FILES = 100000         -- bounds `names`, which keeps the names of all files
 
--- Adds to *feed* what is stored, if it has begun: its `definition` and the same unpacked, `options`; `epoch`,
+-- Adds the stored fields to *feed* if the feed has begun: `definition`, `options` (the unpacked definition), `epoch`,
 -- `state`, `used`, `top`, `low` and `left`.
 local function read_feed(feed)
   local meta = feed.meta
@@ -27,7 +28,8 @@ local function read_feed(feed)
   feed.left = whole(known[7], 0, EXACT, 'left', meta)
 end
 
--- Returns the reason why a call is refused; nil if it is not.
+-- Returns the reply for a call that is refused: undefined, feed_lost, aborted, or conflict and the stored definition.
+-- Returns nil if the call is not refused.
 local function refusal(feed, definition, epoch)
   if not feed.definition then
     return {epoch == '' and 'undefined' or 'feed_lost'}

@@ -30,7 +30,7 @@ local function is_settled(file, g)
   return file.done:sub(g, g) == '1'
 end
 
--- Returns whether reading it failed so often that it is not assigned until `retry`.
+-- Returns whether reading the file failed so often for the group *g* that it is not assigned until `retry`.
 local function has_failed(file, g)
   return file.done:sub(g, g) == '2'
 end
@@ -39,12 +39,12 @@ local function set_group_state(file, g, digit)
   file.done = file.done:sub(1, g - 1) .. digit .. file.done:sub(g + 1)
 end
 
--- Returns whether a group has not finished it.
+-- Returns whether at least one group has not finished the file.
 local function is_wanted(file)
   return file.done:find('[^1]') ~= nil
 end
 
--- Appends the fields of its view: state, count, floor, bytes, digest, problem.
+-- Appends the view of the file to *reply*: state, count, floor, bytes, digest, problem.
 local function append_view(reply, file)
   for _, field in ipairs({'state', 'count', 'floor', 'bytes', 'digest', 'problem'}) do
     local value = file[field]

@@ -14,7 +14,7 @@ local function extend_lease(feed, group, number, position, lease_ms)
   save_position(feed, group, number, position)
 end
 
--- Returns a new token. It is from the clock, so a server that lost its last writes assigns no token twice.
+-- Returns a new token. It is at least the time in us, so that a server that lost its latest writes uses no token twice.
 local function next_token(feed)
   local latest = redis.call('HGET', feed.meta, 'token') or '0'
   local token = math.max(whole(latest, 0, EXACT, 'token', feed.meta) + 1, feed.now_us)

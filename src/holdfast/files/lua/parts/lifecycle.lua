@@ -1,9 +1,9 @@
--- How a feed begins, continues and ends.
+-- Begins, saves and ends a feed.
 -- Expects: packed, feed, consumer_record.
 
-local UNUSED_TTL_MS = 24 * 3600 * 1000  -- without a publisher or reader
-local ENDED_TTL_MS = 3600 * 1000       -- for the state of a feed that has ended
-local BASE = 2048                 -- bytes of the budget for the feed itself
+local UNUSED_TTL_MS = 24 * 3600 * 1000  -- lifetime of the keys after the last call of a publisher or consumer
+local ENDED_TTL_MS = 3600 * 1000        -- lifetime of `meta` after the feed has ended
+local BASE = 2048                       -- bytes of the budget for the feed itself
 
 -- Returns all keys but `meta`.
 local function other_keys(feed)
@@ -26,23 +26,7 @@ local function renew_consumer(feed, consumer)
   return record
 end
 
--- The first publisher or consumer that gives a definition begins the feed.
-local function begin_feed(feed, definition, epoch)
-  if feed.definition or definition == '' or epoch ~= '' then
-    return
-  end
-  -- Keys of an earlier feed may exist if the server evicted only some of them.
-  redis.call('UNLINK', other_keys(feed))
-  redis.call('HSET', feed.meta, 'definition', definition, 'epoch', text(feed.now_us), 'state', 'open')
-  redis.call('HSET', feed.meta, 'used', BASE, 'top', 0, 'low', 1, 'left', 0, 'bytes', 0, 'token', 0)
-  read_feed(feed)
-  for _, consumer in ipairs(feed.options.consumers) do
-    renew_consumer(feed, consumer)  -- it has a lease to make its first call
-  end
-  save_feed(feed)
-end
-
--- Deletes all keys but `meta`.
+-- Sets the state of the feed, and deletes all keys but `meta`.
 local function end_feed(feed, state)
   feed.state, feed.used, feed.left = state, 0, 0
   redis.call('HSET', feed.meta, 'state', state, 'used', 0, 'left', 0)

@@ -5,8 +5,8 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- Returns the table. Its fields *numbers* are whole numbers, 0 if missing. A number that bounds a loop must be
--- finite: otherwise the script would block the server.
+-- Unpacks a table and checks that its fields *numbers* are whole numbers; missing ones become 0. They must be finite,
+-- because a loop to an infinite number would block the server.
 local function unpacked(packed, numbers, what, key)
   local readable, value = pcall(cmsgpack.unpack, packed)
   if not readable or type(value) ~= 'table' then

@@ -25,13 +25,13 @@ local function position_of(feed, group, number)
   return position
 end
 
--- Returns the number below which no file is left for a group.
+-- Returns the number of the first file that *group* may still have to read: it has finished all files below.
 local function floor_of(feed, group)
   local floor = redis.call('HGET', feed.positions, group) or '1'
   return whole(floor, 0, EXACT, 'a position', feed.positions)
 end
 
--- Returns the number below which no file is left for any group.
+-- Returns the number of the first file that at least one group may still have to read.
 local function lowest_unread(feed)
   local least = feed.top + 1
   for g = 1, groups(feed) do
@@ -40,7 +40,7 @@ local function lowest_unread(feed)
   return math.max(least, feed.low)
 end
 
--- Returns when the lease of a file ends: with that of its session, or earlier.
+-- Returns when the lease of a file ends (ms): never later than the lease of its session; 0 if the session has ended.
 local function lease_end_ms(feed, position)
   local lives = position.session ~= '' and redis.call('ZSCORE', feed.sessions, position.session)
   return lives and math.min(tonumber(lives), position.until_ms) or 0

@@ -1,9 +1,9 @@
--- Which chunks and files are kept, and for how long.
+-- Counts finished bytes, and drops chunks and files that no group needs.
 -- Expects: packed, feed, file, positions, budget.
 
-local DROPPED_AT_ONCE = 512  -- chunks that one call drops; `feed.dropped` counts them
+local DROPPED_AT_ONCE = 512  -- maximum number of chunks that one call drops; `feed.dropped` counts them
 
--- Sets the size of a file. Groups that have finished it have finished the new bytes, too.
+-- Sets the size of a file to *bytes*. Groups that have finished the file have finished the new bytes, too.
 local function grow(feed, file, bytes)
   redis.call('HINCRBY', feed.meta, 'bytes', text(bytes - file.bytes))
   for g = 1, #file.done do
@@ -14,7 +14,7 @@ local function grow(feed, file, bytes)
   file.bytes = bytes
 end
 
--- Marks the file as finished by the group. Returns the bytes that were not counted before.
+-- Marks the file as finished by the group. Returns how many of its bytes had not been counted as finished.
 local function settle_group(feed, number, file, group)
   local position = position_of(feed, group, number)
   if has_failed(file, group) then

@@ -1,7 +1,7 @@
--- Begins, extends and ends a file that is published.
+-- Begins a published file, appends chunks to it, and ends it.
 -- Expects: packed, feed, file, budget.
 
-local MAX_PUBLISHING = 1000  -- files that are being published
+local MAX_PUBLISHING = 1000  -- maximum number of files that are being published
 
 local function file_cost(feed, name)
   return 1024 + 2 * #name + 192 * groups(feed)
@@ -12,7 +12,7 @@ local function entry_of(feed, name)
   return packed and unpacked(packed, {'number', 'bytes'}, 'a name', feed.names) or {}
 end
 
--- Returns a new file; or nil and the reason.
+-- Returns a new file; or nil and the status of the reply.
 local function begin_file(feed, name, limit)
   local cost = file_cost(feed, name)
   if feed.state ~= 'open' then
@@ -35,7 +35,7 @@ local function append_chunk(feed, number, file, chunk, digest)
   if is_wanted(file) then
     feed.used, file.kept = feed.used + charge(#chunk), file.kept + charge(#chunk)
     redis.call('HSET', feed.chunks, text(number) .. ':' .. text(file.count), chunk)
-  else  -- all groups have finished it
+  else  -- all groups have finished the file, so its chunks are not stored
     file.floor = file.count + 1
   end
   file.count, file.digest = file.count + 1, digest

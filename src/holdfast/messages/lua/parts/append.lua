@@ -1,9 +1,8 @@
--- Adding messages to a log. Expects: log.
+-- Adds messages to a log. Expects: log.
 
--- Adds a message, and drops all but the newest *most*; the stream removes whole blocks only. The
--- message just below the floor stays in the log: a reader may have come that far. The trace context
--- is a second field, which clients of older versions ignore.
--- Call it before any other write: it ends the script if the message cannot be added.
+-- Adds a message, and drops all but the newest *most* messages; the stream may keep a few more. The message before the
+-- floor stays in the log, so that the position of a reader that has read it can be checked. Call this function before
+-- any other write, because it raises an error if the message cannot be added.
 local function append(unit, sender, body, trace, most)
   local log, top = unit.log, unit.top + 1
   local last = string.format('%.0f-%.0f', top, unit.now_ms)
@@ -23,7 +22,7 @@ local function append(unit, sender, body, trace, most)
   end
 end
 
--- Call it after the last message.
+-- Saves the bounds after the last call of `append`.
 local function save_last(unit)
   redis.call('HSET', unit.meta, 'top', unit.top, 'floor', unit.floor, 'last', unit.last)
 end

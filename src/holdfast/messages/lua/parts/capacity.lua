@@ -1,9 +1,11 @@
--- How many messages of a mailbox may be unread. Expects: stored.
+-- Settings of a mailbox: how many messages may be unread, and what happens to more. Expects: stored, definition.
 
 local DEFAULT_CAPACITY, DEFAULT_OVERFLOW, LARGEST = 10000, 'reject', 100000
 
--- Returns a table with `capacity`, `overflow`, and `dropped`: how many messages were dropped.
--- `stored_capacity` and `stored_overflow` are false if they are not stored.
+-- Returns a table:
+--   capacity, overflow                the settings in force
+--   stored_capacity, stored_overflow  the stored settings; false if they are not stored
+--   dropped                           number of messages that were dropped
 local function read_capacity(meta)
   local stored = redis.call('HMGET', meta, 'capacity', 'overflow', 'dropped')
   local limits = {
@@ -20,14 +22,19 @@ local function read_capacity(meta)
   return limits
 end
 
--- Whether the given values ('' none) equal the stored ones. If so, they replace the defaults.
-local function agrees(limits, capacity, overflow)
-  local stored_capacity, stored_overflow = limits.stored_capacity, limits.stored_overflow
-  local differs = stored_capacity and capacity ~= '' and capacity ~= stored_capacity
-  if differs or (stored_overflow and overflow ~= '' and overflow ~= stored_overflow) then
-    return false
+-- Applies the settings that a sender gives to *limits*. Returns the settings to store (fields and values, alternating),
+-- and 'conflict', 'kept' (a stored value differs from the given one) or nil.
+local function apply_settings(limits, given)
+  local changed, kept = {}, nil
+  for _, field in ipairs({'capacity', 'overflow'}) do
+    local value, verdict = define(limits['stored_' .. field], given[field])
+    if verdict == 'conflict' then
+      return {}, verdict
+    elseif verdict == 'store' then
+      changed[#changed + 1], changed[#changed + 2] = field, value
+      limits[field] = tonumber(value) or value
+    end
+    kept = kept or verdict == 'kept'
   end
-  limits.capacity = tonumber(capacity) or limits.capacity
-  limits.overflow = overflow ~= '' and overflow or limits.overflow
-  return true
+  return changed, kept and 'kept' or nil
 end

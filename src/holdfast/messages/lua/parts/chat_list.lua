@@ -1,16 +1,17 @@
--- The list of a user's chats. The user's own chats have scores from 0 on. Chats to which another
--- member added the user have scores below 0, until the user does something in them.
+-- Limits the list of a user's chats. The user's own chats have scores of 0 or more. Chats to which another member added
+-- the user have scores below 0 until the user is active in them.
 
-local OTHERS = -10000000000000  -- added to their scores
-local OWN = 1000   -- chats of a user that its inbox reads
-local LEAST = 100  -- chats added by others that fit, however many own ones there are
+local OTHERS = -10000000000000  -- added to the scores of chats that others added
+local OWN = 1000                -- number of chats that an inbox reads
+local LEAST = 100               -- number of chats added by others that fit even if there are 1,000 own ones
 
--- When a chat was added (ms), by its score.
+-- Returns when a chat was added (ms), from its score.
 local function added_ms(score)
   return score < 0 and score - OTHERS or score
 end
 
--- Removes the oldest chat of the member who added the most. Members who added few lose nothing.
+-- Removes the oldest chat of the member who added the user to the most chats, so that one member cannot displace the
+-- chats of others.
 local function remove_one(chats, added)
   local ids = redis.call('ZRANGE', chats, '-inf', '(0', 'BYSCORE', 'LIMIT', 0, OWN + LEAST)
   local adders, counts, most = redis.call('HMGET', added, unpack(ids)), {}, 0
@@ -28,7 +29,7 @@ local function remove_one(chats, added)
   end
 end
 
--- Removes chats added by others that do not fit. Call it after each addition: it removes two at most.
+-- Removes chats added by others that do not fit, at most two. Call this function after each addition.
 local function limit_others(chats, added)
   local others = redis.call('ZCOUNT', chats, '-inf', '(0')
   local room = math.max(LEAST, OWN - (redis.call('ZCARD', chats) - 1 - others))

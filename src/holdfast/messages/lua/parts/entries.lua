@@ -1,18 +1,17 @@
--- Entries of a log, as stored and as sent in a reply.
+-- Converts entries of a log to the form in which a reply has them.
 
-local LARGEST_SENDER, LARGEST_BODY = 512, 1048577  -- the limits of `send`
+local LARGEST_SENDER, LARGEST_BODY = 512, 1048577  -- maximum bytes in messages that `send` accepts
 local LARGEST_TRACE = 568
 
--- When an entry was sent (ms).
+-- Returns when an entry was sent (ms); 0 if another program wrote an invalid time.
 local function sent_ms(entry)
   local ms = entry[1]:match('%d+$')
-  return #ms < 15 and ms or '0'  -- another program may have written anything
+  return #ms < 15 and ms or '0'
 end
 
--- Returns a page of entries as one flat list (id, sender and body of each) and its size in bytes. A
--- reply with few tables takes half the time to build, send and parse. The id is followed by a blank
--- and the trace context, if there is one. A body that is too large, which another program may have
--- written, is replaced by its size, because it would block the reader.
+-- Returns a page of entries as one flat list (id, sender and body of each), and its size in bytes. A flat list takes
+-- half the time of nested tables to build, send and parse. If there is a trace context, it follows the id after a
+-- blank. A body that is too large (another program wrote it) is replaced by its size, so that no reader is blocked.
 local function flat(page)
   local parts, bytes, n = {}, 0, 0
   for _, entry in ipairs(page) do
@@ -31,7 +30,7 @@ local function flat(page)
   return parts, bytes
 end
 
--- The id of an entry in such a list.
+-- Returns the id from the first value of an entry in such a list.
 local function id_of(part)
   return part:match('^%S+')
 end

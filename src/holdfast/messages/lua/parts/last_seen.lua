@@ -1,8 +1,8 @@
--- When a reader was last active: in seconds since the log was created, to save memory.
+-- Converts times when readers were last active. They are stored in seconds since the log was created, to save memory.
 
-local MAX_DIGITS = 11  -- another program may have written anything
+local MAX_DIGITS = 11  -- of a stored value; a longer one is not valid
 
--- The stored second in ms since 1970; '' if there is no value.
+-- Returns the stored time in ms since 1970; '' if there is no valid value.
 local function last_seen_ms(stored, epoch)
   if not (stored and epoch and #stored <= MAX_DIGITS and stored:find('^%d+$')) then
     return ''

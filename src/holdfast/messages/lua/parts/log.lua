@@ -1,13 +1,14 @@
--- The metadata of a mailbox or chat, and the creation and expiry of its log.
+-- Reads, creates and saves mailboxes and chats, and extends their expiry.
 -- Expects: stored.
 
-local KEPT_S = 400 * 86400  -- an unused mailbox or chat expires
+local KEPT_S = 400 * 86400  -- lifetime of an unused mailbox or chat
 
 local function text(n)
   return string.format('%.0f', n)
 end
 
--- Returns the mailbox or chat with these keys, as stored. Its `epoch` is false if it does not exist.
+-- Returns the mailbox or chat with these keys as a table: keys, times, and stored fields (`kept` is the field keep).
+-- `epoch` is false if the mailbox or chat does not exist.
 local function read_log(meta, log, cursors, active, now_ms, now_s, now_us)
   local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'day', 'keep', 'last')
   local epoch, top, floor = known[1], 0, 1
@@ -23,13 +24,13 @@ local function read_log(meta, log, cursors, active, now_ms, now_s, now_us)
   }
 end
 
--- The number up to which *reader* has acknowledged; nil if it is not a reader.
+-- Returns the number up to which *reader* has acknowledged; nil if *reader* is not a reader.
 local function cursor_of(unit, reader)
   local score = redis.call('ZSCORE', unit.cursors, reader)
   return score and whole(score, 0, unit.top, 'a score', unit.cursors)
 end
 
--- Creates the log. An eviction may have left keys of an earlier log, so they are deleted first.
+-- Creates the log. Deletes its keys first, because an eviction may have left some keys of an earlier log.
 local function begin(unit)
   redis.call('UNLINK', unit.log, unit.cursors, unit.active)
   unit.epoch = text(unit.now_us)

@@ -1,6 +1,8 @@
--- The last position that a reader got, as text: epoch:number:ms. The ms, when the message was sent,
--- distinguish it from a message that got its number after the server lost it. A > before the text
--- means that the device gave the position, to read on from it. Epoch 0 means that it has no messages.
+-- Parses and checks positions. A position is the text EPOCH:NUMBER:MS, or >EPOCH:NUMBER:MS
+--   EPOCH   when the log was created (us); 0: the device has no messages
+--   NUMBER  number of the last message that the reader got
+--   MS      when that message was sent; it distinguishes the message from one that got the same number after a loss
+--   >       the device gave the position, so messages after it are returned, acknowledged or not
 
 -- Returns the position in *text* as a table; or false for an empty text.
 local function parse_position(text)
@@ -8,7 +10,7 @@ local function parse_position(text)
   return epoch and {own = own == '>', epoch = epoch, number = number, ms = ms} or false
 end
 
--- When message *number* was sent (ms), as stored; nil if the log does not hold it.
+-- Returns when the message *number* was sent (ms), as text; nil if the log does not have the message.
 local function stamp_of(log, number, last)
   local newest, ms = (last or ''):match('^(%d+)-(%d+)$')
   if newest ~= number then
@@ -18,13 +20,13 @@ local function stamp_of(log, number, last)
   return ms
 end
 
--- Whether *position* is one of this log, even if the log has dropped that message since.
+-- Returns whether *position* is valid in this log: its message was in the log, even if it has been dropped since.
 local function holds(log, epoch, top, last, position)
   if position.epoch == '0' then
     return true
   elseif position.epoch ~= epoch or tonumber(position.number) > top then
     return false
-  elseif position.ms == '' then  -- a position of an older version
+  elseif position.ms == '' then  -- the time is unknown
     return position.number == '0' or not position.own
   end
   return (stamp_of(log, position.number, last) or position.ms) == position.ms

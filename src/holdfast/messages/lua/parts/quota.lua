@@ -1,8 +1,9 @@
--- Sharing the room in a reply between logs. Expects: entries, reader_state.
+-- Fills a reply with entries of several logs. Expects: entries, reader_state.
 --
--- *room* is the `limit` of messages and `bytes` that still fit, and the `page` size of a read.
+-- The table *room* has `limit` and `bytes`, the number of messages and bytes that still fit into the reply, and `page`,
+-- the number of entries to read at a time.
 
--- Moves entries into the reply for a log as far as there is room. Returns false if some did not fit.
+-- Adds entries to the reply for a log, as many as fit. Returns false if some did not fit.
 local function give(room, reply, parts, size)
   if #reply[ENTRIES] == 0 and #parts <= 3 * room.limit and size <= room.bytes then  -- the usual case
     room.limit, room.bytes = room.limit - #parts / 3, room.bytes - size
@@ -24,7 +25,12 @@ local function give(room, reply, parts, size)
   return true
 end
 
--- Fills the `reply` for a log: with `parts`, its first entries of `size` bytes, then with `more` entries.
+-- Fills the reply for one log. The table *unread* has
+--   reply  the reply to fill
+--   log    key of the log
+--   parts  the first unread entries
+--   size   bytes of these entries
+--   more   number of unread entries after them
 local function fill(room, unread)
   local reply, open = unread.reply, give(room, unread.reply, unread.parts, unread.size)
   for _ = 1, math.ceil(math.min(room.limit, unread.more) / room.page) do

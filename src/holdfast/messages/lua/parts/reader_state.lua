@@ -1,19 +1,19 @@
--- How far a reader has come in a log.
+-- Determines from which message on a reader reads a log.
 -- Expects: position.
 
-local EPOCH, SENT_MS, ENTRIES, TOP_MS, HOLDS = 1, 5, 6, 7, 8  -- in the reply for a log, see `fetch`
+local EPOCH, SENT_MS, ENTRIES, TOP_MS, HOLDS = 1, 5, 6, 7, 8  -- indexes in the reply for a log, see fetch.lua
 local LARGEST = 9007199254740991  -- the largest whole number that Lua represents exactly
 
--- Returns the number after which a device reads on. If the log does not hold its position (*same* is
--- false), the device reads from the first message that the user may read.
+-- Returns the number of the message after which a device reads. If its position is not valid (*same* is false), the
+-- device reads from the first message on that the user may read.
 local function start(meta, reader, position, same)
   local fields = redis.call('HMGET', meta, 'history', 'first:' .. reader)
   local number = same and position.epoch ~= '0' and tonumber(position.number) or 0
   return fields[1] == 'open' and number or math.max(number, (tonumber(fields[2] or nil) or 1) - 1)
 end
 
--- Returns the reply for a log without entries, the first number to read, `top` and `last`. Returns only
--- the reply if the user is not a reader, or if the metadata is damaged, which the client reports.
+-- Returns the reply for a log, without entries; the number of the first message to read; `top` and `last`. Returns only
+-- the reply if the user is not a reader, or if the metadata is damaged (the client then raises an error).
 local function reader_state(meta, log, cursors, reader, position)
   local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'last')
   local cursor = redis.call('ZSCORE', cursors, reader)

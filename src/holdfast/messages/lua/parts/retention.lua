@@ -1,12 +1,12 @@
--- How long a chat keeps its messages. Expects: stored, log, last_seen.
+-- Drops messages that a chat does not keep any more. Expects: stored, log, last_seen.
 
-local MOST = 100000         -- messages of a chat, whatever its readers do
-local LARGE = 1000          -- a chat with more messages looks for unneeded ones also in `send`
-local COUNT_MS = 60000      -- between two looks, unless a reader that held messages back moves on
-local SECOND_MS = 1000      -- the precision of `active`: a reader counts to the end of its second
-local PAGE, PAGES = 100, 100  -- readers looked at: all of them if necessary
+local MOST = 100000         -- maximum number of messages of a chat, whatever its readers do
+local LARGE = 1000          -- number of messages above which send.lua also searches for messages to drop
+local COUNT_MS = 60000      -- time between two searches, unless a reader that held messages back moves on
+local SECOND_MS = 1000      -- precision of `active`: a reader counts as active until the end of the stored second
+local PAGE, PAGES = 100, 100  -- readers that are checked at a time, and how often: all 10,000 if necessary
 
--- Reads how many messages are kept, `keep`; or `until_read`, `idle_ms`, `since_ms` and `counted_ms`.
+-- Adds to *unit*: `until_read`; if true, `idle_ms`, `since_ms`, `counted_ms`; otherwise `keep` (nil for a mailbox).
 local function read_retention(unit)
   local meta = unit.meta
   unit.until_read = unit.kept == 'until_read'
@@ -27,7 +27,7 @@ local function drop_below(unit, number)
   end
 end
 
--- The number of the first message that an active reader still has to read.
+-- Returns the number of the first message that an active reader still has to read; the floor if no reader is active.
 local function first_needed(unit)
   local since_ms, active_ms = unit.since_ms, unit.now_ms - unit.idle_ms
   for page = 0, PAGES - 1 do
@@ -45,7 +45,7 @@ local function first_needed(unit)
   return unit.floor
 end
 
--- Drops messages. *cursor* is the old cursor of a reader that moved on or left; nil after `send`.
+-- Drops messages. *cursor* is the former cursor of a reader that acknowledged messages or left; nil after `send`.
 local function retain(unit, cursor)
   if unit.keep then
     drop_below(unit, unit.top - unit.keep + 1)

@@ -1,10 +1,10 @@
--- How many messages of each sender are unread in a mailbox. The hash has up to 16 groups for each
--- sender, the oldest first: the number of the last message of the group, and its size. A limit of 16
--- or less is exact. With a larger limit, a group counts until all of its messages are read.
+-- Counts the unread messages of each sender in a mailbox, in up to 16 groups of messages for each sender (see keys.py).
+-- A limit of 16 messages or less is exact. With a larger limit, all messages of a group count as unread until the last
+-- one is read.
 
 local GROUPS, MAX_STORED = 16, 800
 
--- Returns the groups with unread messages, and how many unread messages there are at most.
+-- Returns the groups with unread messages, and the number of messages in them.
 local function unread_of(stored, read, top)
   local groups, count = {}, 0
   stored = stored and #stored <= MAX_STORED and stored or ''
@@ -17,7 +17,7 @@ local function unread_of(stored, read, top)
   return groups, count
 end
 
--- Returns the groups as stored, after adding message *number*. *most* is the limit of the sender.
+-- Adds the message *number* to the groups of a sender with the limit *most*. Returns the groups in their stored form.
 local function count_one(groups, number, most)
   local newest = groups[#groups]
   if newest and newest[2] < math.ceil(most / GROUPS) then
@@ -32,8 +32,8 @@ local function count_one(groups, number, most)
   return table.concat(stored, ' ')
 end
 
--- Forgets two random senders if they have no unread messages. It runs for each new sender, so the hash
--- holds about twice as many senders as have unread messages.
+-- Removes up to two random senders that have no unread messages. It runs for each new sender, so that the hash has at
+-- most about twice as many senders as have unread messages.
 local function forget_some(senders, read, top)
   local drawn = redis.call('HRANDFIELD', senders, 2, 'WITHVALUES')
   for i = 1, #drawn, 2 do

@@ -1,12 +1,12 @@
--- Rows that could not be loaded, with the reason.
+-- Counts failures to load rows.
 -- Expects: numbers.
 
 local MAX_FAILED_ROWS = 1000
 local REASON_BYTES = 500
 local MAX_FAILURE_COUNT = 1000000
-local FAILURES_TTL_MS = 3600000  -- after the latest failure
+local FAILURES_TTL_MS = 3600000  -- lifetime of `failures` after the latest failure
 
--- Notes a failure. Returns how many there were in a row.
+-- Stores a failure of the row *id* ('': of the source). Returns the number of failures in a row.
 local function count_failure(failures, now_ms, id, why)
   local before = redis.call('HGET', failures, id)
   local count = before and stored_number(before:match('^%d+:(%d+)')) or 0

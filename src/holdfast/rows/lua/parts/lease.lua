@@ -2,9 +2,10 @@
 -- Expects: numbers.
 
 local ENDED_AT_ONCE = 100    -- ended leases that one call removes
-local TOKEN_TTL_MS = 600000  -- the latest token is kept so much longer than its lease
+local TOKEN_TTL_MS = 600000  -- lifetime of the latest token after the end of its lease
 
--- Returns a new token: when its lease ends (us). The latest one is stored, so no two are equal.
+-- Returns a new token: the end of its lease (us), or more, so that it is larger than the latest token. Removes leases
+-- that have ended.
 local function next_token(loads, now_us, lease_ms)
   local latest = stored_number(redis.call('ZSCORE', loads, '')) or 0
   local token = text(math.max(latest + 1, now_us + lease_ms * 1000))

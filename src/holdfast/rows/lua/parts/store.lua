@@ -1,18 +1,20 @@
--- Stores a loaded row unless it is unchanged.
+-- Stores loaded rows.
 -- Expects: numbers.
 --
--- *written* collects what is written for all rows in one command: ids that are `stored`, arguments of
--- ZADD for rows that are due `later`, and arguments of HSET for the time when they were `seen`.
+-- The table *written* collects values that one command then writes for all rows:
+--   stored  ids of stored rows
+--   later   arguments of ZADD: when rows are due next
+--   seen    arguments of HSET: when rows were read
 
-local RETRY_MS = 500  -- doubled with each failure, the first one included
+local RETRY_MS = 500  -- doubled for each failure: the first pause is twice this
 
--- Returns the digit of `rows/commit`. *times* has `now_ms` and the arguments of that script that end in
--- `_ms`. An unchanged row is not written: that would cost replicas and clients that track the key. Only
--- the plan gets the time of the read.
+-- Stores one row and returns the digit for it (see commit.lua). *times* has `now_ms` and the arguments of commit.lua
+-- that end in `_ms`. Does not write an unchanged row again, because replicas and clients that track the key would get
+-- it. In this case only `plan` gets the time of the read.
 local function store(written, times, id, key, body, every)
   local fresh_ms = every or body == '-' and times.absent_ms or times.ttl_ms
   local rest = text(fresh_ms) .. ':' .. text(times.stale_ms) .. ':' .. body
-  local kept_ms = math.ceil(fresh_ms * 1.1) + times.stale_ms + 2000  -- as long as it may be returned
+  local kept_ms = math.ceil(fresh_ms * 1.1) + times.stale_ms + 2000  -- how long readers may get the row
   local read_ms, seen = text(times.read_ms), written.seen
   written.stored[#written.stored + 1] = id
   if not every then
@@ -33,7 +35,7 @@ local function store(written, times, id, key, body, every)
   return 2
 end
 
--- *failures* is false if there were none before.
+-- Writes the collected values. *failures* is false if the key does not exist.
 local function write_stored(written, due, plan, failures)
   if #written.seen > 0 then
     redis.call('HSET', plan, unpack(written.seen))

@@ -1,10 +1,11 @@
--- Adds a chunk to its counts. A chunk has count and value, alternating.
+-- Adds chunks to counts. A chunk has counts and values, alternating.
 
 local VALUES_PER_COMMAND = 1000
 
--- *before*: number of values of the same counts that this commit has added in earlier chunks.
+-- Adds the chunk, from the index *first* on, to *counts*.
+--   before  number of values that earlier chunks of the same commit have added to *counts*
 local function add(counts, chunk, first, before, kept_s)
-  if redis.call('ZCARD', counts) == before then  -- only this commit has added values, so all of these are new
+  if redis.call('ZCARD', counts) == before then  -- only this commit has added values: the chunk has only new ones
     for i = first, #chunk, 2 * VALUES_PER_COMMAND do
       redis.call('ZADD', counts, unpack(chunk, i, math.min(i + 2 * VALUES_PER_COMMAND - 1, #chunk)))
     end
