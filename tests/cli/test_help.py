@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -108,3 +109,23 @@ def test_help_loads_little() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Usage: ") == len(paths)
+
+
+@pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
+def test_the_help_has_an_example_that_the_command_accepts(
+    path: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group that needs a command has none; its commands have."""
+    (tmp_path / "logs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    command: Any = get_command(app)
+    for name in path:
+        command = command.commands[name]
+        command = command.load() if isinstance(command, LazyCommand) else command
+    if isinstance(command, TyperGroup) and (not path or not command.epilog):
+        assert command.no_args_is_help or command.commands["ls"].epilog
+        return
+    program, *words = shlex.split(command.epilog.removeprefix("Example: "))
+    assert (program, *words[: len(path)]) == ("holdfast", *path)
+    with command.make_context(path[-1], words[len(path) :]) as context:
+        assert not context.args

@@ -99,7 +99,7 @@ CASES = {
     "workers": Case(
         "workers",
         serving,
-        "busy queues started last seen",
+        "busy queues group memory started last seen",
         "no workers",
         "worker",
         {"alive": True, "concurrency": 7, "running": 0},

@@ -1,4 +1,4 @@
-"""The command line: `holdfast …`. It uses only public names of the package."""
+"""Provide the command line `holdfast …`. It uses only public names of the package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; without its extra, say how to install it."""
+    """Run the command line. If its extra is not installed, exit and say how to install it."""
     try:
         from .app import app
     except ModuleNotFoundError as error:

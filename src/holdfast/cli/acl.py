@@ -16,7 +16,7 @@ from .output import warn
 app = Commands()
 
 
-@app.command()
+@app.command(example="holdfast acl --namespace shop --user shop")
 def acl(
     namespace: Namespace = "holdfast",
     user: Annotated[

@@ -1,4 +1,4 @@
-"""The table of commands; each is loaded when it is called."""
+"""List the commands, and import the module of a command only when it is called."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ COMMANDS: Final = {
     "workers": "List the workers: which queues they serve, and how busy they are. Without a "
     "command: ls.",
     "top": "Watch a namespace: its servers, tasks, workers, locks, messages and data.",
-    "demo": "See Holdfast at work.",
+    "demo": "Show Holdfast at work.",
     "server": "Start, stop and inspect the embedded server of a folder.",
     "queues": "List the task queues; pause, resume and empty them. Without a command: ls.",
-    "tasks": "List the tasks of a queue; cancel them, and replay the dead.",
+    "tasks": "List the tasks of a queue; enqueue and cancel tasks, and replay the dead.",
+    "schedules": "List schedules; add, pause, trigger and remove them. Without a command: ls.",
     "locks": "List locks and semaphores; run commands under them. Without a command: ls.",
     "chat": "List chats and mailboxes, write to them, and follow them. Without a command: ls.",
     "rows": "Keep the rows of a cache fresh; list row caches. Without a command: ls.",
@@ -33,7 +34,7 @@ COMMANDS: Final = {
     "bench": "Measure how fast Holdfast is from this machine, with this server and this network.",
     "serve": "Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.",
 }
-"""Name → first line of its help; the command is the `app` of the module of that name."""
+"""Name → first line of the help. The command is the `app` in the module with this name."""
 
 app = Commands(
     name="holdfast",
@@ -58,5 +59,5 @@ def options(
         False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
-    """Options that stand before the command."""
+    """Declare the options before the command."""
     del version

@@ -1,4 +1,4 @@
-"""Samples as a chart of bars, from characters: for any terminal, with or without colours."""
+"""Draw samples as a bar chart of characters, without colours, for every terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .. import Sample, Samples
 from ..inspect.formats import short_number
 
 EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
-"""A cell that is filled up to so many eighths."""
+"""Characters that fill 0, 1, … 8 eighths of a cell."""
 
 WIDEST_BAR: Final = 4
-"""Columns of a bar at most: few samples are not drawn as towers."""
+"""Columns of a bar at most, even if there are few samples."""
 
 SCALE_COLUMNS: Final = 9
-"""Columns of the scale at most."""
+"""Columns of the vertical scale at most."""
 
 
 def summed(samples: Sequence[Sample], most: int) -> tuple[Samples, int]:
-    """Return at most *most* sums of neighbouring samples, and how many make one."""
+    """Return at most *most* sums of neighbouring samples, and how many samples make one sum."""
     together = max(1, ceil(len(samples) / most))
     parts = (samples[i : i + together] for i in range(0, len(samples), together))
     sums = (Sample(part[0].start, sum(sample.value for sample in part)) for part in parts)
@@ -36,10 +36,10 @@ def bar_chart(
     Bars rise from zero, or from the lowest value if one is below it.
 
     Args:
-        samples: at least one, without gaps.
-        precision: seconds of each.
-        columns: of a line, at least 20.
-        rows: of the highest bar.
+        samples: the samples: at least one, without gaps.
+        precision: seconds of each sample.
+        columns: characters of a line, at least 20.
+        rows: lines of the highest bar.
     """
     bars, together = summed(samples, columns - SCALE_COLUMNS)
     values = [bar.value for bar in bars]
@@ -63,7 +63,7 @@ def bar_chart(
 
 
 def _time_axis(start: datetime, end: datetime, width: int, available: int, precision: int) -> str:
-    """Return the start below the left edge, and the end below the right one if it fits."""
+    """Return a line with the start time on the left, and the end time on the right if it fits."""
     pattern = "%H:%M:%S" if precision % 60 else "%H:%M"
     if end - start > timedelta(days=1):
         pattern = "%m-%d %H:%M" if precision % 86_400 else "%Y-%m-%d"

@@ -1,4 +1,4 @@
-"""Typer commands with help texts for people, loaded when they are called."""
+"""Extend Typer: help texts show no Python types, and commands are imported when they are called."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from typer.main import get_command
 
 
 class Commands(typer.Typer):
-    """A group of commands; its help shows no Python types."""
+    """Groups commands. Their help shows no Python types."""
 
-    def __init__(self, *, add_completion: bool = False, **options: Any) -> None:
-        super().__init__(cls=_PlainGroup, add_completion=add_completion, **options)
+    def __init__(self, *, add_completion: bool = False, example: str = "", **options: Any) -> None:
+        epilog = _epilog(example)
+        super().__init__(cls=_PlainGroup, add_completion=add_completion, epilog=epilog, **options)
 
-    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
-        """Add a command, as `typer.Typer.command` does."""
-        return super().command(name, **{"cls": _PlainCommand, **options})
+    def command(
+        self, name: str | None = None, *, example: str = "", **options: Any
+    ) -> Callable[[Any], Any]:
+        """Add a command, as `typer.Typer.command` does, with *example* at the end of its help."""
+        ending = {"epilog": _epilog(example)}
+        return super().command(name, **{"cls": _PlainCommand, **ending, **options})
 
     def add_lazily(self, name: str, module: str, about: str) -> None:
-        """Add the `app` of *module*, which is imported when the command is called."""
+        """Add the `app` in *module* as the command *name*. Import *module* when it is called."""
 
         def load() -> typer.Typer:
             found: typer.Typer = import_module(module).app
@@ -31,16 +35,21 @@ class Commands(typer.Typer):
         self.command(name, cls=LazyCommand, help=about)(load)
 
 
+def _epilog(example: str) -> str | None:
+    """Return the text with *example* for the end of a help text."""
+    return f"Example: {example}" if example else None
+
+
 class LazyCommand(TyperCommand):
-    """The name of a command and a line of help; the command itself is loaded when it is called."""
+    """Stands for a command with its name and a line of help, until the command is called."""
 
     def load(self) -> Any:
-        """Import the command and return it."""
+        """Import the real command and return it."""
         assert self.callback is not None
         return get_command(self.callback())
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        """Return the context of the command itself."""
+        """Return the context of the real command."""
         return self.load().make_context(*args, **options)
 
 
@@ -55,13 +64,13 @@ class _PlainGroup(TyperGroup):
 
 
 class _LightCoercion:
-    """Returns a value that already has its type; calls Typer for the others.
+    """Returns values that need no conversion, and lets Typer convert all others.
 
-    Typer imports pydantic, which takes longer than most commands take to run.
+    For a conversion Typer imports pydantic, which takes longer than most commands take to run.
     """
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the value of *param* for the text *value*."""
+        """Return *value* converted to the type of *param*."""
         kind = param.type_descriptor.annotation
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
@@ -71,7 +80,7 @@ class _LightCoercion:
 
 
 def _plain(params: Iterable[Any]) -> list[Any]:
-    """Show *params* without `<bool>`, `<str>` and `[x>=1]`; they are validated as before."""
+    """Remove `<bool>`, `<str>` and `[x>=1]` from the help of *params*, but not their validation."""
     params = list(params)
     for param in params:
         param.get_runtime_param = _LightCoercion
@@ -85,4 +94,4 @@ def _plain(params: Iterable[Any]) -> list[Any]:
 
 
 def _no_type(ctx: Any) -> None:
-    """Return no type for an argument: its name is enough."""
+    """Return None, so that the help shows no type behind an argument's name."""

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 app = Commands()
 
 
-@app.command()
+@app.command(example="holdfast complete guild:3 ja --limit 5")
 @with_client()
 def complete(
     hf: Holdfast,
-    name: Annotated[str, argument("NAME", "The completions, such as guild:3.")],
+    name: Annotated[str, argument("NAME", "The set of names, such as guild:3.")],
     prefix: Annotated[
         str | None, argument("PREFIX", "The beginning of a name or of a later word in it.")
     ] = None,
@@ -34,9 +34,9 @@ def complete(
 ) -> None:
     """Find names by their beginning, or by the beginning of a later word.
 
-    Without PREFIX it asks, and completes as you type; the arrows choose, Enter
-    prints, Ctrl-C leaves. If standard input is no terminal, it reads one
-    prefix per line; an empty line ends the matches of each.
+    Without PREFIX it asks for one and completes as you type: arrow keys choose, Enter
+    prints, Ctrl-C quits. If standard input is not a terminal, it reads one prefix per
+    line, and prints an empty line after the matches of each.
 
     The exit code is 3 if nothing is found.
     """
@@ -58,7 +58,7 @@ def complete(
 
 def _ask(names: Completions, name: str, limit: int) -> tuple[str, list[Match]]:
     """Ask for a prefix on the terminal; return it and its matches."""
-    # Imported here: no other command needs the line editor.
+    # Imported here, because other commands need no line editor and should start fast.
     from .completion_prompt import ask
 
     answer = ask(names, f"{name}> ", limit)
@@ -67,17 +67,17 @@ def _ask(names: Completions, name: str, limit: int) -> tuple[str, list[Match]]:
     if not isinstance(answer, str):
         return answer.name, [answer]
     found = names.search(answer, limit=limit)
-    # Prefer the match with exactly this name: it was typed out.
+    # If the user has typed a whole name, return only the matches with this name.
     return answer, [match for match in found if match.name == answer] or found
 
 
 def _answer_lines(names: Completions, limit: int, *, as_json: bool) -> None:
-    """Answer each line of standard input at once: another program may wait for it."""
+    """Print the matches of each input line at once, because a program may wait for them."""
     for line in sys.stdin:
         prefix = line.rstrip("\n")
         try:
             found = names.search(prefix, limit=limit)
-        except InvalidName as error:  # the other lines may be valid
+        except InvalidName as error:  # continue, because other lines may be valid
             warn(str(error))
             found = []
         _print(found, prefix, as_json=as_json)

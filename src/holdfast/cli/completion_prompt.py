@@ -1,4 +1,4 @@
-"""A prompt that completes names as they are typed."""
+"""Prompt for a name, and complete it while the user types."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .. import Completions, Match
 
 MENU_ROWS: Final = 10
-"""Kept free below the line; the menu scrolls if there are more names."""
+"""Lines below the prompt for the menu. The menu scrolls if there are more names."""
 
 
 class _MenuItem(Completion):
-    """A name in the menu, with its id beside it; choosing it replaces the *typed* text."""
+    """Shows a name with its id in the menu. If chosen, the name replaces the *typed* text."""
 
     def __init__(self, match: Match, typed: str) -> None:
         shown, meta = printable(match.name), printable(match.id or "")
@@ -36,8 +36,8 @@ class _ServerCompleter(Completer):
     """Asks the server for the names that match the text so far.
 
     Attributes:
-        problem: why the server did not answer the last time.
-        redraw: called when there is a problem, since the menu does not change then.
+        problem: the error of the last request; empty if it succeeded.
+        redraw: called to show a problem, because the prompt is redrawn only if the menu changes.
     """
 
     def __init__(self, names: Completions, limit: int) -> None:
@@ -54,7 +54,7 @@ class _ServerCompleter(Completer):
         text = document.text_before_cursor
         try:
             found = self._names.search(text, limit=self._limit)
-        except HoldfastError as error:  # the next request may succeed
+        except HoldfastError as error:  # show the error, and try again at the next key
             self.problem = f"{printable(str(error))}\n"
             self.redraw()
             return
@@ -64,9 +64,9 @@ class _ServerCompleter(Completer):
 
 
 def ask(names: Completions, question: str, limit: int) -> Match | str | None:
-    """Return the chosen match, or the typed text; None if the prompt was interrupted.
+    """Return the chosen match, or the typed text; None if the user interrupted the prompt.
 
-    The line is drawn on standard error, so that the answer may go through a pipe.
+    Show the prompt on standard error, so that standard output can be a pipe.
     """
     completer = _ServerCompleter(names, limit)
     session: PromptSession[str] = PromptSession(

@@ -23,6 +23,6 @@ app = group(
     "List the completions; `complete` searches them.",
     list_command("List the completions: how many names they have.", COMPLETIONS),
 )
-app.command("show")(
+app.command("show", example="holdfast completions show guild:3")(
     show_command("Show one set of completions: how many names it has.", COMPLETIONS)
 )

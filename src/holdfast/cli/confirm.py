@@ -1,4 +1,4 @@
-"""The question before a command that cannot be undone."""
+"""Ask for a confirmation before a command that cannot be undone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Yes = Annotated[bool, flag("Do not ask first.", "--yes", "-y")]
 
 
 def confirm(action: str, *, yes: bool) -> None:
-    """Ask whether to do *action*, such as `drop 3 tasks`; unless confirmed, end the command.
+    """Ask whether to do *action*. End the command if the user does not confirm it.
 
-    The question goes to standard error, so that the output stays what a script expects.
+    Ask on standard error, so that standard output contains only results.
 
     Args:
-        action: what is about to happen, and to how many.
-        yes: whether the command line has `--yes`.
+        action: a description of the action, such as `drop 3 tasks`.
+        yes: whether to skip the question, because the command line has `--yes`.
     """
     if yes:
         return

@@ -1,4 +1,4 @@
-"""The server of a command: `--url` or `--embedded FOLDER`, or their variables."""
+"""Connect a command to its server, which `--url`, `--embedded` or a variable names."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Client = TypeVar("Client", "Holdfast", "AsyncHoldfast")
 
 
 def _one_server(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
-    """Accept one server; an option takes precedence over a variable of the other kind.
+    """Refuse two servers, but let an option take precedence over a variable of the other kind.
 
-    The parser handles options before variables, so the second parameter decides.
+    The parser handles options before variables, so the decision is made at the second parameter.
     """
     rival = {"url": "embedded", "embedded": "url"}[str(param.name)]
     if value is None or ctx.params.get(rival) is None or ctx.resilient_parsing:
@@ -46,7 +46,7 @@ def _one_server(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> A
 
 
 def on_command_line(ctx: typer.Context, name: str) -> bool:
-    """Return whether a parameter was given there, not by a variable or its default."""
+    """Return whether the parameter *name* was given on the command line, not by a variable."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
@@ -86,16 +86,16 @@ SERVER_OPTIONS: dict[str, tuple[Any, str | None]] = {
     "embedded": (Embedded, None),
     "namespace": (Namespace, "holdfast"),
 }
-"""Name → type and default."""
+"""The parameters that select a server and a namespace: name → type and default value."""
 
 
 def with_client(*, create: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that replaces the first parameter of a command, `hf`, by server options.
+    """Return a decorator that replaces the parameter `hf` of a command by `SERVER_OPTIONS`.
 
-    The command runs with a client of that server; see `connected`.
+    The decorated command connects to the server, and passes the client as `hf`; see `connected`.
 
     Args:
-        create: whether an embedded folder that does not exist is created.
+        create: whether to create the folder of an embedded server if it does not exist.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -107,7 +107,7 @@ def with_client(*, create: bool = False) -> Callable[[Callable[..., None]], Call
         hints = {
             n: hint for n, hint in command.__annotations__.items() if n not in ("hf", "return")
         }
-        run.__annotations__ = hints  # `hf` has a type that is imported for type checkers only
+        run.__annotations__ = hints  # without `hf`: its type is imported only for type checkers
         resolved = get_type_hints(run, include_extras=True)
         _, *own = signature(command).parameters.values()
         run.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -137,17 +137,18 @@ def connected(
     failed: int = FAILED,
     telemetry: Telemetry | None = None,
 ) -> Iterator[Holdfast]:
-    """Yield a client for a command; its errors end the command with a sentence, not a traceback.
+    """Yield a client for a command. Its errors end the command with a message, not a traceback.
 
     Args:
-        url: of the server, or
-        embedded: the folder of its data.
-        namespace: for the client.
-        create: whether a folder that does not exist is created. Commands that only read do not.
-        failed: exit code for a server that cannot be used.
-        telemetry: of the client.
+        url: the URL of the server, or None if *embedded* is given.
+        embedded: the folder of an embedded server, or None.
+        namespace: the namespace of the client.
+        create: whether to create the folder if it does not exist. Pass False in commands that only
+            read.
+        failed: exit code if the server cannot be used.
+        telemetry: receives the measurements of the client.
     """
-    from .. import Holdfast  # here: `--help` and wrong usage need none
+    from .. import Holdfast  # imported here to keep `--help` and usage errors fast
 
     with (
         client_errors(url, embedded, failed=failed),
@@ -160,7 +161,7 @@ def connected(
 def client_errors(
     url: str | None, embedded: Path | None, *, failed: int = FAILED
 ) -> Iterator[None]:
-    """End the command with a sentence on an error of the client; see `connected`."""
+    """End the command with a message if the client raises an error; see `connected`."""
     try:
         yield
     except InvalidName as error:
@@ -171,7 +172,7 @@ def client_errors(
 
 @contextmanager
 def argument_errors(hint: str = "") -> Iterator[None]:
-    """End the command with a sentence on an invalid argument, or if an extra is missing."""
+    """End the command with a message if an argument is invalid or an extra is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -181,7 +182,7 @@ def argument_errors(hint: str = "") -> Iterator[None]:
 
 
 def reason(error: HoldfastError, url: str | None, embedded: Path | None) -> str:
-    """Return why a command cannot go on, without advice that is for programs."""
+    """Return why a command cannot continue, without the advice in *error* that is for programs."""
     match error:
         case OutcomeUnknown():
             return (
@@ -207,7 +208,7 @@ def fail(message: str, *, code: int = FAILED) -> NoReturn:
 
 
 def _cause(error: ServerUnavailable) -> str:
-    """Return why the server did not answer, without what redis-py repeats."""
+    """Return why the server did not answer, without the address, which redis-py repeats."""
     return re.sub(r"Error -?\d+ connecting to .+?\. ", "", error.reason).rstrip(".")
 
 
@@ -220,7 +221,10 @@ def open_client(
     create: bool = True,
     telemetry: Telemetry | None = None,
 ) -> Client:
-    """Return a client of either *half*; without a server, end the command. See `connected`."""
+    """Return a client of the class *half*. End the command if no server is named.
+
+    See `connected` for the parameters.
+    """
     if embedded is not None:
         if not create and not embedded.is_dir():
             fail(f"there is no folder {str(embedded)!r}, so no server of it", code=NOT_FOUND)
@@ -233,7 +237,7 @@ def open_client(
         )
     try:
         return half.from_url(url, namespace=namespace, telemetry=telemetry)
-    except InvalidName:  # a ValueError as well, but of the namespace
+    except InvalidName:  # this ValueError is about the namespace, not about the URL
         raise
     except ValueError as error:
         problem = f"{without_password(url)!r} is no URL of a server: {url_problem(url, error)}"

@@ -26,11 +26,11 @@ WINDOWS: Final = {"last_minute": 60, "last_hour": 3600, "last_day": 86_400}
 
 HOUR_S: Final = 3600
 TREND: Final = 12
-"""Characters of the last hour in a list."""
+"""Characters in the bar chart of the last hour in a list."""
 
 ROWS: Final = 8
 NARROWEST: Final = 20
-"""Columns of a chart; a narrower terminal folds the lines."""
+"""Columns of a chart at least. A narrower terminal folds the lines."""
 
 PIPE_COLUMNS: Final = 80
 
@@ -43,25 +43,25 @@ Precision = Annotated[
     int | None,
     option(
         "SECONDS",
-        "Of one sample, one of the counter's; by default the finest that reaches so far back.",
+        "Seconds per sample, a precision of the counter; by default the finest that keeps so much.",
         min=1,
     ),
 ]
 Last = Annotated[
     str | None,
     option(
-        "TIME", "How far back, as in 90s, 1h, 7d; by default 1h, with --precision all that is kept."
+        "TIME", "Time to show, such as 90s, 1h or 7d; by default 1h, with --precision all samples."
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class CounterTotals:
-    """One counter in a list.
+    """Holds the totals of a counter for a list.
 
     Attributes:
-        totals: by window; None: it keeps no samples for so long.
-        trend: the last hour as a line of bars.
+        totals: name of a time window → total; None: the counter keeps no samples for so long.
+        trend: a bar chart of the last hour in one line.
     """
 
     totals: dict[str, int | None]
@@ -110,14 +110,15 @@ app = group(
     list_command(
         """List the counters: what they counted in the last minute, hour and day.
 
-        A dash: it keeps no samples for so long. The bars are the last hour.
+        A dash means that the counter keeps no samples for so long. The bars show the
+        last hour.
         """,
         COUNTERS,
     ),
 )
 
 
-@app.command("show")
+@app.command("show", example="holdfast counters show hits --last 1h")
 @with_client()
 def show_counter(
     hf: Holdfast,
@@ -128,8 +129,8 @@ def show_counter(
 ) -> None:
     """Draw one counter over time.
 
-    Each bar is a sample, or the sum of some neighbours if the terminal has
-    fewer columns. The last sample has just begun. Times are in UTC.
+    Each bar is a sample, or the sum of several if the terminal has fewer columns. The
+    last sample is not complete yet. Times are in UTC.
     """
     wanted_s = parse_duration(last)
     counter = hf.counter(name)
@@ -147,7 +148,10 @@ def show_counter(
 
 
 def parse_duration(text: str | None) -> float | None:
-    """Return the seconds of `90`, `90s`, `1h`, `1h30m` or `7d`; anything else is wrong usage."""
+    """Parse a duration such as `90`, `90s`, `1h`, `1h30m` or `7d`, and return its seconds.
+
+    Return None for None. End the command if *text* has another form.
+    """
     if text is None:
         return None
     compact = text.replace(" ", "")
@@ -159,7 +163,7 @@ def parse_duration(text: str | None) -> float | None:
 
 
 def _finest(state: CounterState, seconds: float) -> int | None:
-    """Return the finest precision with samples for so long."""
+    """Return the finest precision with samples for *seconds*, or None if there is none."""
     fitting = (p for p in state.precisions if math.ceil(seconds / p) <= state.keep)
     return next(fitting, None)
 
@@ -167,7 +171,7 @@ def _finest(state: CounterState, seconds: float) -> int | None:
 def _choose(
     name: str, state: CounterState, precision: int | None, seconds: float | None
 ) -> tuple[int, int]:
-    """Return which samples to show, and how many; end the command if there are none such."""
+    """Return the precision and the number of samples to show. End the command if impossible."""
     if precision is None:
         found = _finest(state, seconds or HOUR_S)
         if found is None and seconds is not None:

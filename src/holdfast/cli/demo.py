@@ -1,4 +1,4 @@
-"""`holdfast demo`: runs the demos of the package `holdfast_demo`."""
+"""`holdfast demo`: run the demos of the package `holdfast_demo`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, flag("Print the report as one JSON object.", "--json")]
 SERVER: Final[dict[str, Any]] = {"url": Url, "embedded": Embedded}
-"""Options of a demo that are those of every command."""
+"""Options of a demo that other commands have as well: name → type."""
 
 
 def command_of(kind: type[Demo]) -> Callable[..., None]:
-    """Return the command that runs a demo with its fields as options."""
+    """Return a command that runs the demo *kind*. The fields of *kind* are its options."""
 
     def command(as_json: bool = False, **options: Any) -> None:
         _run(kind(**options), as_json=as_json)
@@ -52,7 +52,7 @@ def command_of(kind: type[Demo]) -> Callable[..., None]:
 def _run(demo: Demo, *, as_json: bool) -> None:
     try:
         if demo.url:
-            with connected(demo.url, None, "demo"):  # an invalid URL is wrong usage
+            with connected(demo.url, None, "demo"):  # ends the command if the URL is invalid
                 pass
         with client_errors(demo.url, demo.embedded):
             code = run(demo, as_json=as_json)
@@ -61,15 +61,17 @@ def _run(demo: Demo, *, as_json: bool) -> None:
     raise typer.Exit(code)
 
 
-app = Commands(help=inspect.getdoc(WorldDemo), invoke_without_command=True)
+app = Commands(
+    help=inspect.getdoc(WorldDemo), invoke_without_command=True, example="holdfast demo --check"
+)
 for kind in DEMOS:
-    app.command(kind.name)(command_of(kind))
+    app.command(kind.name, example=f"holdfast demo {kind.name}")(command_of(kind))
 
 world = command_of(WorldDemo)
 
 
 def all_demos(ctx: typer.Context, **options: Any) -> None:
-    """Run the world, or refuse its options before the command of another demo."""
+    """Run the demo `world`. Refuse its options if the user names another demo."""
     if ctx.invoked_subcommand is None:
         world(**options)
     elif any(on_command_line(ctx, name) for name in ctx.params):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = Commands()
 
 
-@app.command()
+@app.command(example="holdfast doctor --url redis://localhost:6379")
 @with_client()
 def doctor(hf: Holdfast, as_json: AsJson = False) -> None:
     """Find what is wrong, or may go wrong, with the servers; each with a remedy.
@@ -28,7 +28,7 @@ def doctor(hf: Holdfast, as_json: AsJson = False) -> None:
     with warnings, and 6 with errors.
     """
     findings, servers = hf.diagnose(), ""
-    with suppress(ServerRefused):  # a finding reports the missing right
+    with suppress(ServerRefused):  # a finding reports that the user lacks the right
         servers = f"{counted(len(hf.servers()), 'server')}: "
     for finding in findings:
         if as_json:

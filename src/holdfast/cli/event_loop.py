@@ -1,4 +1,4 @@
-"""The event loop of a command that runs for long."""
+"""Run the event loop of a command that runs for a long time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def run_async(work: Coroutine[Any, Any, None]) -> None:
-    """Run *work* as `asyncio.run` does, in a loop of uvloop if that is installed."""
+    """Run *work* as `asyncio.run` does, with uvloop if it is installed."""
     with asyncio.Runner(loop_factory=_new_loop) as runner:
         runner.run(work)
 

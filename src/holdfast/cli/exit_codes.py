@@ -1,4 +1,4 @@
-"""The exit codes of all commands."""
+"""Define the exit codes of all commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INTERRUPTED: Final = 130
 # `locks run` and `locks wait` also use the codes of env(1), timeout(1) and the shell.
 
 LOST: Final = 123
-"""The lease was lost while the command ran."""
+"""The lease of the lock was lost while the command ran under it."""
 
 TIMED_OUT: Final = 124
 """The lock was not free in time."""
@@ -33,4 +33,4 @@ NOT_EXECUTABLE: Final = 126
 NO_COMMAND: Final = 127
 
 SIGNALLED: Final = 128
-"""Plus the number of the signal."""
+"""The command was killed by a signal: add the number of the signal."""

@@ -1,4 +1,4 @@
-"""Findings of `doctor` and `fsck`: how they are printed, and the exit codes."""
+"""Print the findings of `doctor` and `fsck`, and choose their exit codes."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def print_title(level: str, title: str) -> None:
 
 
 def summary(levels: Iterable[str], *, nothing: str) -> str:
-    """Return how many findings there are of each severity, as in `1 error, 2 warnings`."""
+    """Return the number of findings of each severity, such as `1 error, 2 warnings`."""
     counts = Counter(map(Severity, levels))
     parts = [counted(counts[each], each.value) for each in STYLES if counts[each]]
     return ", ".join(parts) or nothing
 
 
 def exit_with(levels: Sequence[str]) -> None:
-    """Exit with the code of the worst finding."""
+    """Exit with the exit code for the most serious of *levels*."""
     raise typer.Exit(EXIT_CODES[Severity.worst(levels)])

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 app = Commands()
 
 
-@app.command()
+@app.command(example="holdfast fsck --namespace shop")
 @with_client()
 def fsck(hf: Holdfast, as_json: AsJson = False) -> None:
     """Check that the keys of a namespace are consistent; it only reads.
 
-    Applications may go on: a key that looks wrong is read again before it is
-    reported. The exit code is 0 if all is consistent, 5 if there are keys of
-    others, and 6 if something is damaged.
+    Applications may keep running: a key that looks wrong is read again before it is
+    reported. The exit code is 0 if all is consistent, 5 if there are keys that Holdfast
+    does not know, and 6 if something is damaged.
     """
     report = hf.audit()
     for damage in report.damages:

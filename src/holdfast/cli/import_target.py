@@ -1,4 +1,4 @@
-"""Import MODULE:NAME, and explain why it cannot be imported."""
+"""Import the object that MODULE:NAME names on a command line, or explain why that fails."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .exit_codes import WRONG_USAGE
 
 @dataclass(frozen=True, slots=True)
 class TargetKind:
-    """What a command imports from a module of the user.
+    """Describes the kind of object that a command imports from a module of the user.
 
     Attributes:
-        types: of the object.
-        noun: the name of the type.
-        metavar: of the object in help texts.
-        default: the name of the object if none is given.
-        example: a target.
+        types: the types that the object may have.
+        noun: the word for such an object in messages.
+        metavar: the placeholder for the name of the object in help texts.
+        default: the name of the object if the user gives only a module.
+        example: an example of MODULE:NAME.
     """
 
     types: tuple[type[Any], ...]
@@ -35,21 +35,24 @@ class TargetKind:
     example: str
 
     def names_in(self, module: ModuleType) -> list[str]:
-        """Return the names of all such objects in *module*."""
+        """Return the names of all objects of this kind in *module*."""
         return [name for name, value in vars(module).items() if isinstance(value, self.types)]
 
 
 FRAMES: Final = 3
-"""Lines of the user's code that are shown for a failed import."""
+"""Lines of the user's code that the message about a failed import shows."""
 
 LINES: Final = 5
-"""Lines of an error message that are shown; some have a page."""
+"""Lines of an exception's text that the message about a failed import shows."""
 
 OURS: Final = Path(__file__).resolve().parents[1]
 
 
 def import_target(target: str, wanted: TargetKind) -> Any:
-    """Return the object at MODULE:NAME, also from the current folder; or end the command."""
+    """Import and return the object that *target* (MODULE:NAME) names. End the command if it fails.
+
+    Python also searches the current folder for the module.
+    """
     name, _, path = target.partition(":")
     if not all(part.isidentifier() for part in name.split(".")) or name.endswith(".py"):
         fail(f"{name!r} is no name of a module{_hint(name, wanted)}", code=WRONG_USAGE)
@@ -67,7 +70,7 @@ def import_target(target: str, wanted: TargetKind) -> Any:
 
 
 def _explain_import_error(name: str, error: BaseException, wanted: TargetKind) -> NoReturn:
-    """End the command: module *name* does not exist, or raised *error* itself."""
+    """End the command, and say whether module *name* does not exist or failed with *error*."""
     absent = error.name if isinstance(error, ModuleNotFoundError) else None
     if absent is None or not f"{name}.".startswith(f"{absent}."):
         _module_raised(name, error)
@@ -78,7 +81,7 @@ def _explain_import_error(name: str, error: BaseException, wanted: TargetKind) -
 
 
 def _hint(name: str, wanted: TargetKind) -> str:
-    """Return what may have been meant by a name that is no module."""
+    """Return a hint with the module that the user may have meant by *name*."""
     if name.endswith(".py") or "/" in name:
         meant = name.removesuffix(".py").strip("./").replace("/", ".")
         return f"; did you mean {f'{meant}:{wanted.default}'!r}?"
@@ -86,9 +89,9 @@ def _hint(name: str, wanted: TargetKind) -> str:
 
 
 def _not_there(module: ModuleType, path: str, found: Any, wanted: TargetKind) -> str:
-    """Return why *path* is not the wanted object, and which names are."""
+    """Return a message that *path* is not a wanted object, with the names of objects that are."""
     names = wanted.names_in(module)
-    file = getattr(module, "__file__", None)  # another module of that name may shadow it
+    file = getattr(module, "__file__", None)  # shown, because it may not be the expected file
     where = f"module {module.__name__!r}{f' ({_short_path(file)})' if file else ''}"
     tried = repr(path) if path else f"{wanted.default!r} (the default)"
     problem = f"{where} has no {tried}"
@@ -101,7 +104,7 @@ def _not_there(module: ModuleType, path: str, found: Any, wanted: TargetKind) ->
 
 
 def _module_raised(name: str, error: BaseException) -> NoReturn:
-    """End the command: the user's module raised *error*; show it with the lines that did."""
+    """End the command with *error*, which the user's module raised, and the lines of its code."""
     text = "\n".join(str(error).splitlines()[:LINES])
     if isinstance(error, SyntaxError):
         text = error.msg
@@ -110,10 +113,10 @@ def _module_raised(name: str, error: BaseException) -> NoReturn:
 
 
 def _user_lines(error: BaseException) -> Iterator[str]:
-    """Return the lines of the user's code, the innermost last, as in `app/mail.py:3: foo()`."""
+    """Yield the lines of the user's code in the traceback, such as `app/mail.py:3: foo()`."""
     frames = list(traceback.extract_tb(error.__traceback__))
     users = [frame for frame in frames if _is_user_file(frame.filename)]
-    if isinstance(error, SyntaxError) and error.filename:  # the line that was never run
+    if isinstance(error, SyntaxError) and error.filename:  # the traceback lacks this line
         name, code = error.filename, error.text or ""
         users.append(traceback.FrameSummary(name, error.lineno, "<module>", line=code))
     for frame in users or frames[-1:]:
@@ -121,7 +124,7 @@ def _user_lines(error: BaseException) -> Iterator[str]:
 
 
 def _is_user_file(filename: str) -> bool:
-    """Return whether a file belongs neither to Python, nor to an installed package, nor to us."""
+    """Return whether a file is the user's: not of Python, an installed package or Holdfast."""
     path = Path(filename)
     paths = sysconfig.get_paths()
     foreign = [
@@ -132,6 +135,6 @@ def _is_user_file(filename: str) -> bool:
 
 
 def _short_path(filename: str) -> Path:
-    """Return the path of a file, relative to the current folder if it is in it."""
+    """Return the path of a file, relative to the current folder if the folder contains it."""
     path, here = Path(filename), Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

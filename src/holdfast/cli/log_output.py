@@ -1,28 +1,37 @@
-"""Log lines on standard error, for commands that run for long."""
+"""Write log records to standard error, for commands that run for a long time."""
 
 from __future__ import annotations
 
+import json
 import logging
-from typing import Any
+from copy import copy
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from .output import printable
 
 INDENT = "  "
 
 
-def log_to_stderr(level: int) -> None:
-    """Show log records from *level* on."""
+def log_to_stderr(level: int, formatter: logging.Formatter | None = None) -> None:
+    """Write log records of *level* and above to standard error, by default as text."""
     handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(formatter or LineFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=level, handlers=[handler])
 
 
 class LineFormatter(logging.Formatter):
-    """Writes one line for each record, and its traceback indented below it.
+    """Formats each record as one line, with an indented traceback below it.
 
-    Records may hold untrusted text: control characters become visible, and no such text begins a
-    line, where it could pass for a record of its own.
+    Records may contain untrusted text. So control characters are escaped, and no line begins with
+    such text, because it could look like another record.
     """
+
+    def format(self, record: logging.LogRecord) -> str:
+        if record.exc_text and not record.exc_info:  # the record comes from another process
+            record = copy(record)
+            record.exc_text = _indented(str(record.exc_text))
+        return super().format(record)
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (as logging has it)
         return printable(super().formatMessage(record))
@@ -36,3 +45,33 @@ class LineFormatter(logging.Formatter):
 
 def _indented(text: str) -> str:
     return "\n".join(INDENT + printable(line) for line in text.split("\n"))
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats each record as one JSON object on one line, in ASCII.
+
+    Its fields are `time` (UTC), `level`, `logger`, `message`, all fields of `extra`, and
+    `exception` with the traceback if there is one.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return *record* as JSON."""
+        fields: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        given = vars(record)
+        fields |= {name: given[name] for name in given.keys() - _OWN - fields.keys()}
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        elif record.exc_text:  # the record comes from another process
+            fields["exception"] = record.exc_text
+        if record.stack_info:
+            fields["stack"] = record.stack_info
+        return json.dumps(fields, default=str)
+
+
+_OWN: Final = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
+"""Attributes that every record has. All others come from `extra`."""

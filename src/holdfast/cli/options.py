@@ -1,4 +1,4 @@
-"""How commands declare their options, flags and arguments."""
+"""Declare options, flags and arguments of commands."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import typer
 
 
 def option(metavar: str, about: str, *names: str, **settings: Any) -> Any:
-    """Return an option with a value; without *names* it is called like the parameter.
+    """Return an option with a value.
 
     Args:
-        metavar: stands for the value in help texts.
+        metavar: the placeholder for the value in help texts.
         about: the help text.
-        names: such as `--limit`.
-        settings: limits and others, as of `typer.Option`.
+        names: names of the option, such as `--limit`; by default the name of the parameter.
+        settings: further settings of `typer.Option`, such as limits.
     """
     return typer.Option(*names, metavar=metavar, help=about, **settings)
 

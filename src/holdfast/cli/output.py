@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 AsJson = Annotated[bool, flag("One JSON object per line, for scripts.", "--json")]
 
 UNFOLDED: Final = 1_000_000
-"""The line width of a pipe: a program must not get lines that were cut for a screen."""
+"""The line width in a pipe, so that programs get whole lines."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console for the current standard output; it honours NO_COLOR and pipes."""
+    """Return a console. It uses no colours in pipes or if the variable NO_COLOR is set."""
     return Console(stderr=stderr, highlight=False, emoji=False)
 
 
 def line_width(otherwise: int) -> int:
-    """Return the columns of the terminal, or *otherwise* in a pipe."""
+    """Return the number of columns of the terminal; *otherwise* if the output is a pipe."""
     out = console()
     return out.width if out.is_terminal or "COLUMNS" in os.environ else otherwise
 
 
 def print_block(what: RenderableType) -> None:
-    """Print a table or a text: folded at the edge of a terminal, each line whole in a pipe."""
+    """Print a table or a text. Fold its lines at the edge of a terminal, but not in a pipe."""
     if line_width(UNFOLDED) < UNFOLDED:
         console().print(what)
         return
@@ -60,12 +60,12 @@ def print_json(*parts: DataclassInstance | Mapping[str, Any]) -> None:
 
 
 def _json_value(value: Any) -> Any:
-    """Return what JSON has instead of *value*."""
+    """Return *value*, which JSON cannot represent, as text."""
     return iso(value) if isinstance(value, datetime) else str(value)
 
 
 def print_line(line: str, *, style: str = "", stderr: bool = False) -> None:
-    """Print a sentence of any length. It is no markup, and control characters become visible."""
+    """Print *line* unfolded, without interpreting markup, and with visible control characters."""
     console(stderr=stderr).print(untrusted(line, style), soft_wrap=True)
 
 
@@ -75,14 +75,14 @@ def warn(message: str) -> None:
 
 
 def print_sections(*sections: tuple[str, RenderableType]) -> None:
-    """Print each section under its title, with an empty line before it."""
+    """Print each section: an empty line, its title and its content."""
     for title, content in sections:
         for part in (Text(), Text(title, "bold"), content):
             print_block(part)
 
 
 def field_table(rows: Iterable[tuple[str, str | Text | Table]]) -> Table:
-    """Return names and values beside each other; a long value is folded under itself."""
+    """Return a table of names and values. Long values are folded within their column."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -99,14 +99,14 @@ def row_table(
     style: str = "bold",
     name_width: int = 28,
 ) -> Table:
-    """Return a table: the first column holds untrusted names, numbers are aligned to the right.
+    """Return a table of things with a name in the first column. Other columns are right-aligned.
 
     Args:
-        titles: of the columns.
-        rows: as many cells in each.
-        left: titles of further columns that hold text.
-        style: of the titles.
-        name_width: columns that a long name keeps on a narrow terminal.
+        titles: the titles of the columns.
+        rows: the rows, each with one cell for each column. Cells that are `str` are untrusted.
+        left: titles of further columns that are left-aligned, because they contain text.
+        style: the style of the titles.
+        name_width: characters of the first column that remain on a narrow terminal.
     """
     lines = [[untrusted(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     longest = max((len(line[0]) for line in lines), default=0)
@@ -124,15 +124,15 @@ def row_table(
 
 
 def printable(text: str) -> str:
-    """Return untrusted *text* with control and bidirectional characters as escapes."""
+    """Return untrusted *text* with escapes in place of control and bidirectional characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def untrusted_markup(text: str) -> str:
-    """Return untrusted *text* for use inside markup: `printable`, and no markup itself."""
+    """Return untrusted *text*, `printable` and escaped, so that it can be used inside markup."""
     return escape(printable(text))
 
 
 def untrusted(text: str, style: str = "") -> Text:
-    """Return untrusted *text* for printing: `printable`, and never read as markup."""
+    """Return untrusted *text*, `printable`, as a `Text`, which is not interpreted as markup."""
     return Text(printable(text), style, overflow="fold")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .. import Holdfast, Queue, QueueStats, TaskStatus
 
 SHOWN_TASKS: Final = 5
-"""Tasks that `show` prints of each kind."""
+"""Tasks that `show` prints at most, of the next ones and of the dead ones each."""
 
 Name = Annotated[str, argument("NAME", "The queue.")]
 
@@ -30,7 +30,8 @@ def used_stats(hf: Holdfast, queue: str) -> QueueStats | None:
     from .. import QueueStats
 
     stats = hf.queue(queue).stats()
-    # The list of names is bounded, and producers in other languages do not register queues.
+    # Do not rely on the list of names alone: it is bounded, and producers in other languages do not
+    # register their queues. So a queue with tasks counts as used even if it is not listed.
     return stats if stats != QueueStats(0, 0, 0, 0, 0) or queue in hf.queues() else None
 
 
@@ -76,7 +77,7 @@ app = group(
 )
 
 
-@app.command("show")
+@app.command("show", example="holdfast queues show email")
 @with_client()
 def show_queue(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
     """Show one queue: its numbers, which tasks are next, and why the latest died."""
@@ -93,12 +94,13 @@ def show_queue(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
             print_tasks(title, found)
 
 
-@app.command()
+@app.command(example="holdfast queues pause email")
 @with_client()
 def pause(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
-    """Let no worker claim a task until `resume`. Running tasks go on, new ones wait.
+    """Pause a queue: no task starts until `resume`.
 
-    A queue may be paused before it is used.
+    Running tasks continue, and new ones wait. A queue can be paused before it
+    is used.
     """
     used = used_stats(hf, name)
     stats = used or hf.queue(name).stats()
@@ -112,10 +114,10 @@ def pause(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
         warn(f"queue {name!r} was never used; it is paused from its first task on")
 
 
-@app.command()
+@app.command(example="holdfast queues resume email")
 @with_client()
 def resume(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
-    """Let workers claim tasks again."""
+    """Resume a paused queue."""
     stats = QUEUES.find(hf, name)
     hf.queue(name).resume()
     if as_json:
@@ -127,20 +129,21 @@ def resume(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
         print_line(f"queue {name!r} was not paused")
 
 
-@app.command()
+@app.command(example="holdfast queues purge email")
 @with_client()
 def purge(
     hf: Holdfast,
     name: Name,
     dead: Annotated[
-        bool, flag("Drop the dead tasks instead of the waiting ones.", "--dead")
+        bool, flag("Remove the dead tasks instead of the waiting ones.", "--dead")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Drop all waiting tasks, ready and delayed. Running tasks go on.
+    """Remove all waiting tasks, ready and delayed.
 
-    They cannot be brought back: it prints how many, and asks.
+    Running tasks continue. Removed tasks cannot be restored: the command
+    prints how many there are, and asks first.
     """
     stats = QUEUES.find(hf, name)
     number = stats.dead if dead else stats.ready + stats.delayed
@@ -155,6 +158,6 @@ def purge(
 
 
 def _coming(queue: Queue) -> list[TaskStatus]:
-    """Return the next tasks: those that may run now, then those that wait for their time."""
+    """Return the next tasks: first those that may run now, then those that are delayed."""
     ready = queue.tasks("queued", SHOWN_TASKS)
     return [*ready, *queue.tasks("delayed", SHOWN_TASKS)][:SHOWN_TASKS]

@@ -1,4 +1,4 @@
-"""Resources: what `ls` and `show` have in common for every kind of thing."""
+"""Build the commands `ls` and `show` for queues, locks and all other kinds of things."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .. import Holdfast
 
 LISTED: Final = 1_000
-"""Names of one kind that the server lists at most."""
+"""Queues, locks and so on that a list contains at most."""
 
 S = TypeVar("S")
 
@@ -36,20 +36,22 @@ Row = tuple[str, str | Text]
 
 @dataclass(frozen=True)
 class Resource(Generic[S]):
-    """A kind of thing that commands list and show; *S* is the state of one.
+    """Defines a kind of thing, such as a queue, that commands list and show.
+
+    *S* is the type of its state.
 
     Attributes:
-        noun: of one, as in `queue`.
-        key: of its name in JSON.
+        noun: the word for one thing, such as `queue`.
+        key: the JSON field with the name of the thing.
         names: reads the names that the server lists.
-        read: reads the state of one; None: there is none of that name.
-        columns: of a list: title → cell.
-        as_json: the fields of a state.
-        rows: what `show` prints.
-        plural: of *noun*, unless it ends in `s`.
-        recent: which ones a long list has, as in `used last`.
-        every: reads all states, if one call does that.
-        left: titles of columns that hold text.
+        read: reads the state of the thing with a name; returns None if it does not exist.
+        columns: the columns of a list: title → function that returns the cell of a state.
+        as_json: returns the JSON fields of a state.
+        rows: returns the names and values that `show` prints for a state.
+        plural: the plural of *noun*; empty: *noun* with an `s`.
+        recent: which names a long list contains, such as `used last`.
+        every: reads all states in one call; None: there is no such call.
+        left: titles of left-aligned columns.
     """
 
     noun: str
@@ -66,11 +68,11 @@ class Resource(Generic[S]):
 
     @property
     def nouns(self) -> str:
-        """Return the plural of the noun."""
+        """Return the plural of `noun`."""
         return self.plural or f"{self.noun}s"
 
     def read_all(self, hf: Holdfast) -> list[tuple[str, S]]:
-        """Return name and state of each that the server lists, by name."""
+        """Return the name and the state of all things that the server lists, sorted by name."""
         if self.every is not None:
             return sorted(self.every(hf).items(), key=lambda each: each[0])
         read = ((name, self.read(hf, name)) for name in sorted(self.names(hf)))
@@ -84,18 +86,18 @@ class Resource(Generic[S]):
         return state
 
     def not_found(self, hf: Holdfast, name: str) -> NoReturn:
-        """End the command with the names that are like *name*."""
+        """End the command with the message that *name* does not exist, and with similar names."""
         where = f"in namespace {hf.namespace!r}"
         hint = similar(name, self.names(hf))
         fail(f"there is no {self.noun} {name!r} {where}{hint}", code=NOT_FOUND)
 
     def json_of(self, name: str, state: S) -> dict[str, Any]:
-        """Return what `--json` prints."""
+        """Return the object that `--json` prints for a thing."""
         return {self.key: name, **self.as_json(state)}
 
 
 def similar(name: str, names: Iterable[str]) -> str:
-    """Return the end of a sentence, such as `; did you mean 'email'?`, or nothing."""
+    """Return a hint such as `; did you mean 'email'?`; empty if no name is similar to *name*."""
     close = " or ".join(map(repr, get_close_matches(name, list(names))))
     return f"; did you mean {close}?" if close else ""
 
@@ -103,13 +105,13 @@ def similar(name: str, names: Iterable[str]) -> str:
 def list_resources(
     hf: Holdfast, *resources: Resource[Any], as_json: bool, nothing: str = ""
 ) -> None:
-    """Print all things of *resources*, which have the same columns, by name.
+    """Print all things of one or more kinds in one list, sorted by name.
 
     Args:
         hf: the client.
-        resources: one or more kinds.
-        as_json: whether for scripts.
-        nothing: what to call them if there are none.
+        resources: the kinds. They have the same columns.
+        as_json: whether to print JSON instead of a table.
+        nothing: the word for the things in the message that there are none.
     """
     found = [(each, each.read_all(hf)) for each in resources]
     lines = sorted(
@@ -138,7 +140,7 @@ def _cells(resource: Resource[Any], state: Any) -> Iterator[str | Text]:
 
 
 def show_resource(hf: Holdfast, resource: Resource[Any], name: str, *, as_json: bool) -> None:
-    """Print one thing of *resource*; end the command if that name does not exist."""
+    """Print the thing *name* of the kind *resource*. End the command if it does not exist."""
     state = resource.find(hf, name)
     if as_json:
         print_json(resource.json_of(name, state))
@@ -147,7 +149,7 @@ def show_resource(hf: Holdfast, resource: Resource[Any], name: str, *, as_json: 
 
 
 def list_command(about: str, *resources: Resource[Any], nothing: str = "") -> Callable[..., None]:
-    """Return the command `ls` of *resources*; *about* is its help."""
+    """Return the command `ls` for *resources* with the help text *about*."""
 
     @with_client()
     def ls(hf: Holdfast, as_json: AsJson = False) -> None:
@@ -158,7 +160,7 @@ def list_command(about: str, *resources: Resource[Any], nothing: str = "") -> Ca
 
 
 def show_command(about: str, resource: Resource[Any]) -> Callable[..., None]:
-    """Return the command `show` of *resource*; *about* is its help."""
+    """Return the command `show` for *resource* with the help text *about*."""
 
     def show(hf: Holdfast, name: str, as_json: AsJson = False) -> None:
         show_resource(hf, resource, name, as_json=as_json)
@@ -170,7 +172,7 @@ def show_command(about: str, resource: Resource[Any]) -> Callable[..., None]:
 
 
 def group(name: str, about: str, ls: Callable[..., None]) -> Commands:
-    """Return the commands called *name*; *ls* is one of them, and runs if none is given."""
+    """Return the command group *name*. Its command `ls` runs if the user names no command."""
     about = f"{about} Without a command: ls."
     app = Commands(name=name, help=about, invoke_without_command=True)
 
@@ -186,8 +188,8 @@ def group(name: str, about: str, ls: Callable[..., None]) -> Commands:
         if command is None:
             ls(url=url, embedded=embedded, namespace=namespace, as_json=as_json)
         elif any(on_command_line(ctx, param) for param in ctx.params):
-            # The command has options of its own, so these would be dropped silently.
+            # Refuse options before the command: only those after the command have an effect.
             fail(f"options come after the command: holdfast {name} {command} …", code=WRONG_USAGE)
 
-    app.command("ls")(ls)
+    app.command("ls", example=f"holdfast {name} ls")(ls)
     return app

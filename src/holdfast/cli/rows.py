@@ -74,7 +74,7 @@ app = group(
 )
 
 
-@app.command("show")
+@app.command("show", example="holdfast rows show stock 42")
 @with_client()
 def show_cache(hf: Holdfast, name: Name, row_id: RowId = None, as_json: AsJson = False) -> None:
     """Show one row cache; or one of its rows, and why it is in its state."""
@@ -85,15 +85,17 @@ def show_cache(hf: Holdfast, name: Name, row_id: RowId = None, as_json: AsJson =
         _show_row(hf, name, row_id, as_json=as_json)
 
 
-@app.command()
+@app.command(example="holdfast rows run app.stock:cache")
 def run(
-    target: Annotated[str, argument("MODULE:CACHE", "Where it is, as in app.stock:cache.")],
+    target: Annotated[
+        str, argument("MODULE:CACHE", "Module and row cache, such as app.stock:cache.")
+    ],
     quiet: Annotated[bool, flag("Log only failures.", "--quiet", "-q")] = False,
 ) -> None:
     """Refresh the rows of a cache when they are due, until SIGTERM or Ctrl-C.
 
-    Any number of these share the work. The cache knows its server: it is what
-    your module made by hf.row_cache(…, source=…).
+    Any number of these share the work. Its server is the one of the cache that your
+    module makes with hf.row_cache(…, source=…).
     """
     from .. import AsyncRowCache, RowCache
 
@@ -115,7 +117,7 @@ def run(
 
 
 def _stop_on_signals(cache: RowCache | AsyncRowCache) -> None:
-    """Stop *cache* on the first signal; the second one has its usual effect."""
+    """Stop *cache* at the first signal. Let a second signal end the process."""
 
     def stop(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
@@ -134,7 +136,7 @@ def _show_row(hf: Holdfast, name: str, text: str, *, as_json: bool) -> None:
     value, problem = None, ""
     try:
         value = cache.get(row_id).value
-    except DecodeError as error:  # it was stored by another codec, perhaps
+    except DecodeError as error:  # the application may have stored the row with another codec
         problem = str(error)
     if as_json:
         print_json({"cache": name, "value": value, "problem": problem}, explanation)
@@ -144,7 +146,7 @@ def _show_row(hf: Holdfast, name: str, text: str, *, as_json: bool) -> None:
 
 
 def _parse_id(text: str) -> Any:
-    """Return an id given as JSON; anything else is a text."""
+    """Parse a row id in JSON. Any other text is an id as it is."""
     try:
         value = json.loads(text)
     except ValueError:

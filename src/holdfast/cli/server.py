@@ -31,7 +31,7 @@ Folder = Annotated[
 ]
 
 
-@app.command()
+@app.command(example="holdfast server start ./data")
 def start(folder: Folder) -> None:
     """Start the server and keep it running until `stop`, whether or not a process uses it."""
     with _server_errors():
@@ -40,18 +40,18 @@ def start(folder: Folder) -> None:
     _print(f"connect to [bold]{untrusted_markup(state.url)}[/]")
 
 
-@app.command()
+@app.command(example="holdfast server stop ./data")
 def stop(
     folder: Folder,
-    force: Annotated[bool, flag("Even while processes use it.", "--force")] = False,
+    force: Annotated[bool, flag("Stop it even while processes use it.", "--force")] = False,
 ) -> None:
-    """Stop the server. All acknowledged data is on disk."""
+    """Stop the server. No acknowledged write is lost, because all are on disk."""
     with _server_errors():
         was_running = server.stop(folder, force=force)
     _print(f"{'stopped' if was_running else 'was not running'}: {untrusted_markup(str(folder))}")
 
 
-@app.command()
+@app.command(example="holdfast server status ./data")
 def status(
     folder: Folder,
     as_json: Annotated[bool, flag("One JSON object.", "--json")] = False,
@@ -65,7 +65,7 @@ def status(
         for name, value in _rows(state):
             _print(f"{name:8}{value}")
     if not state.running:
-        raise typer.Exit(NOT_FOUND)  # as init scripts do
+        raise typer.Exit(NOT_FOUND)  # the exit code 3 is the convention of init scripts
 
 
 def _rows(state: ServerStatus) -> Iterator[tuple[str, str]]:
@@ -87,13 +87,13 @@ def _user_list(pids: tuple[int, ...]) -> str:
 
 
 def _print(line: str) -> None:
-    """Print a line of any length: a path must stay whole for copying."""
+    """Print *line* unfolded, so that a path can be copied whole."""
     console().print(line, soft_wrap=True)
 
 
 @contextmanager
 def _server_errors() -> Iterator[None]:
-    """End the command with a sentence on an error of the server."""
+    """End the command with a message if the embedded server raises an error."""
     try:
         yield
     except ServerInUse as error:

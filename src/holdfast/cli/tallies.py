@@ -35,4 +35,6 @@ app = group(
     "List the tallies; `logs tally` counts lines into them.",
     list_command("List the tallies: how many days and lines they have.", TALLIES),
 )
-app.command("show")(show_command("Show one tally: how many lines each day has.", TALLIES))
+app.command("show", example="holdfast tallies show requests")(
+    show_command("Show one tally: how many lines each day has.", TALLIES)
+)

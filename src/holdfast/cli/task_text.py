@@ -1,4 +1,4 @@
-"""Tasks as text: some lines each in a list, or one task with all its fields."""
+"""Format tasks as text: each with a few lines in a list, or one task with all its fields."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from .resources import Row
 
 WIDEST: Final = 32
-"""Columns are aligned up to here: one overlong name must not push all others off the screen."""
+"""Characters to which columns are padded at most: an overlong name must not widen all rows."""
 
 NOTE_INDENT: Final = 6
-"""Of the lines under a task."""
+"""Spaces before the further lines of a task."""
 
 PIPE_COLUMNS: Final = 120
-"""Columns of arguments in a pipe: they may be a megabyte, which `--json` has whole."""
+"""Characters of a line in a pipe. Longer arguments are cut; `--json` prints them whole."""
 
 UNREADABLE: Final = "(unreadable)"
 
@@ -35,7 +35,7 @@ STYLES: Final = {"dead": "red", "running": "green", "done": "green"}
 
 
 def print_tasks(title: str, tasks: Sequence[TaskStatus]) -> None:
-    """Print a title, and each task on one line, its arguments and its reason or worker below."""
+    """Print a title and all tasks. Print arguments and the reason or worker on further lines."""
     width = line_width(PIPE_COLUMNS) - NOTE_INDENT
     rows = [_cells(task) for task in tasks]
     widths = [min(WIDEST, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
@@ -68,14 +68,14 @@ def _cells(task: TaskStatus) -> list[str]:
 
 
 def _arguments(task: TaskStatus) -> str:
-    """Return the arguments, as in `("17", price=97)`; empty if there are none."""
+    """Return the arguments, such as `("17", price=97)`; empty if there are none."""
     named = (f"{name}={_json(value)}" for name, value in task.kwargs.items())
     arguments = ", ".join([*map(_json, task.args), *named])
     return arguments and f"({arguments})"
 
 
 def _since(task: TaskStatus) -> str:
-    """Return the instant that matters most in its state."""
+    """Return the time that matters most in the state of *task*: due, died or enqueued."""
     match task.state:
         case "delayed":
             return f"due {_distance(task.due_at)}"
@@ -90,17 +90,21 @@ def _distance(at: datetime | None) -> str:
 
 
 def task_rows(task: TaskStatus, queue: str) -> Iterator[Row]:
-    """Return all fields of a task."""
+    """Yield the names and values of all fields of a task."""
     yield "task id", task.task_id
     yield "queue", queue
     yield "state", Text(task.state, STYLES.get(task.state, ""))
-    if task.state not in ("done", "cancelled"):  # of those only the outcome is kept
+    if task.state not in ("done", "cancelled"):  # the server keeps only the outcome of these
         yield "task", task.task or UNREADABLE
         yield "args", _json(list(task.args))
         yield "kwargs", _json(dict(task.kwargs))
+        if task.headers:
+            yield "headers", _json(dict(task.headers))
         yield "priority", task.priority or ""
     yield "attempts", str(task.attempts)
     yield "crashes", str(task.crashes)
+    if task.snoozes:
+        yield "snoozes", str(task.snoozes)
     if task.worker:
         yield "worker", task.worker
     if task.reason:
@@ -111,5 +115,5 @@ def task_rows(task: TaskStatus, queue: str) -> Iterator[Row]:
 
 
 def _json(value: object) -> str:
-    """Return an argument as it was sent: a producer in another language may send any JSON."""
+    """Return *value* as JSON, not as Python: producers may be written in another language."""
     return json.dumps(value, ensure_ascii=False, default=str)

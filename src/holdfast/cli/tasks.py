@@ -1,4 +1,4 @@
-"""`holdfast tasks`: list the tasks of a queue, cancel and replay them."""
+"""`holdfast tasks`: list the tasks of a queue, enqueue, cancel and replay them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ import typer
 from ..inspect.formats import counted
 from .commands import Commands
 from .confirm import Yes, confirm
-from .connection import fail, with_client
-from .exit_codes import FAILED, NOT_FOUND
+from .connection import argument_errors, fail, with_client
+from .exit_codes import FAILED, NOT_FOUND, WRONG_USAGE
 from .options import argument, option
 from .output import AsJson, field_table, print_block, print_json, print_line
 from .queues import QUEUES, used_stats
+from .task_arguments import headers_in, keyword_arguments, positional_arguments
+from .task_history import history
 from .task_text import print_tasks, task_rows
 
 if TYPE_CHECKING:
     from .. import Holdfast, QueueStats, TaskStatus
 
 State = Literal["running", "queued", "delayed", "dead"]
+Priority = Literal["high", "medium", "low"]
 
 STATES: Final[tuple[State, ...]] = ("running", "queued", "delayed", "dead")
 
@@ -31,16 +34,16 @@ AT_ONCE: Final = 1000
 """Tasks that one call lists or replays at most."""
 
 QueueName = Annotated[str, argument("QUEUE", "The queue of the task.")]
-TaskIds = Annotated[list[str], argument("TASK_ID", "Which tasks.")]
+TaskIds = Annotated[list[str], argument("TASK_ID", "Ids of the tasks.")]
 
 app = Commands(
     name="tasks",
-    help="List the tasks of a queue; cancel them, and replay the dead.",
+    help="List the tasks of a queue; enqueue and cancel tasks, and replay the dead.",
     no_args_is_help=True,
 )
 
 
-@app.command()
+@app.command(example="holdfast tasks ls email --state dead")
 @with_client()
 def ls(
     hf: Holdfast,
@@ -55,7 +58,7 @@ def ls(
 ) -> None:
     """List tasks: running, next, delayed, and the latest dead with their reasons.
 
-    Tasks that are done or cancelled are no longer in the queue: see `tasks show`.
+    Tasks that are done or cancelled are no longer in the queue: see `tasks history`.
     """
     stats = QUEUES.find(hf, queue)
     states = STATES if state is None else (state,)
@@ -73,12 +76,12 @@ def ls(
         print_line(f"queue {queue!r} has no tasks{f' that are {state}' if state else ''}")
 
 
-@app.command("show")
+@app.command("show", example="holdfast tasks show email 4f2a-7")
 @with_client()
 def show_task(
     hf: Holdfast,
     queue: QueueName,
-    task_id: Annotated[str, argument("TASK_ID", "Which task.")],
+    task_id: Annotated[str, argument("TASK_ID", "Id of the task.")],
     as_json: AsJson = False,
 ) -> None:
     """Show one task: its state, its arguments, and why it is dead."""
@@ -91,7 +94,56 @@ def show_task(
         print_block(field_table(task_rows(task, queue)))
 
 
-@app.command()
+@app.command(example="holdfast tasks enqueue email send_mail to=jill --delay 60")
+@with_client()
+def enqueue(
+    hf: Holdfast,
+    queue: Annotated[str, argument("QUEUE", "The queue that gets it.")],
+    task: Annotated[str, argument("TASK", "The name under which workers know it.")],
+    pairs: Annotated[
+        list[str] | None,
+        argument("ARG=VALUE", "Keyword arguments. A VALUE is JSON, or else text."),
+    ] = None,
+    args: Annotated[str | None, option("ARRAY", "Positional arguments, as JSON.")] = None,
+    kwargs: Annotated[str | None, option("OBJECT", "Keyword arguments, as JSON.")] = None,
+    delay: Annotated[float, option("SECONDS", "Do not run it earlier.", min=0)] = 0.0,
+    expires: Annotated[float | None, option("SECONDS", "Do not start it later.")] = None,
+    priority: Annotated[Priority, option("PRIORITY", "high, medium or low.")] = "medium",
+    task_id: Annotated[
+        str | None, option("ID", "Its id; a queue has each id only once.", "--id")
+    ] = None,
+    headers: Annotated[
+        list[str] | None, option("NAME=VALUE", "A header; may be repeated.", "--header")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Enqueue a task, and print its id. Nothing checks the name or the arguments here.
+
+    A VALUE that is JSON, such as 97, true or "97", is that value; any other
+    one, such as jill, is text.
+    """
+    from .. import Call
+
+    named = keyword_arguments(pairs or (), kwargs)
+    call: Call[object] = Call(task, queue, priority, tuple(positional_arguments(args)), named)
+    with argument_errors():
+        call = call.options(
+            delay=delay, expires=expires, task_id=task_id, headers=headers_in(headers or ())
+        )
+    try:
+        handle = hf.enqueue(call)
+    except TypeError as error:
+        fail(str(error), code=WRONG_USAGE)
+    if as_json:
+        print_json({"queue": queue, "task": task, "task_id": handle.task_id})
+    else:
+        print_line(handle.task_id)
+
+
+app.command("history", example="holdfast tasks history email --outcome dead")(history)
+
+
+@app.command(example="holdfast tasks cancel email 4f2a-7 4f2a-8")
 @with_client()
 def cancel(
     hf: Holdfast, queue: QueueName, task_ids: TaskIds, yes: Yes = False, as_json: AsJson = False
@@ -112,13 +164,13 @@ def cancel(
     _exit(left, fine="cancelled")
 
 
-@app.command()
+@app.command(example="holdfast tasks replay email")
 @with_client()
 def replay(
     hf: Holdfast,
     queue: QueueName,
     task_ids: Annotated[
-        list[str] | None, argument("TASK_ID", "Which tasks; without any, all dead ones.")
+        list[str] | None, argument("TASK_ID", "Ids of the tasks; without any, all dead tasks.")
     ] = None,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -147,7 +199,7 @@ def _print_states(found: Mapping[State, Sequence[TaskStatus]], totals: Mapping[S
 
 
 def _print_more(number: int, state: State, *, stderr: bool = False) -> None:
-    """Print how many tasks are not listed; on standard error beside JSON."""
+    """Print how many more tasks there are: on standard error if standard output has JSON."""
     if number:
         print_line(f"  … and {number:,} more {state}", stderr=stderr)
 
@@ -156,7 +208,7 @@ def _replay_all(hf: Holdfast, queue: str, *, yes: bool, as_json: bool) -> None:
     dead, replayed = QUEUES.find(hf, queue).dead, 0
     if dead:
         confirm(f"replay {counted(dead, 'dead task')} of queue {queue!r}", yes=yes)
-    # A bounded number of steps: tasks that die again in between must not keep this going.
+    # Bound the number of steps, because replayed tasks may die again at once.
     for _ in range(0, dead, AT_ONCE):
         replayed += hf.queue(queue).replay()
     if as_json:
@@ -171,7 +223,7 @@ def _totals(
     """Return how many tasks are in each of the listed states."""
     overdue = 0
     if len(found.get("delayed", range(limit))) < limit:
-        # The numbers count a task as delayed until it is claimed, a list until it is due.
+        # The statistics count a task as delayed until it is claimed, a list only until it is due.
         overdue = max(0, stats.delayed - len(found["delayed"]))
     totals: dict[State, int] = {
         "running": stats.running,
@@ -183,7 +235,7 @@ def _totals(
 
 
 def _states(hf: Holdfast, queue: str, task_ids: Iterable[str]) -> dict[str, str]:
-    """Return the state of each task, once; end the command if none of them is known."""
+    """Return the state of each task. End the command if none of the tasks is known."""
     states: dict[str, str] = {
         task_id: hf.queue(queue).handle(task_id).status().state
         for task_id in dict.fromkeys(task_ids)
@@ -194,7 +246,7 @@ def _states(hf: Holdfast, queue: str, task_ids: Iterable[str]) -> dict[str, str]
 
 
 def _unknown(hf: Holdfast, queue: str, task_ids: Sequence[str]) -> NoReturn:
-    """End the command: these tasks are unknown, and maybe their queue too."""
+    """End the command with the message that the tasks, or even the queue, are unknown."""
     if used_stats(hf, queue) is None:
         QUEUES.not_found(hf, queue)
     what = f"task {task_ids[0]!r}" if len(task_ids) == 1 else f"any of these {len(task_ids)} tasks"
@@ -208,7 +260,7 @@ def _unknown(hf: Holdfast, queue: str, task_ids: Sequence[str]) -> NoReturn:
 def _print_result(
     queue: str, action: str, done: Sequence[str], left: Mapping[str, str], *, as_json: bool
 ) -> None:
-    """Print how many tasks are *action* now, and the state of the others."""
+    """Print how many tasks are now *action* (such as `cancelled`), and the states of the others."""
     if not as_json:
         print_line(f"{action} {counted(len(done), 'task')} of queue {queue!r}")
         for task_id, state in left.items():
@@ -222,7 +274,7 @@ def _print_result(
 
 
 def _exit(left: Mapping[str, str], *, fine: str = "") -> None:
-    """Exit with the code for the tasks that were *left*; those in the state *fine* are none."""
+    """Exit with an error code if tasks are *left* (id → state) that are not in the state *fine*."""
     if "unknown" in left.values():
         raise typer.Exit(NOT_FOUND)
     if any(state != fine for state in left.values()):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from ..inspect.formats import ago, distance
+from ..inspect.formats import ago, distance, size
 from .resources import Resource, group, list_command
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def weights_text(queues: Mapping[str, int]) -> str:
-    """Return queues with their weights, as in `default, email=3`."""
+    """Return the names of *queues* with their weights, such as `default, email=3`."""
     return ", ".join(
         name if weight == 1 else f"{name}={weight}" for name, weight in sorted(queues.items())
     )
@@ -41,10 +41,12 @@ WORKERS: Final = Resource["WorkerStatus"](
     columns={
         "busy": lambda worker: f"{worker.running:,}/{worker.concurrency:,}",
         "queues": lambda worker: weights_text(worker.queues),
+        "group": lambda worker: worker.group,
+        "memory": lambda worker: size(worker.memory) if worker.memory else "",
         "started": lambda worker: distance(worker.started_at),
         "last seen": last_seen,
     },
-    left=("queues",),
+    left=("queues", "group"),
     as_json=lambda worker: {"alive": worker.alive, **asdict(worker)},
     recent="seen last",
 )

@@ -1,4 +1,4 @@
-"""What limits the measured numbers, in sentences."""
+"""Explain in sentences what limits the measured numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .measure import Measurement
 from .measurements import CROWDED, ROUND_TRIP
 
 BUSY: Final = 0.85
-"""Part of a core from which on this program is the limit: Python uses one per process."""
+"""Share of a core from which this program is the limit, because Python uses only one core."""
 
 OTHERS: Final = 500.0
-"""Commands per second of other programs that matter."""
+"""Commands per second of other programs from which they affect the measurement."""
 
 
 def limits(

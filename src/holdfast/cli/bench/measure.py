@@ -1,4 +1,4 @@
-"""One measurement: repeat an action for some seconds."""
+"""Measure an action: repeat it for some seconds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from itertools import chain
 from typing import Any, Final
 
 MOST: Final = 100_000
-"""Repetitions at most."""
+"""Repetitions of an action at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The result of a measurement.
+    """Holds the result of a measurement.
 
     Attributes:
-        name: of the action.
-        count: repetitions.
-        seconds: for all of them.
-        cpu: seconds of processor time of this program, all its threads together.
-        took: seconds of each repetition, sorted; empty if they were not timed one by one.
+        name: the name of the action.
+        count: the number of repetitions.
+        seconds: the seconds that all repetitions took together.
+        cpu: the processor time of all threads of this program, in seconds.
+        took: the seconds of each repetition, sorted; empty if they were not timed one by one.
     """
 
     name: str
@@ -40,15 +40,15 @@ class Measurement:
 
     @property
     def cpu_share(self) -> float:
-        """Return the part of one core that this program used."""
+        """Return the share of one core that this program used; it may be above 1."""
         return self.cpu / self.seconds
 
     def percentile_ms(self, part: float) -> float | None:
-        """Return the milliseconds that *part* of the repetitions took at most."""
+        """Return the milliseconds within which the share *part* of the repetitions ended."""
         return self.took[int(part * (len(self.took) - 1))] * 1000 if self.took else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
+        """Return the object that `--json` prints."""
         return {
             "name": self.name,
             "per_second": self.per_second,
@@ -99,7 +99,7 @@ def repeat_in_threads(
     ready = threading.Barrier(threads + 1)
 
     def one() -> list[float]:
-        action()  # each thread has a connection of its own
+        action()  # opens the connection of this thread
         ready.wait()
         return _timed(action, seconds, MOST // threads)
 

@@ -1,4 +1,4 @@
-"""The actions that `holdfast bench` measures."""
+"""Define the actions that `holdfast bench` measures."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from ... import AsyncHoldfast, Holdfast
 
 MEASUREMENTS: Final = 10
-"""How many there are; each has the same share of the time."""
+"""The number of measurements. Each gets the same share of the time."""
 
 THREADS: Final = 8
 COROUTINES: Final = 50
 
 BATCH: Final = 500
 BATCHES: Final = 100
-"""At most: queued tasks take memory of the server."""
+"""Batches of tasks that are enqueued at most, because tasks take memory of the server."""
 
 NAMES: Final = 1_000
-"""Names that are searched."""
+"""Names among which a prefix is searched."""
 
 ROUND_TRIP: Final = "a call: one round trip"
 WORKER: Final = "a worker: tasks run"
@@ -37,7 +37,7 @@ CROWDED: Final = f"calls, {COROUTINES} coroutines"
 
 
 def blocking(hf: Holdfast, tasks: TaskRegistry, seconds: float) -> Iterator[Measurement]:
-    """Measure the blocking half, each action for some *seconds*."""
+    """Measure the blocking client, each action for *seconds*."""
     lock = hf.lock("bench")
     yield repeat(ROUND_TRIP, lock.inspect, seconds)
     yield repeat_in_threads(f"calls, {THREADS} threads", lock.inspect, seconds, THREADS)

@@ -29,12 +29,12 @@ from .measurements import MEASUREMENTS, CountedTask, blocking, concurrent
 app = Commands()
 
 
-@app.command()
+@app.command(example="holdfast bench --url redis://localhost:6379 --seconds 10")
 def bench(
     url: Url = None,
     embedded: Embedded = None,
     seconds: Annotated[
-        float, option("SECONDS", "How long it takes, about.", min=1.0, max=600.0)
+        float, option("SECONDS", "Approximate duration.", min=1.0, max=600.0)
     ] = 12.0,
     as_json: AsJson = False,
 ) -> None:

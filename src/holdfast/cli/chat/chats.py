@@ -1,4 +1,4 @@
-"""Chats and mailboxes as resources."""
+"""Define chats and mailboxes as resources for `ls` and `show`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ READERS: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary:
-    """The state of a chat.
+    """Holds the state of a chat.
 
     Attributes:
-        chat_id: of the chat.
-        status: with its members, those furthest behind first.
-        newest_at: when its newest message was sent; None if none is kept.
+        chat_id: the id of the chat.
+        status: the status of the chat; its members are sorted, those furthest behind first.
+        newest_at: when the newest stored message was sent; None if no message is stored.
     """
 
     chat_id: str
@@ -45,29 +45,29 @@ class ChatSummary:
 
     @property
     def kept(self) -> int:
-        """Return how many messages are kept."""
+        """Return the number of messages that the chat stores."""
         return max(0, self.status.last_seq - self.status.first_seq + 1)
 
     @property
     def until_read(self) -> bool:
-        """Return whether it keeps messages until they are read."""
+        """Return whether the chat keeps messages until all active members have read them."""
         return self.status.keep == "until_read"
 
     @property
     def policy(self) -> str:
-        """Return what it keeps, as a phrase."""
+        """Return a phrase about how long the chat keeps messages."""
         if self.until_read:
             return f"until read by all members seen in the last {duration(self.status.idle_ttl)}"
         return f"the newest {self.status.keep:,}, read or not"
 
     def as_json(self) -> dict[str, Any]:
-        """Return its fields without its members."""
+        """Return the JSON fields of the chat, without its members."""
         fields = asdict(self.status)
         del fields["behind"]
         return {"messages": self.kept, "newest_at": self.newest_at, **fields}
 
     def rows(self) -> Iterator[Row]:
-        """Return what `show` prints."""
+        """Return the names and values that `show` prints."""
         status = self.status
         yield "created", instant(status.created_at)
         yield "newest", instant(self.newest_at) if self.newest_at else "-"
@@ -102,7 +102,7 @@ CHATS: Final = Resource[ChatSummary](
 
 
 def member_table(readers: Iterable[Reader], *, seen: bool) -> Table:
-    """Return a member on each line; if *seen*, with when it was last seen."""
+    """Return a table of the members; if *seen*, with the time of their last activity."""
 
     def cells(each: Reader) -> Iterator[str | Text]:
         yield each.user
@@ -122,7 +122,7 @@ OVERFLOW: Final = {
 
 
 def mailbox_rows(status: MailboxStatus) -> Iterator[Row]:
-    """Return what `show` prints."""
+    """Return the names and values that `show` prints."""
     yield "unread", f"{status.unread:,}"
     yield "oldest", instant(status.oldest_at) if status.oldest_at else "-"
     yield "last read", instant(status.last_seen_at) if status.last_seen_at else "never"

@@ -89,7 +89,7 @@ def send(
 ) -> None:
     """Send a text to a chat, as one of its members.
 
-    With --mailbox to a mailbox, which begins with its first message. The exit
+    With --mailbox to a mailbox; its first message creates it. The exit
     code is 4 if the sender is no member, or if the mailbox is full.
     """
     if not text:
@@ -108,7 +108,9 @@ def send(
 POLL_S: Final = 0.5
 """The server notifies members only, so `tail` polls."""
 
-Last = Annotated[int, option("N", "Begin with the last N messages, up to 1,000.", min=0, max=1000)]
+Last = Annotated[
+    int, option("N", "Begin with the last N messages, at most 1,000.", min=0, max=1000)
+]
 
 
 @with_client()
@@ -157,7 +159,7 @@ def _print(messages: Iterable[AnyMessage], *, as_json: bool) -> None:
 
 
 app = group("chat", "List chats and mailboxes, write to them, and follow them.", ls)
-app.command("show")(show_chat)
-app.command("send")(send)
-app.command("tail")(tail)
-app.command("explain")(explain)
+app.command("show", example="holdfast chat show general")(show_chat)
+app.command("send", example="holdfast chat send general 'Hello' --as jack")(send)
+app.command("tail", example="holdfast chat tail general --last 20")(tail)
+app.command("explain", example="holdfast chat explain jack --mailbox")(explain)

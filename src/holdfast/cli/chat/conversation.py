@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 AnyMessage = Message | Undecodable
 
 PAGE: Final = 100
-"""Messages of one request."""
+"""Messages that one request reads at most."""
 
 Name = Annotated[str, argument("ID", "The chat.")]
 IsMailbox = Annotated[bool, flag("ID is a mailbox.", "--mailbox")]
 
 
 class Conversation:
-    """The chat, or the mailbox, called *name*."""
+    """Reads the messages of the chat or mailbox *name*."""
 
     def __init__(self, hf: Holdfast, name: str, *, mailbox: bool) -> None:
         self.name = name
@@ -50,7 +50,7 @@ class Conversation:
         return self.source.history(limit=limit)
 
     def after(self, seq: int) -> list[AnyMessage]:
-        """Return all messages after a number; after a new chat of that name began, all of them."""
+        """Return all messages after number *seq*; all messages if a new chat has this name now."""
         newest = self.newest(1)
         last = newest[-1].seq if newest else seq
         found: list[AnyMessage] = []
@@ -61,7 +61,7 @@ class Conversation:
         return found
 
     def _page(self, seq: int) -> list[AnyMessage]:
-        """Return the next messages after a number."""
+        """Return the next messages after number *seq*."""
         if isinstance(self.source, Mailbox):
             return self.source.latest(PAGE, after=seq)
         return self.source.history(after=seq, limit=PAGE)
@@ -89,7 +89,7 @@ def conversation(
 
 
 LONGEST: Final = 280
-"""Characters of a text that are shown; `--json` has it whole."""
+"""Characters of a message that are shown. `--json` prints the whole message."""
 
 
 def message_line(message: AnyMessage) -> str:
@@ -99,7 +99,7 @@ def message_line(message: AnyMessage) -> str:
 
 
 def message_table(messages: Iterable[AnyMessage]) -> Table:
-    """Return messages in a table; long ones are folded under themselves."""
+    """Return a table of messages. Long messages are folded within their column."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True, style="dim")
@@ -125,7 +125,7 @@ def message_json(message: AnyMessage) -> dict[str, Any]:
 
 
 def _body(message: AnyMessage) -> Text:
-    """Return its text, cut if it is long."""
+    """Return the text of *message*, cut after `LONGEST` characters."""
     if not isinstance(message, Message):
         return untrusted(f"(unreadable: {message.reason})", "red")
     body = message.body

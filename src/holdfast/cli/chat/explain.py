@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ... import Holdfast, MailboxStatus, Reader
 
 NAMED: Final = 5
-"""Members that are named; `--json` has all."""
+"""How many members to name. `--json` prints all."""
 
 
 @with_client()
 def explain(hf: Holdfast, name: Name, mailbox: IsMailbox = False, as_json: AsJson = False) -> None:
-    """Explain who holds messages back, since when, what that costs, and what to do.
+    """Explain which members hold messages back, the cost, and what to do.
 
     With --mailbox: whether its owner reads it, and what happens if not.
     """
@@ -48,11 +48,11 @@ def explain(hf: Holdfast, name: Name, mailbox: IsMailbox = False, as_json: AsJso
 
 @dataclass(frozen=True, slots=True)
 class ChatRetention:
-    """What unread members hold back in a chat.
+    """Describes the messages that a chat keeps because members have not read them.
 
     Attributes:
-        chat: its state.
-        since: when the oldest message that is held back was sent; None if none is.
+        chat: the state of the chat.
+        since: when the oldest of these messages was sent; None if there are none.
     """
 
     chat: ChatSummary
@@ -60,7 +60,7 @@ class ChatRetention:
 
     @classmethod
     def read(cls, chat: Chat) -> ChatRetention:
-        """Read the state of *chat*, and its oldest message that is held back."""
+        """Read the state of *chat*, and the oldest message that it keeps for slow members."""
         found = cls(ChatSummary.read(chat), None)
         if not found.holders:
             return found
@@ -86,7 +86,7 @@ class ChatRetention:
 
     @property
     def held_back_bytes(self) -> int:
-        """Return what these take, about."""
+        """Return about how many bytes the held-back messages take."""
         return self.chat.status.stored_bytes * self.held_back // max(1, self.chat.kept)
 
     @property
@@ -96,7 +96,7 @@ class ChatRetention:
         return self.held_back - (rest[0].unread if rest else 0)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
+        """Return the object that `--json` prints."""
         status = self.chat.status
         return {
             "chat": self.chat.chat_id,
@@ -110,7 +110,7 @@ class ChatRetention:
         }
 
     def rows(self) -> Iterator[tuple[str, str | Table]]:
-        """Return the fields for people."""
+        """Return the names and values that the command prints."""
         status, kept = self.chat.status, counted(self.chat.kept, "message")
         yield "chat", self.chat.chat_id
         yield "keeps", self.chat.policy
@@ -126,7 +126,7 @@ class ChatRetention:
             yield "", f"and {len(self.holders) - NAMED:,} more"
 
     def advice(self) -> Iterator[str]:
-        """Return what it means, and what to do, in sentences."""
+        """Return sentences that explain the numbers, and say what to do."""
         if self.holders:
             yield from self._how_to_release(self.holders[0])
         elif self.chat.until_read:
@@ -160,27 +160,27 @@ class ChatRetention:
 
 @dataclass(frozen=True, slots=True)
 class MailboxBacklog:
-    """What the owner of a mailbox has not read."""
+    """Describes the messages that the owner of a mailbox has not read."""
 
     name: str
     status: MailboxStatus
 
     @property
     def room(self) -> int:
-        """Return how many more messages fit in."""
+        """Return how many more messages the mailbox takes."""
         return max(0, self.status.capacity - self.status.unread)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
+        """Return the object that `--json` prints."""
         return {**MAILBOXES.json_of(self.name, self.status), "left": self.room}
 
     def rows(self) -> Iterator[tuple[str, str | Text]]:
-        """Return the fields for people."""
+        """Return the names and values that the command prints."""
         yield "mailbox", self.name
         yield from mailbox_rows(self.status)
 
     def advice(self) -> Iterator[str]:
-        """Return what it means, and what to do, in sentences."""
+        """Return sentences that explain the numbers, and say what to do."""
         if self.room:
             fit = "fits" if self.room == 1 else "fit"
             yield f"{counted(self.room, 'more message')} {fit} in."

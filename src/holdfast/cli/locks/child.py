@@ -1,4 +1,4 @@
-"""The command of `holdfast locks run`: it runs while the lock is held, and no longer."""
+"""Run the command of `holdfast locks run` while the lock is held, and no longer."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 FENCE: Final = "HOLDFAST_FENCE"
 """The environment variable with the fence of the lock."""
 
-# The guard hears of the lease often enough that a pause of the machine does not look like its end.
+# Report the lease often, so that the guard does not take a pause of the machine for its end.
 _SHORTEST_S: Final = 0.05
 _LONGEST_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ChildExit:
-    """How a command ended.
+    """Describes how a command ended.
 
     Attributes:
-        code: its exit code; negative: the signal that killed it.
-        by_force: whether it was ended because its lease was over.
+        code: the exit code; -N if signal N killed the command.
+        by_force: whether the command was ended because its lease was lost.
     """
 
     code: int
@@ -53,11 +53,11 @@ def run_under(
 ) -> ChildExit:
     """Run a command until it ends, or until the lease is lost.
 
-    It gets its own process group, so that the processes it has started end with it; but not on a
-    terminal, which only the foreground group can use.
+    The command gets its own process group, so that the processes that it starts end with it. On a
+    terminal it gets none, because only the foreground group can use the terminal.
 
     Raises:
-        OSError: it could not be started.
+        OSError: the command could not be started.
     """
     foreground = any(os.isatty(stream) for stream in range(3))
     environment = {**os.environ, FENCE: str(lease.fence)}
@@ -68,7 +68,7 @@ def run_under(
         try:
             with signals.forwarded_to(target), _guarded(lease, guardian, target, grace_s):
                 code = process.wait()
-        except BaseException:  # there is no guard
+        except BaseException:  # the guard may have ended, so end the command here
             guard.end(target, 0)
             process.wait()
             raise
@@ -85,8 +85,8 @@ def _guard_process(lease: Lease, grace_s: float) -> Iterator[subprocess.Popen[by
     guardian = subprocess.Popen(  # noqa: S603 (ours)
         [sys.executable, "-I", "-S", guard.__file__, *arguments],
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,  # a reader of the command's output need not wait for the guard
-        process_group=0,  # a signal to our group must not end it
+        stdout=subprocess.DEVNULL,  # so that readers of the output do not wait for the guard
+        process_group=0,  # so that a signal to our group does not end the guard
     )
     assert guardian.stdin is not None
     try:

@@ -56,7 +56,7 @@ def end(target: int, grace_s: float) -> None:
             os.kill(target, 0)
             time.sleep(_POLL_S)
         os.kill(target, signal.SIGKILL)
-    except OSError:  # it has ended
+    except OSError:  # the process has ended already
         return
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def run(
     name: Name,
     command: Annotated[
-        list[str], argument("COMMAND", "What to run, and its arguments, after `--`.")
+        list[str], argument("COMMAND", "The command and its arguments, after `--`.")
     ],
     url: Url = None,
     embedded: Embedded = None,
@@ -40,7 +40,7 @@ def run(
         float,
         option(
             "SECONDS",
-            "How soon the lock of a dead process is free; at least 1.",
+            "Seconds until the lock of a killed process is free; at least 1.",
             min=1.0,
             max=86_400.0,
             callback=finite,
@@ -59,7 +59,7 @@ def run(
     semaphore: IsSemaphore = False,
     limit: Annotated[
         int | None,
-        option("N", "Permits of the semaphore, given at least once.", min=1, max=1_000_000),
+        option("N", "Number of permits; needed when the semaphore is new.", min=1, max=1_000_000),
     ] = None,
 ) -> None:
     """Acquire a lock, run a command while it is held, and release it.
@@ -70,8 +70,8 @@ def run(
     by SIGKILL, also if this process was killed or stopped. SIGINT, SIGTERM,
     SIGHUP and SIGQUIT are passed on to it and to the processes it has started.
 
-    The exit code is that of the command, or 128 + N if signal N killed it. Of
-    its own it has 123: the lease was lost, 124: the lock was not free within
+    The exit code is that of the command, or 128 + N if signal N killed it. Codes of
+    this program are 123: the lease was lost, 124: the lock was not free within
     the timeout, 125: the server cannot be used, 126: the command cannot be
     run, 127: there is no such command, 2: wrong usage.
     """
@@ -109,7 +109,7 @@ def _lock(
     hf: Holdfast, name: str, *, lease: float, semaphore: bool, limit: int | None
 ) -> Lock | Semaphore:
     if semaphore:
-        return hf.semaphore(name, limit=limit, lease=lease)
+        return hf.semaphore(name, limit=limit, lease=lease, on_conflict="error")
     return hf.lock(name, lease=lease)
 
 
@@ -133,7 +133,7 @@ def _release(held: Lease, child: ChildExit | None = None) -> None:
 
 
 def _loss(error: LeaseLost) -> str:
-    """Return what is known of the loss, without the calls that a program would make."""
+    """Return a message with the time of the loss and the present holder, if they are known."""
     when = f" at {error.lost_at:%H:%M:%S} UTC" if error.lost_at else ""
     taker = f"; {error.taken_by} holds it now" if error.taken_by else ""
     return f"{error.what} was lost{when} under fence {error.fence}{taker}"

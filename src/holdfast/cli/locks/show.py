@@ -131,7 +131,7 @@ def show_lock(
 
 
 def _hint(hf: Holdfast, name: str, *, semaphore: bool) -> str:
-    """Return what else may have been meant by the name of a free lock or semaphore."""
+    """Return a hint with the lock or semaphore that the user may have meant by *name*."""
     same, other = (hf.semaphores, hf.locks) if semaphore else (hf.locks, hf.semaphores)
     if name in other():
         kind, option = ("lock", "leave out") if semaphore else ("semaphore", "add")

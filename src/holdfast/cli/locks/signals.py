@@ -15,13 +15,13 @@ from ..exit_codes import SIGNALLED
 FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 FROM_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
-"""A terminal sends these to its whole foreground group, so the command has them already."""
+"""Signals that a terminal sends to its whole foreground group, and so also to the command."""
 
 
 class SignalForwarder:
-    """Ends the wait for the lock on a signal; passes signals on once the command runs.
+    """Ends the wait for the lock at a signal. Passes signals on while the command runs.
 
-    Signals that were ignored from the beginning, as by nohup(1), stay ignored.
+    A signal that was ignored at the start, for example by nohup(1), stays ignored.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class SignalForwarder:
             signal.signal(number, handler)
 
     def keep_for_child(self) -> None:
-        """Keep signals for the command from now on: the lock is held and must be released."""
+        """Store signals for the command from now on. They no longer end this process."""
         self._waiting = False
 
     @contextlib.contextmanager

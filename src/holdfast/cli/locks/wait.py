@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ... import Holdfast
 
 POLL_S: Final = 0.5
-"""An idle `wait` costs the server two commands per second."""
+"""Seconds between two checks. Each check costs the server one command."""
 
 
 def finite(value: float | None) -> float | None:
-    """Return *value*; infinity and not-a-number are wrong usage."""
+    """Return *value*. End the command if it is infinite or not a number."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"{value} is no number of seconds")
     return value
@@ -43,9 +43,9 @@ Timeout = Annotated[
 def wait(hf: Holdfast, name: Name, semaphore: IsSemaphore = False, timeout: Timeout = None) -> None:
     """Wait until a lock is free: neither held nor waited for.
 
-    It acquires nothing and is not in the wait queue. It looks twice a second,
-    so it may miss a short moment in which the lock is free, and another process
-    may take the lock at once. To do something exclusively, use `run`.
+    It acquires nothing and is not in the wait queue. It checks twice a second, so it
+    may miss a short moment in which the lock is free, and another process may take the
+    lock at once. To do something exclusively, use `run`.
 
     The exit code is 0 if it is free, 124 if it was not within the timeout.
     """

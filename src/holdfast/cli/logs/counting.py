@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Source = LocalFiles | Consumer
 
 INTERRUPT_POLL_S = 0.2
-"""The main thread handles Ctrl-C only between waits."""
+"""Seconds of one wait of the main thread, which handles Ctrl-C only between two waits."""
 
 
 def count_lines(
@@ -49,7 +49,7 @@ def count_lines(
                     for run in done:
                         run.result()  # raises at once what one has failed with
                 return _sum([run.result() for run in runs])
-            finally:  # interrupted, or one has failed: the others must end too
+            finally:  # after Ctrl-C or a failure, end the other threads
                 display.ended = True
 
 
@@ -62,7 +62,7 @@ def _sum(reports: list[TallyReport]) -> TallyReport:
 
 
 class _SharedFiles:
-    """The files of one source, shared by several threads."""
+    """Distributes the files of one source among several threads."""
 
     def __init__(self, source: Source) -> None:
         self._files: Iterator[Any] = source.files()
@@ -79,11 +79,11 @@ class _SharedFiles:
 
 
 class _Interrupted(Exception):
-    """The main thread has ended."""
+    """Raised in the counting threads to end them."""
 
 
 class _ProgressLine:
-    """A line on the terminal that shows the progress.
+    """Shows the progress in a line on the terminal.
 
     Attributes:
         ended: whether the counting threads must end.

@@ -33,7 +33,7 @@ FEED: Final = "logs"
 SHOWN: Final = 20
 """Failed files that `show` prints, the newest."""
 
-Feed = Annotated[str, option("NAME", "Which feed.")]
+Feed = Annotated[str, option("NAME", "Name of the feed.")]
 
 
 def _read(hf: Holdfast, name: str) -> FeedStatus | None:
@@ -76,7 +76,7 @@ ls = list_command("List the feeds: files, memory, and the slowest consumer.", FE
 
 @with_client()
 def show_feed(hf: Holdfast, feed: Feed = FEED, as_json: AsJson = False) -> None:
-    """Show one feed, how far its consumers are, and who holds it up.
+    """Show one feed, how far its consumers are, and which one is the slowest.
 
     The exit code is 3 if there is no such feed.
     """
@@ -102,7 +102,7 @@ def retry(
     consumer: Annotated[str | None, option("NAME", "Only for this consumer.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hand out files of a feed again that failed too often.
+    """Assign files again that failed too often.
 
     `holdfast logs show` lists them, and why they failed. The exit code is 3 if
     there is no such feed or consumer.

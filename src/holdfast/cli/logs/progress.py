@@ -1,4 +1,4 @@
-"""The progress of feeds and of counting, for lines on a terminal."""
+"""Show the progress of feeds and of counting on a terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POLL_S: Final = 1.0
 
 
 class FeedProgress:
-    """Reads at most once a second which consumer is furthest behind."""
+    """Finds out, at most once a second, which consumer is furthest behind."""
 
     def __init__(self, feed: FileFeed) -> None:
         self._feed = feed
@@ -40,7 +40,7 @@ class FeedProgress:
         self._text = ""
 
     def text(self) -> str:
-        """Return who is slow, as in `geo-2 is 12.3 MiB behind`; empty if no consumer is behind."""
+        """Return the slowest consumer, such as `geo-2 is 12.3 MiB behind`; empty if none is."""
         if time.monotonic() - self._read_at > POLL_S:
             self._read_at = time.monotonic()
             with suppress(HoldfastError):
@@ -49,7 +49,7 @@ class FeedProgress:
 
 
 def progress_of(status: FeedStatus) -> str:
-    """Return the slowest consumer; for shared files, what is left and who holds the oldest."""
+    """Return a text about the slowest consumer, or, for shared files, about the unread files."""
     slowest = max(status.consumers, key=lambda consumer: consumer.behind, default=None)
     if slowest is None or not slowest.behind:
         return ""
@@ -120,7 +120,7 @@ def send_progress(feed: FileFeed, folder: Path, *, quiet: bool) -> Iterator[Send
 
 
 def _bytes_in(folder: Path) -> int:
-    """Return the bytes of all files as stored; compressed files will unpack to more."""
+    """Return the total size of all files on disk. Compressed files become larger when sent."""
     total = 0
     for root, _, names in os.walk(folder):
         for name in names:

@@ -25,7 +25,7 @@ MIB = 2**20
 
 
 def _folder(folder: Path) -> Path:
-    """Return *folder*; end the command if it is no folder."""
+    """Return *folder*. End the command if it is not a folder."""
     if not folder.is_dir():
         fail(f"{str(folder)!r} is no folder", code=WRONG_USAGE)
     return folder
@@ -105,12 +105,14 @@ def _definition_errors() -> Iterator[None]:
 def _feed(
     hf: Holdfast, name: str, to: list[str] | None, share: bool, budget: int | None
 ) -> FileFeed:
-    """Return the feed, with the settings that were given."""
+    """Return the feed, defined with the settings of the command line."""
     if to is None and not share:
         if budget is not None:
             fail("--budget needs the consumers too: --to or --share", code=WRONG_USAGE)
         return hf.file_feed(name)
-    settings: dict[str, Any] = {} if budget is None else {"budget": budget * MIB}
+    settings: dict[str, Any] = {"on_conflict": "error"}
+    if budget is not None:
+        settings["budget"] = budget * MIB
     return hf.file_feed(name, consumers=to, mode="share" if share else "broadcast", **settings)
 
 

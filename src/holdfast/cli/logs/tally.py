@@ -33,12 +33,15 @@ From = Annotated[
 Growing = Annotated[
     bool, flag("The files still grow: leave a last line without a line end.", "--growing")
 ]
-Feed = Annotated[str | None, option("FEED", "A feed of logs, and")]
-Consumer = Annotated[str | None, option("NAME", "as which of its consumers.")]
+Feed = Annotated[str | None, option("FEED", "Feed with the files to count; with --consumer.")]
+Consumer = Annotated[str | None, option("NAME", "Consumer of the feed that counts its files.")]
 Geo = Annotated[
-    list[Path] | None, option("FILE", "The table: .mmdb; or .csv of networks, repeatable, and")
+    list[Path] | None,
+    option(
+        "FILE", "Geo table: a .mmdb file; or .csv files of networks (repeatable) with --locations."
+    ),
 ]
-Locations = Annotated[Path | None, option("FILE", "the .csv of its places.")]
+Locations = Annotated[Path | None, option("FILE", "The .csv file with the places of the networks.")]
 
 
 def tally(
@@ -54,10 +57,10 @@ def tally(
     namespace: Namespace = "holdfast",
     as_json: AsJson = False,
 ) -> None:
-    """Count lines `ADDRESS DAY …` by country, region and city, each line once.
+    """Count lines `ADDRESS DAY …` by country, region and city, each line exactly once.
 
-    With --from DIR on all cores. Run it again after an interruption, or when
-    there is more: no line counts twice.
+    --from DIR uses all cores. After an interruption, or when there are more lines, run
+    it again: no line is counted twice.
     """
     if (from_ is None) is (feed is None) or (feed is None) is not (consumer is None):
         fail("give --from DIR, or --feed FEED and --consumer NAME", code=WRONG_USAGE)
@@ -89,7 +92,7 @@ def _missing_extra() -> Iterator[None]:
 
 
 def _table(geo: list[Path] | None, locations: Path | None) -> GeoTable:
-    """Return the table of the options, or end the command."""
+    """Return the table that the options name. End the command if they are wrong."""
     if not geo:
         fail("which table of places? Give --geo FILE, as of GeoLite2", code=WRONG_USAGE)
     try:
@@ -122,13 +125,15 @@ def _print(name: str, report: TallyReport) -> None:
 
 
 BAR: Final = 30
-"""Columns of the longest bar."""
+"""Characters of the longest bar."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 
 Dimension = Annotated[str, argument("DIMENSION", "Such as country, region or city.")]
-Day = Annotated[str | None, option("DAY", "As in 2011-10-10; by default the last one.")]
-Limit = Annotated[int, option("N", "How many values.", min=1, max=10_000)]
+Day = Annotated[
+    str | None, option("DAY", "Day to show, such as 2011-10-10; by default the last one.")
+]
+Limit = Annotated[int, option("N", "Number of values.", min=1, max=10_000)]
 
 
 @with_client()
@@ -186,6 +191,6 @@ def count_table(counts: Sequence[Count], dimension: str, lines: int) -> Table:
 
 
 def _bar(part: float) -> str:
-    """Return a bar of that part of the longest one, never an empty one."""
+    """Return a bar with the share *part* of the longest bar, at least one character."""
     eighths = max(1, round(part * BAR * 8))
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()

@@ -1,4 +1,4 @@
-"""`holdfast serve`: the gateway and the dashboard, and tokens for them."""
+"""`holdfast serve`: run the gateway and the dashboard, and issue tokens for them."""
 
 from __future__ import annotations
 

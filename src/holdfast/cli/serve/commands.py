@@ -51,11 +51,16 @@ LIFETIME_S: Final = 30 * 86_400.0
 
 HELP: Final = """Serve the dashboard at /dashboard, and mailboxes and chats over HTTP and WebSocket.
 
-There is a page to try the chats with at /chat.
+The page at /chat lets you try the chats.
 
-Until Ctrl-C or SIGTERM; requests under way are answered first."""
+It runs until Ctrl-C or SIGTERM, and answers open requests first."""
 
-app = Commands(name="serve", help=HELP, invoke_without_command=True)
+app = Commands(
+    name="serve",
+    help=HELP,
+    invoke_without_command=True,
+    example="holdfast serve --secret-file secret.txt --dashboard",
+)
 
 
 @app.callback(help=HELP)
@@ -64,14 +69,14 @@ def serve(
     url: Url = None,
     embedded: Embedded = None,
     namespace: Namespace = "holdfast",
-    host: Annotated[str, option("ADDRESS", "Where to listen.")] = HOST,
+    host: Annotated[str, option("ADDRESS", "Address to listen on.")] = HOST,
     port: Annotated[
         int, option("N", "The port to listen on; 0 takes a free one.", min=0, max=65535)
     ] = PORT,
     secret_file: SecretFile = None,
     secret: Secret = None,
     allow_host: Annotated[
-        list[str] | None, option("NAME", "A name by which clients reach it. Repeatable.")
+        list[str] | None, option("NAME", "Host name that clients use. Repeatable.")
     ] = None,
     proxy: Annotated[
         list[str] | None,
@@ -91,7 +96,7 @@ def serve(
         flag("Show arguments, messages and rows on the dashboard.", "--arguments/--no-arguments"),
     ] = True,
 ) -> None:
-    """Serve until a signal; see HELP."""
+    """Serve until a signal; HELP is the help text."""
     if ctx.invoked_subcommand is not None:
         if any(on_command_line(ctx, param) for param in ctx.params):
             fail("options come after the command: holdfast serve token …", code=WRONG_USAGE)
@@ -136,32 +141,32 @@ def serve(
     print_line("stopped", stderr=True)
 
 
-@app.command()
+@app.command(example="holdfast serve token jack --secret-file secret.txt")
 def token(
     user: Annotated[str, argument("USER", "The owner of the mailbox and chats.")],
     lifetime: Annotated[
-        float, option("SECONDS", "How long it is valid.", show_default="30 days")
+        float, option("SECONDS", "Seconds until it expires.", show_default="30 days")
     ] = LIFETIME_S,
     secret_file: SecretFile = None,
     secret: Secret = None,
-    at: Annotated[str, option("URL", "Where the gateway is.")] = f"http://{HOST}:{PORT}",
+    at: Annotated[str, option("URL", "URL of the gateway.")] = f"http://{HOST}:{PORT}",
     bare: Annotated[bool, flag("Print the token only, no link.", "--bare")] = False,
 ) -> None:
-    """Print a token for a user, as a link to the page to try it with."""
+    """Print a token for a user, as a link to the test page."""
     made = make_token_text(make_tokens(_kept(secret_file, secret)), user, lifetime)
     typer.echo(made if bare else _link(at.rstrip("/"), made))
 
 
-@app.command("pass")
+@app.command("pass", example="holdfast serve pass anna --role operator --secret-file secret.txt")
 def make_pass(
     name: Annotated[str, argument("NAME", "The name of the visitor, for the audit log.")],
     role: Annotated[str, option("ROLE", "viewer sees everything; operator changes it.")] = "viewer",
     lifetime: Annotated[
-        float, option("SECONDS", "How long it is valid.", show_default="30 days")
+        float, option("SECONDS", "Seconds until it expires.", show_default="30 days")
     ] = LIFETIME_S,
     secret_file: SecretFile = None,
     secret: Secret = None,
-    at: Annotated[str, option("URL", "Where the dashboard is served.")] = f"http://{HOST}:{PORT}",
+    at: Annotated[str, option("URL", "URL of the dashboard.")] = f"http://{HOST}:{PORT}",
     bare: Annotated[bool, flag("Print the pass only, no link.", "--bare")] = False,
 ) -> None:
     """Print a pass for the dashboard, as a link to it."""
@@ -169,7 +174,7 @@ def make_pass(
     typer.echo(made if bare else _dashboard_link(at.rstrip("/"), made))
 
 
-@app.command("secret")
+@app.command("secret", example="holdfast serve secret secret.txt")
 def new_secret(
     file: Annotated[Path, argument("FILE", "A file that does not exist yet.")],
 ) -> None:
@@ -178,7 +183,7 @@ def new_secret(
     print_line(f"a new secret is in {str(file)!r}; serve with --secret-file")
 
 
-@app.command()
+@app.command(example="holdfast serve revoke jack")
 def revoke(
     user: Annotated[str, argument("USER", "The owner of the tokens and passes.")],
     url: Url = None,

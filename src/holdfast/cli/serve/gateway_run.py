@@ -32,14 +32,14 @@ async def run_gateway(
     """Serve until a signal.
 
     Args:
-        hf: the client of the mailboxes and chats; it is closed.
+        hf: the client of the Valkey or Redis server. This function closes it.
         bound: the socket to serve on.
         tokens: authenticate the users of the gateway.
-        passes: authenticate the visitors of the dashboard; None serves no dashboard.
+        passes: authenticate the visitors of the dashboard; None: serve no dashboard.
         arguments: whether the dashboard shows arguments, messages and rows.
         hosts: names of the gateway, besides those of this machine.
-        proxies: addresses; their X-Forwarded-… headers are trusted.
-        greeting: lines to print as soon as it accepts connections.
+        proxies: addresses of proxies. Their headers X-Forwarded-… are trusted.
+        greeting: lines to print when the server accepts connections.
     """
     from ...web import Server, dashboard, gateway, metrics
     from ...web.combined_app import HOME, combined_app
@@ -66,7 +66,7 @@ async def run_gateway(
 
 
 def check_hosts(hosts: Sequence[str], proxies: Sequence[str]) -> tuple[str, ...]:
-    """Return *hosts*; end the command if a host or a proxy is invalid."""
+    """Return *hosts*. End the command if a host or a proxy is invalid."""
     for proxy in proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -79,7 +79,7 @@ def check_hosts(hosts: Sequence[str], proxies: Sequence[str]) -> tuple[str, ...]
 
 
 async def end_tokens(hf: AsyncHoldfast, user: str) -> None:
-    """Revoke the tokens and passes of *user*; *hf* is closed."""
+    """Revoke all tokens and passes of *user*, and close *hf*."""
     with argument_errors():
         from ...web import revoke
 

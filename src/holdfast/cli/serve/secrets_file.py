@@ -1,4 +1,4 @@
-"""The secret that signs tokens: from a file, from a variable, or new for one run."""
+"""Read, write and use the secret that signs tokens."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Secret = Annotated[str | None, typer.Option(envvar=VARIABLE, hidden=True)]
 
 
 def read_secrets(file: Path | None, variable: str | None) -> list[bytes]:
-    """Return the secrets of *file*, one per line, the newest first; or that of the variable."""
+    """Return the secrets in *file*, one per line, the newest first, or the one in *variable*."""
     if file is None:
         return [variable.encode()] if variable else []
     try:
@@ -51,7 +51,7 @@ def read_secrets(file: Path | None, variable: str | None) -> list[bytes]:
 
 
 def _private_text(file: Path) -> str:
-    """Return the text of *file*, which no other user may read or change."""
+    """Return the text of *file*. End the command if other users may read or change the file."""
     with file.open(encoding="utf-8") as opened:
         status = os.fstat(opened.fileno())
         if status.st_mode & OTHERS or status.st_uid not in (0, os.geteuid()):
@@ -68,14 +68,14 @@ def write_secret(file: Path) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
         with os.fdopen(os.open(file, flags, 0o600), "w", encoding="ascii") as opened:
-            os.fchmod(opened.fileno(), 0o600)  # whatever the umask
+            os.fchmod(opened.fileno(), 0o600)  # the umask may have removed permissions
             opened.write(secrets.token_hex() + "\n")
     except OSError as error:
         fail(f"the secret cannot be written to {str(file)!r}: {error.strerror}")
 
 
 def make_tokens(kept: list[bytes]) -> Tokens:
-    """Return the issuer of tokens; end the command on an unfit secret or a missing extra."""
+    """Return a `Tokens`. End the command if a secret is weak or the extra is not installed."""
     with argument_errors(f"; {HOW}"):
         from ...web import Tokens
 
@@ -83,7 +83,7 @@ def make_tokens(kept: list[bytes]) -> Tokens:
 
 
 def make_passes(kept: list[bytes]) -> Passes:
-    """Return the issuer of passes for the dashboard; see `make_tokens`."""
+    """Return a `Passes`. End the command as `make_tokens` does."""
     make_tokens(kept)
     from ...web import Passes
 

@@ -23,7 +23,7 @@ from .snapshot import SnapshotReader, TopSnapshot
 app = Commands()
 
 
-@app.command()
+@app.command(example="holdfast top --namespace shop --every 2")
 def top(
     url: Url = None,
     embedded: Embedded = None,
@@ -36,7 +36,7 @@ def top(
 ) -> None:
     """Watch a namespace: its servers, tasks, workers, locks, messages and data.
 
-    Of each kind what needs attention comes first. Keys: 1 to 5 and tab choose
+    What needs attention comes first. Keys: 1 to 5 and tab choose
     what is shown, p pauses, q quits.
 
     If standard output is no terminal it prints one snapshot; with --json one

@@ -1,4 +1,4 @@
-"""Single keys of a terminal, without Enter."""
+"""Read single keys from a terminal, without Enter."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any, Final, Self
 
 _MOST: Final = 64
-"""Bytes of one read."""
+"""Bytes that one read returns at most."""
 
 
 class Keyboard:
-    """Reads keys within `with keyboard:`; then the terminal gets its former settings back.
+    """Reads keys within `with keyboard:`. Restores the settings of the terminal afterwards.
 
     Without a terminal it reads nothing. Ctrl-C stays a signal.
 
@@ -29,7 +29,7 @@ class Keyboard:
 
     @property
     def is_available(self) -> bool:
-        """Return whether there is a terminal to read from."""
+        """Return whether standard input is a terminal that can be read."""
         return sys.stdin.isatty()
 
     def __enter__(self) -> Self:
@@ -46,7 +46,7 @@ class Keyboard:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
     def _disable_suspend(self) -> None:
-        """Disable Ctrl-Z: it would leave the terminal with these settings."""
+        """Disable Ctrl-Z, because the shell would get the terminal with the changed settings."""
         settings = termios.tcgetattr(sys.stdin)
         settings[6][termios.VSUSP] = bytes([os.fpathconf(sys.stdin.fileno(), "PC_VDISABLE")])
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, settings)
@@ -54,7 +54,7 @@ class Keyboard:
     def _read(self) -> None:
         try:
             typed = os.read(sys.stdin.fileno(), _MOST)
-        except OSError:  # the terminal is gone
+        except OSError:  # the terminal was closed
             typed = b""
         if not typed:
             asyncio.get_running_loop().remove_reader(sys.stdin)

@@ -1,4 +1,4 @@
-"""Read snapshots again and again, until a key or a signal ends it."""
+"""Read and show snapshots repeatedly, until a key or a signal ends this."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def follow_until_signal(
 
 
 class LiveTop:
-    """The live screen.
+    """Shows snapshots on a terminal, and reacts to keys.
 
     Args:
         console: a terminal.
@@ -81,7 +81,8 @@ class LiveTop:
 
     async def run(self, reader: SnapshotReader) -> None:
         """Show the snapshots of *reader* until `q`, Ctrl-C or SIGTERM."""
-        # Log lines would be written across the screen, which shows the same problems.
+        # Add a null handler, so that Python's last-resort handler does not write warnings across
+        # the screen. The screen shows the same problems.
         logging.getLogger("holdfast").addHandler(logging.NullHandler())
         keyboard = Keyboard(self._handle_key)
         self._screen.keys = keyboard.is_available
@@ -142,7 +143,7 @@ async def _until(over: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
 def _signals(
     end: Callable[[], None], *, resized: Callable[[], None] | None = None
 ) -> Iterator[None]:
-    """Call these functions on signals within the context."""
+    """Call the given functions when signals arrive, within the context."""
     loop = asyncio.get_running_loop()
     handlers = dict.fromkeys(ENDS, end) | ({signal.SIGWINCH: resized} if resized else {})
     for number, handler in handlers.items():

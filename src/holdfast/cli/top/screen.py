@@ -1,4 +1,4 @@
-"""The screen of `holdfast top`: as much of a snapshot as fits."""
+"""Draw the screen of `holdfast top`: as much of a snapshot as fits."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .sections import VIEWS, Section, sections, server_lines, totals_line
 from .snapshot import TopSnapshot
 
 WIDEST: Final = 32
-"""Characters of a cell that is no name."""
+"""Characters of a cell at most, except in the column of names."""
 
 NARROWEST_NAME: Final = 18
-"""Characters of a name; on a narrower screen other columns are left out."""
+"""Characters of the column of names at least. On a narrow screen, other columns are left out."""
 
 GAP: Final = 2
 
 SERVERS: Final = 3
-"""Servers that are shown; a cluster may have hundreds."""
+"""How many servers to show, because a cluster may have hundreds."""
 
 HELP: Final = "tab next   p pause   q quit"
 
@@ -58,7 +58,7 @@ class TopScreen:
         self.view = view or views[(views.index(self.view) + 1) % len(views)]
 
     def draw(self, width: int, height: int) -> RenderableType:
-        """Return it in so many columns and rows."""
+        """Return the screen for a terminal with *width* columns and *height* rows."""
         lines = [*self._head(), *([self._problem()] if self.problem else [])]
         height -= len(lines) + self.keys
         body = list(self._body(width, height))
@@ -179,7 +179,7 @@ def _columns_that_fit(section: Section, width: int) -> int:
 
 
 def _line(text: Text) -> Text:
-    """Return *text* cut to one line."""
+    """Return *text*, cut to one line."""
     text.no_wrap, text.overflow = True, "ellipsis"
     return text
 

@@ -1,4 +1,4 @@
-"""A snapshot as tables of text, for a screen and for a pipe."""
+"""Format a snapshot as tables of text, for a screen and for a pipe."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..workers import last_seen, weights_text
 from .snapshot import LISTED, TopSnapshot
 
 TREND: Final = 20
-"""Characters of the bars of a counter."""
+"""Characters in the bar chart of a counter."""
 
 LATE_S: Final = 1.0
-"""A row cache that is later than this is yellow."""
+"""Seconds of lag above which a row cache is shown in yellow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Things of one kind.
+    """Holds the table of all queues, of all locks and so on.
 
     Attributes:
-        titles: of the columns; the first holds the names, of the others the most important come
-            first, and the last are left out on a narrow screen.
-        rows: as many cells in each.
-        known: how many of the kind the server lists.
+        titles: the titles of the columns: first that of the names, then the others, the most
+            important first. A narrow screen leaves out the last columns.
+        rows: the rows, each with one cell for each column.
+        known: how many queues, locks and so on the server lists.
     """
 
     titles: Sequence[str]
@@ -111,7 +111,7 @@ def unread(snapshot: TopSnapshot) -> Section:
 
 
 def counters(snapshot: TopSnapshot) -> Section:
-    """Return the counters that were added to last, by name."""
+    """Build the section of the counters that were used most recently."""
     rows = [
         (
             _name(name),
@@ -166,7 +166,7 @@ VIEWS: Final[dict[str, Sequence[Callable[[TopSnapshot], Section]]]] = {
     "messages": (unread,),
     "data": (counters, row_caches, feeds),
 }
-"""Name → sections of a screen; the first view is shown at first."""
+"""Name of a view → its sections. The screen starts with the first view."""
 
 
 def sections(snapshot: TopSnapshot, view: str) -> list[Section]:
@@ -199,7 +199,7 @@ def totals_line(snapshot: TopSnapshot) -> str:
 
 
 def _name(text: str, style: str = "") -> Text:
-    """Return untrusted text."""
+    """Return the untrusted name *text* as a cell."""
     return Text(printable(text), style)
 
 

@@ -1,4 +1,4 @@
-"""What `holdfast top` shows: a survey, ordered by what needs attention first."""
+"""Read the snapshots that `holdfast top` shows, and sort them: most urgent first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIMITS: Final = SurveyLimits(
 )
 
 LISTED: Final = 40
-"""Rows of each kind; a screen has no space for more."""
+"""How many queues, locks and so on to read each, because a screen has no space for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class UnreadLine:
     Attributes:
         name: of the mailbox or chat.
         kind: `mailbox` or `chat`.
-        unread: messages; of a chat, those of the member who is furthest behind.
-        reader: that member; None in a mailbox, or if all have read everything.
-        last_seen_at: when the reader was last seen; None: unknown, or never.
+        unread: number of unread messages; in a chat, of the member who is furthest behind.
+        reader: the member who is furthest behind; None in a mailbox, or if all have read all.
+        last_seen_at: when the reader was last active; None: never, or unknown.
     """
 
     name: str
@@ -48,11 +48,11 @@ class UnreadLine:
 
 @dataclass(frozen=True, slots=True)
 class TopSnapshot:
-    """The state of a namespace, with the throughput since the last snapshot.
+    """Holds the state of a namespace, with the throughput since the previous snapshot.
 
     Attributes:
-        survey: the state.
-        per_second: tasks done per second, by queue.
+        survey: the state of the namespace.
+        per_second: name of a queue → tasks done per second.
     """
 
     survey: Survey
@@ -132,7 +132,7 @@ class TopSnapshot:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints; each status stands beside its name."""
+        """Return the object that `--json` prints."""
         found = self.survey
         return {
             "at": found.at,
@@ -183,18 +183,14 @@ def _permits_json(permits: Permits) -> dict[str, Any]:
 
 
 class SnapshotReader:
-    """Reads one snapshot after the other.
-
-    Args:
-        hf: the client.
-    """
+    """Reads snapshots, and computes the throughput between two of them."""
 
     def __init__(self, hf: AsyncHoldfast) -> None:
         self._hf = hf
         self._meter = ThroughputMeter()
 
     async def read(self) -> TopSnapshot:
-        """Return the state now.
+        """Read and return a new snapshot.
 
         Raises:
             HoldfastError: a call failed.
