@@ -1,7 +1,8 @@
-"""The gateway for mailboxes and chats, the dashboard, and `/metrics`.
+"""Provide the gateway for mailboxes and chats, the dashboard, and `/metrics`.
 
-`gateway(hf, …)`, `dashboard(hf, …)` and `metrics(hf, …)` return Starlette applications, to be
-served or mounted; `holdfast serve` serves all three. They need the extra `holdfast[web]`.
+`gateway(hf, …)`, `dashboard(hf, …)` and `metrics(hf, …)` return Starlette applications. Serve them,
+or mount them in your own application; `holdfast serve` serves all three. They need the extra
+`holdfast[web]`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The audit log: the user, the action, its target and its outcome."""
+"""Write the audit log: each record has a user, an action, its target and its outcome."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import msgspec
 from ..errors.records import logger_of, one_line
 
 ANONYMOUS: Final = "-"
-"""The user in the record of a request without a valid token."""
+"""The user name in the records of requests without a valid token."""
 
 REPEAT_AFTER_S: Final = 600.0
-"""Seconds after which another read of the same page by the same user is recorded."""
+"""Seconds after which the audit log records the same read of the same user again."""
 
 MAX_READS: Final = 10_000
+"""Reads that `RecentReads` remembers. It drops the one that was recorded longest ago first."""
 
 logger = logger_of("holdfast.audit")
 
@@ -25,7 +26,7 @@ logger = logger_of("holdfast.audit")
 def record(user: str, role: str, action: str, target: Mapping[str, Any], outcome: str) -> None:
     """Write one record at level INFO, with the fields `user role action target outcome`.
 
-    The message and each field are one line, whatever a name contains.
+    The message and each field are one line each, because line breaks in names are escaped.
     """
     fields = {
         "user": one_line(user),
@@ -39,7 +40,7 @@ def record(user: str, role: str, action: str, target: Mapping[str, Any], outcome
 
 
 class RecentReads:
-    """Decides which reads are recorded: a page that updates itself is one read.
+    """Decides which reads to record, so that a page that updates itself counts as one read.
 
     Args:
         clock: returns monotonic seconds.
@@ -49,13 +50,13 @@ class RecentReads:
         self._clock = clock
         self._recorded: OrderedDict[tuple[str, ...], float] = OrderedDict()
 
-    def is_new(self, *what: str) -> bool:
-        """Return whether *what* was not recorded recently, and remember it."""
+    def is_new(self, *read: str) -> bool:
+        """Return whether to record *read*, and remember it in that case."""
         now = self._clock()
-        if now - self._recorded.get(what, -REPEAT_AFTER_S) < REPEAT_AFTER_S:
+        if now - self._recorded.get(read, -REPEAT_AFTER_S) < REPEAT_AFTER_S:
             return False
-        self._recorded[what] = now
-        self._recorded.move_to_end(what)
+        self._recorded[read] = now
+        self._recorded.move_to_end(read)
         if len(self._recorded) > MAX_READS:
             self._recorded.popitem(last=False)
         return True

@@ -1,4 +1,4 @@
-"""Limit the connections of a server, and the warnings that clients can cause."""
+"""Limit the connections of a server, and how often it warns about malformed requests."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import Any, Final
 from .limits import ConcurrencyLimiter, Limits, network_of
 
 OWN_FILES: Final = 100
-"""Open files that the process needs besides its connections."""
+"""Open files that the process needs in addition to its connections."""
 
 WARN_EVERY_S: Final = 60.0
 """Seconds between two warnings about malformed requests."""
 
 
 class ConnectionLimiter:
-    """Admits a number of connections in all and from each address.
+    """Limits the number of connections in total and from each address.
 
     Args:
-        limits: the numbers.
-        proxies: addresses and networks of proxies, whose connections are those of many clients.
+        limits: contains both limits.
+        proxies: addresses and networks of proxies. Their connections count only in total, because
+            they carry the requests of many clients.
     """
 
     def __init__(self, limits: Limits, proxies: Sequence[str]) -> None:
@@ -37,11 +38,11 @@ class ConnectionLimiter:
         self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
 
     def admit(self, transport: Transport, count: int) -> str | None:
-        """Return the name under which a connection is counted; None if there are too many.
+        """Count a new connection. Return a name for `release`; None if there are too many.
 
         Args:
-            transport: of the connection.
-            count: the connections of the server, this one included.
+            transport: the transport of the connection.
+            count: open connections of the server, including the new one.
         """
         peer = transport.get_extra_info("peername")
         host = str(peer[0]) if isinstance(peer, tuple) else ""
@@ -53,7 +54,7 @@ class ConnectionLimiter:
         return name if self._by_address.take(name) else None
 
     def release(self, name: str | None) -> None:
-        """Count a connection as closed; *name* is what `admit` returned."""
+        """Stop counting a connection, for which `admit` returned *name*."""
         if name:
             self._by_address.release(name)
 
@@ -66,7 +67,7 @@ class ConnectionLimiter:
 
 
 class ThrottledLogger(logging.LoggerAdapter[logging.Logger]):
-    """Logs malformed requests at level DEBUG, and one warning a minute with their number."""
+    """Logs each malformed request at level DEBUG, and their number once a minute as a warning."""
 
     def __init__(self, logger: logging.Logger) -> None:
         super().__init__(logger, {})
@@ -75,11 +76,11 @@ class ThrottledLogger(logging.LoggerAdapter[logging.Logger]):
 
     @property
     def level(self) -> int:
-        """Return the level of the logger: uvicorn reads it."""
+        """Return the level of the logger, which uvicorn reads."""
         return self.logger.level
 
     def warning(self, msg: object, *args: Any, **more: Any) -> None:
-        """Log at level DEBUG, and warn once a minute."""
+        """Log *msg* at level DEBUG. Once a minute, log a warning with the number of messages."""
         self.debug(msg, *args, **more)
         self._count += 1
         now = time.monotonic()
@@ -89,7 +90,7 @@ class ThrottledLogger(logging.LoggerAdapter[logging.Logger]):
             self._warned_at, self._count = now, 0
 
     def exception(self, msg: object, *args: Any, **more: Any) -> None:
-        """Log an error of the application, and pass anything else to `warning`."""
+        """Log *msg* with the exception if the application failed; otherwise call `warning`."""
         if "ASGI" in str(msg):
             self.logger.exception(msg, *args, **more)
         else:

@@ -1,4 +1,4 @@
-"""Limits of one user and one address, and the rate limiters that enforce them."""
+"""Define the limits of each user and each address, and the limiters that enforce them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing import Final
 from .problems import Problem
 
 MAX_NAMES: Final = 10_000
-"""Names that a rate limiter keeps. The one that was used longest ago is dropped first."""
+"""Names that a rate limiter remembers. It drops the least recently used name first."""
 
 MAX_PAIRS: Final = 100_000
-"""The same for pairs of users: one user can make many of them."""
+"""Pairs of users that a rate limiter remembers. It is larger, because each user has many pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A rate with a burst.
+    """Defines a rate limit, as a token bucket.
 
     Attributes:
-        per_second: how many are allowed in the long run.
-        burst: how many at once, after a rest.
+        per_second: actions, or units of cost, that are allowed per second in the long run.
+        burst: actions, or units of cost, that are allowed at once after a time without any.
     """
 
     per_second: float
@@ -36,26 +36,24 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a gateway. Each of its processes counts alone.
-
-    Rates of users are in units of cost: a request or a frame costs 1, and more if it is expensive
-    (docs/gateway.md#limits).
+    """Defines the limits of a gateway. Each process of a gateway counts separately.
 
     Attributes:
-        user: cost of the requests and frames of one user.
-        address: requests and frames from one address, of all users (IPv6: from one /64).
+        user: cost of the requests and frames of one user. Each costs 1 unit, and more if it is
+            expensive (docs/gateway.md#limits).
+        address: requests and frames of all users from one address (IPv6: from one /64 network).
         failures: wrong tokens from one address. Requests with valid tokens are not affected.
-        request_bytes: size of one request, or of one frame.
-        waiting: long polls and streams of one user at the same time.
+        request_bytes: bytes in one request body or one frame.
+        waiting: open long polls and streams of one user.
         timeout: seconds that one long poll may wait.
-        members: members of a chat that is created or extended through the gateway.
+        members: members of a chat that a user creates, or adds a member to, through the gateway.
         chats: chats that one user creates.
         invitations: how often one user adds the same other user to chats.
         unanswered: messages from one user to the mailbox of another user who has not answered.
         arriving: WebSockets of one address that have not sent a valid token yet.
         connections: open connections of one address (`holdfast serve` only).
-        all_connections: open connections of all addresses (`holdfast serve` only). The limit of
-            the process on open files lowers it.
+        all_connections: open connections of all addresses (`holdfast serve` only). It is lower if
+            the process may not open that many files.
     """
 
     user: Rate = Rate(50.0, 200)
@@ -74,12 +72,12 @@ class Limits:
 
 
 class RateLimiter:
-    """A token bucket for each of many names.
+    """Limits the rate of each of many names with a token bucket.
 
     Args:
-        rate: of each name.
+        rate: the rate limit of each name.
         clock: returns monotonic seconds.
-        max_names: names that are kept at a time.
+        max_names: names that the limiter remembers.
     """
 
     def __init__(
@@ -92,31 +90,32 @@ class RateLimiter:
         self._rate = rate
         self._clock = clock
         self._max_names = max_names
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, name: str, cost: float = 1.0) -> float:
         """Take *cost* from the bucket of *name*. Return 0.0, or the seconds until it has enough.
 
-        A cost above the burst needs a full bucket and leaves a debt.
+        Take nothing if the bucket has too little. A cost above the burst needs a full bucket and
+        makes its content negative.
         """
         if not cost:
             return 0.0
-        left, now = self._now(name)
-        short = max(0.0, min(cost, self._rate.burst) - left)
-        self._keep(name, left if short else left - cost, now)
-        return short / self._rate.per_second
+        tokens, now = self._refilled(name)
+        missing = max(0.0, min(cost, self._rate.burst) - tokens)
+        self._store(name, tokens if missing else tokens - cost, now)
+        return missing / self._rate.per_second
 
     def charge(self, name: str, cost: float) -> None:
-        """Take *cost* from the bucket of *name*, even if that leaves a debt."""
-        left, now = self._now(name)
-        self._keep(name, left - cost, now)
+        """Take *cost* from the bucket of *name*, even if this makes its content negative."""
+        tokens, now = self._refilled(name)
+        self._store(name, tokens - cost, now)
 
     def require(self, name: str, detail: str, cost: float = 1.0) -> None:
         """Take *cost* from the bucket of *name*.
 
         Raises:
-            Problem: the bucket has less. The problem consists of *detail* and of the time after
-                which there will be enough.
+            Problem: the bucket has less than *cost*. The text of the problem is *detail* and the
+                seconds until the bucket has enough.
         """
         if wait := self.take(name, cost):
             raise too_many(detail, wait)
@@ -126,25 +125,25 @@ class RateLimiter:
         while wait := self.take(name, cost):  # noqa: ASYNC110 (a bucket has no event)
             await asyncio.sleep(wait)
 
-    def _now(self, name: str) -> tuple[float, float]:
-        """Return what the bucket of *name* has now, and the time."""
-        now = self._clock()
-        left, at = self._left.get(name, (float(self._rate.burst), now))
-        return min(float(self._rate.burst), left + (now - at) * self._rate.per_second), now
+    def _refilled(self, name: str) -> tuple[float, float]:
+        """Return how many tokens the bucket of *name* has now, and the current time."""
+        now, burst = self._clock(), float(self._rate.burst)
+        tokens, at = self._buckets.get(name, (burst, now))
+        return min(burst, tokens + (now - at) * self._rate.per_second), now
 
-    def _keep(self, name: str, left: float, now: float) -> None:
-        self._left[name] = (left, now)
-        self._left.move_to_end(name)
-        if len(self._left) > self._max_names:
-            self._left.popitem(last=False)
+    def _store(self, name: str, tokens: float, now: float) -> None:
+        self._buckets[name] = (tokens, now)
+        self._buckets.move_to_end(name)
+        if len(self._buckets) > self._max_names:
+            self._buckets.popitem(last=False)
 
 
 class ConcurrencyLimiter:
-    """Counts what is open for each of many names, up to a limit.
+    """Limits how many things (connections, long polls) each of many names has open at once.
 
     Args:
-        most: how many may be open for one name.
-        detail: the problem when there are more.
+        most: how many each name may have open.
+        detail: the text of the problem that `hold` raises above the limit.
     """
 
     def __init__(self, most: int, detail: str) -> None:
@@ -153,7 +152,7 @@ class ConcurrencyLimiter:
         self._taken: Counter[str] = Counter()
 
     def take(self, name: str) -> bool:
-        """Count one more for *name*. Return False if the limit is reached."""
+        """Count one more for *name*. Count nothing and return False if the limit is reached."""
         if self._taken[name] >= self._most:
             return False
         self._taken[name] += 1
@@ -181,7 +180,7 @@ class ConcurrencyLimiter:
 
 
 def too_many(detail: str, wait: float) -> Problem:
-    """Return a problem with status 429 that says when to try again."""
+    """Return a problem with status 429: *detail*, and to try again after *wait* seconds."""
     seconds = max(1, math.ceil(wait))
     return Problem(
         "too-many-requests",
@@ -191,10 +190,10 @@ def too_many(detail: str, wait: float) -> Problem:
 
 
 def network_of(host: str) -> str:
-    """Return the address, or the /64 of an IPv6 address, under which *host* is counted."""
+    """Return the name under which to count *host*: the address, or for IPv6 its /64 network."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:  # a unix socket, or a test
+    except ValueError:  # not an address: it is the name of a unix socket or of a test client
         return host
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is None:

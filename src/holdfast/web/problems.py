@@ -1,4 +1,4 @@
-"""Errors as responses: problem+json of RFC 9457."""
+"""Convert errors to responses in the format problem+json of RFC 9457."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ KINDS: Final = {
     "outcome-unknown": (503, "The outcome is unknown"),
     "unavailable": (503, "The server is unavailable"),
 }
-"""Kind → status and title. A kind is the last part of the `type` of a problem."""
+"""Kind → HTTP status and title. The kind is the last part of the `type` of a problem."""
 
 NO_SUCH_CHAT: Final = "there is no such chat, or you are not a member of it"
 
 
 class Problem(Exception):
-    """An error of a request, with what to do about it.
+    """Raised to answer a request with an error.
 
     Args:
         kind: one of `KINDS`.
-        detail: a sentence about this request.
-        headers: of the response.
-        more: further members of the response, such as the key for repeating the request.
+        detail: a text about this request that says what to do.
+        headers: headers of the response.
+        more: further members of the response, such as the idempotency key of the request.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Problem(Exception):
         self.more = more
 
     def fields(self) -> dict[str, Any]:
-        """Return the members of the response."""
+        """Return the members of the JSON object that reports the problem."""
         return {
             "type": f"urn:holdfast:problem:{self.kind}",
             "title": self.title,
@@ -84,7 +84,7 @@ class Problem(Exception):
         }
 
     def response(self) -> Response:
-        """Return the response."""
+        """Return the HTTP response that reports the problem."""
         return Response(
             msgspec.json.encode(self.fields()),
             self.status,
@@ -94,11 +94,11 @@ class Problem(Exception):
 
 
 def problem_of(error: Exception, key: str | None = None) -> Problem:
-    """Return the problem that reports *error* without details of the server.
+    """Return a problem that reports *error* without private details of the server.
 
     Args:
-        error: raised while the request was served.
-        key: the idempotency key of the request.
+        error: the exception that was raised while the request was served.
+        key: the idempotency key of the request, if it has one.
     """
     if isinstance(error, Problem):
         return error
@@ -122,15 +122,16 @@ _HIDDEN_DETAILS: Final = (
     ((NoSuchChat, NotAMember), "not-found", NO_SUCH_CHAT),
     (MailboxFull, "mailbox-full", "the mailbox of this user takes no more; try again later"),
 )
-"""Errors with a text that would reveal whether a chat exists, or how much a user has not read."""
+"""Errors, their kind, and a text to show instead of their own, which would reveal whether a chat
+exists or how full a mailbox is."""
 
 _SHOWN_DETAILS: Final = (
     (StaleBatch, "stale-position"),
     ((ChatExists, TooManyMembers, DefinitionConflict, NoSuchMessage), "conflict"),
     (PayloadTooLarge, "too-large"),
-    (ValueError, "bad-request"),  # wrong arguments, names among them
+    (ValueError, "bad-request"),  # includes names that are not valid
 )
-"""Errors with a text that is shown."""
+"""Errors and their kind. The problem shows the text of the error."""
 
 _REPEAT: Final = "the same request with this Idempotency-Key does it exactly once"
 

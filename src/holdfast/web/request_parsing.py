@@ -1,4 +1,4 @@
-"""Parse what clients send: bodies, JSON, numbers and idempotency keys; and write JSON."""
+"""Parse request bodies, JSON, numbers and idempotency keys, and write JSON responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .problems import Problem
 JSON: Final = "application/json"
 
 MAX_ITEMS: Final = 500
-"""Messages in one answer, and rows on one page."""
+"""Messages in one response, and items on one page, at most."""
 
 KEY_HEADER: Final = "idempotency-key"
 MAX_KEY_LENGTH: Final = 200
@@ -26,7 +26,7 @@ async def read_body(request: Request, limit: int) -> bytes:
     """Return the body of *request*.
 
     Raises:
-        Problem: it is larger than *limit* bytes; the rest is not read.
+        Problem: the body is larger than *limit* bytes. The rest of it is not read.
     """
     body = bytearray()
     announced = request.headers.get("content-length", "0")
@@ -43,7 +43,7 @@ def decode_json(data: bytes | str, kind: Any) -> Any:
     """Return the JSON value in *data*.
 
     Raises:
-        Problem: *data* is not JSON, or not of this *kind*. The problem names the place.
+        Problem: *data* is not JSON, or does not match the type *kind*.
     """
     try:
         return msgspec.json.decode(data, type=kind)
@@ -54,7 +54,7 @@ def decode_json(data: bytes | str, kind: Any) -> Any:
 
 
 def json_response(value: Any, status: int = 200, **headers: str) -> Response:
-    """Return *value* as JSON."""
+    """Return a response with *value* as JSON."""
     return Response(msgspec.json.encode(value), status, headers, JSON)
 
 
@@ -62,10 +62,10 @@ def parse_number(given: str, what: str, least: int, most: int) -> int:
     """Return the number in *given*.
 
     Args:
-        given: as the client sent it.
-        what: the name of the parameter, for the problem.
-        least: the smallest number that is allowed.
-        most: the largest one.
+        given: the text that the client sent.
+        what: the name of the parameter; an error message shows it.
+        least: the smallest allowed number.
+        most: the largest allowed number.
 
     Raises:
         Problem: *given* is not a whole number in this range.
@@ -77,12 +77,12 @@ def parse_number(given: str, what: str, least: int, most: int) -> int:
 
 
 def new_key() -> str:
-    """Return an idempotency key for a write that was sent without one."""
+    """Return a random idempotency key for a request that has none."""
     return secrets.token_urlsafe(16)
 
 
 def idempotency_key(given: str | None) -> str:
-    """Return the key that a client sent with its write, or a new one.
+    """Return *given*, the idempotency key of a request, or a new key if it is None.
 
     Raises:
         Problem: the key is empty or too long.
@@ -95,10 +95,10 @@ def idempotency_key(given: str | None) -> str:
 
 
 def op_id(user: str, key: str) -> str:
-    """Return the operation id of the write that *user* identifies by *key*.
+    """Return the operation id for the write of *user* with the idempotency key *key*.
 
-    It depends on the user, so no user can repeat a write of another one. It is short because it
-    may become the id of a chat.
+    The id depends on the user, so that no user can get the result of another user's write. It is
+    short, because it becomes the id of a chat if the write creates one.
     """
     digest = hashlib.sha256(msgspec.json.encode((user, key))).digest()
     return f"web-{urlsafe_b64encode(digest[:15]).decode()}"

@@ -1,4 +1,4 @@
-"""Revocation: for each user the instant before which no token or pass is valid."""
+"""Revoke the tokens and passes of a user that were issued up to a time, which the server stores."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .. import AsyncFenced, AsyncHoldfast, StaleFence
 from .timed_cache import TimedCache
 
 READ_EVERY_S: Final = 1.0
-"""Seconds between two reads of the instant of one user, in one process."""
+"""Seconds for which a process caches the revocation time of a user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """The time in which a token is valid.
+    """Says how long a token is valid.
 
     Attributes:
-        issued_at: seconds since 1970.
-        ends_at: seconds since 1970.
-        left_s: seconds until it ends.
+        issued_at: when the token was issued, in seconds since 1970.
+        ends_at: when the token expires, in seconds since 1970.
+        left_s: seconds until the token expires; negative afterwards.
     """
 
     issued_at: float
@@ -34,37 +34,42 @@ class Validity:
 
 @runtime_checkable
 class DatedAuthenticator(Protocol):
-    """An authenticator with tokens that end and can be revoked, such as `Tokens` and `Passes`."""
+    """Authenticates with tokens that expire and can be revoked, as `Tokens` and `Passes` do."""
 
     def validity(self, token: str) -> Validity | None:
-        """Return when *token* is valid, or None if it is forged."""
+        """Return how long *token* is valid, or None if it is forged."""
 
 
 async def revoke(hf: AsyncHoldfast, user: str, *, clock: Callable[[], float] = time.time) -> None:
     """Revoke all tokens and passes of *user* that were issued until now.
 
     Gateways and dashboards of the same server and namespace refuse them in each request, frame and
-    delivery that begins more than one second after this function has returned. New ones are valid.
+    delivery that begins more than one second after this function has returned. Tokens that are
+    issued later are valid.
 
     Args:
-        hf: a client of the server and namespace of the gateway.
-        user: the name in the tokens and passes.
-        clock: returns seconds since 1970, as on the machine that issues tokens.
+        hf: a client of the same server and namespace as the gateway.
+        user: the user name in the tokens and passes.
+        clock: returns seconds since 1970. It must agree with the clock of the machine that issues
+            the tokens.
+
+    Raises:
+        ValueError: *user* is empty.
     """
     if not user:
         raise ValueError("revoke() needs the name of a user")
     now = clock()
     try:
         await _not_before(hf, user).set({"user": user, "not_before": now}, int(now * 1e6))
-    except StaleFence:  # a later revocation is stored already
+    except StaleFence:  # a later revocation, which includes this one, is stored already
         return
 
 
 class Revocations:
-    """Knows which tokens are revoked, at most `READ_EVERY_S` late.
+    """Finds out whether tokens are revoked. The answer is at most `READ_EVERY_S` seconds old.
 
     Args:
-        hf: a client of the server and namespace of the gateway.
+        hf: a client of the same server and namespace as the gateway.
     """
 
     def __init__(self, hf: AsyncHoldfast) -> None:
@@ -72,17 +77,17 @@ class Revocations:
         self._instants = TimedCache(self._instant, READ_EVERY_S)
 
     async def covers(self, user: str, issued_at: float) -> bool:
-        """Return whether a token of *user* that was issued at *issued_at* is revoked."""
+        """Return whether a token of *user* is revoked that was issued at *issued_at* (epoch s)."""
         return issued_at <= await self._instants.get(user)
 
     async def _instant(self, user: str) -> float:
-        """Return the instant up to which the tokens of *user* are revoked."""
+        """Return the time up to which the tokens of *user* are revoked, in seconds since 1970."""
         match await _not_before(self._hf, user).get():
             case None:
                 return -math.inf
             case {"not_before": int() | float() as instant}:
                 return float(instant)
-        return math.inf  # damaged: no token can be shown to be valid
+        return math.inf  # the stored value is damaged: refuse all tokens, to be safe
 
 
 def _not_before(hf: AsyncHoldfast, user: str) -> AsyncFenced:

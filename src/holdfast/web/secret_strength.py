@@ -1,4 +1,4 @@
-"""An estimate of how hard a secret is to guess."""
+"""Estimate how hard a secret is to guess."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 LEAST_BITS: Final = 48.0
-"""Bits that a secret must have by this estimate, which is far below the truth for random secrets:
-32 random hexadecimal digits have about 118, and none of a million had less than 80."""
+"""Least estimate, in bits, for an accepted secret. Random secrets are far above it: 32 random
+hexadecimal digits have an estimate of about 118 bits, and none of a million had less than 80."""
 
 LAYOUTS: Final = (
     "`1234567890-=",
@@ -25,17 +25,19 @@ LAYOUTS: Final = (
     "qsdfghjklm",
     "wxcvbn",
 )
-"""Keyboards, row by row and column by column."""
+"""Characters in the order of keyboard rows and columns."""
 
 
 def estimated_bits(secret: bytes) -> float:
     """Return an estimate of the bits of randomness in *secret*.
 
-    Only characters that do not follow from those before them count. One follows if it:
+    Do not count characters that an attacker can predict from those before them. These are:
 
-    - continues a sequence: `abc`, `aceg`, `aaa`, also with one character between (`0a0b0c`);
-    - is the next one on a keyboard, in a row or column, in either direction: `qwe`, `1qaz`;
-    - repeats what was there: the same three characters, or the same three steps (`aab bbc ccd`).
+    - the next character of a sequence: `abc`, `aceg`, `aaa`, also with one character between the
+      items of the sequence (`0a0b0c`);
+    - the next key in a row or column of a keyboard, in either direction: `qwe`, `1qaz`;
+    - the end of a repetition: of three characters, or of three steps between characters
+      (`aab bbc ccd`).
     """
     text = secret.lower()
     follows = _repetitions(text)
@@ -49,7 +51,7 @@ def _steps(text: bytes) -> list[int]:
 
 
 def _repetitions(items: Sequence[int]) -> set[int]:
-    """Return the positions at which three items end that stand together further before."""
+    """Return the positions at which three items end that also occur earlier in this order."""
     seen, found = set[tuple[int, ...]](), set[int]()
     for i in range(2, len(items)):
         three = tuple(items[i - 2 : i + 1])
@@ -60,7 +62,7 @@ def _repetitions(items: Sequence[int]) -> set[int]:
 
 
 def _progressions(text: bytes, stride: int) -> set[int]:
-    """Return the positions that make the same step as the one *stride* before."""
+    """Return the positions that continue an arithmetic progression of every *stride*-th byte."""
     return {
         i
         for i in range(2 * stride, len(text))
@@ -69,7 +71,7 @@ def _progressions(text: bytes, stride: int) -> set[int]:
 
 
 def _keyboard_walks(text: bytes) -> set[int]:
-    """Return the positions at which three neighbours on a keyboard end."""
+    """Return the positions at which a run of three neighbouring keys ends."""
     return {i for i in range(2, len(text)) if text[i - 2 : i + 1] in _WALKS}
 
 

@@ -1,4 +1,4 @@
-"""Middleware that checks the host, the origin and the rate of every request."""
+"""Check the host, the origin and the rate of every request in a middleware."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^]\[:/?#@\\\s]+)(:\d*)?")
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 
 FORWARDED: Final = ("x-forwarded-for", "x-forwarded-proto", "forwarded", "via")
-"""Headers that proxies add."""
+"""Headers that show that a proxy has forwarded a request."""
 
 HSTS_S: Final = 365 * 86_400
-"""Seconds for which browsers that used TLS for this host must use it again."""
+"""Seconds for which a browser must use TLS for this host after it has used TLS once."""
 
 LONGEST_NAME: Final = 253
 LAST_PORT: Final = 65535
@@ -45,16 +45,17 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""The default headers of every response."""
+"""Headers of every response, unless the application sets its own value."""
 
 
 class SecurityMiddleware:
-    """Refuses requests before they reach the application, and adds `HEADERS` to every response.
+    """Refuses harmful requests before the application sees them. Adds `HEADERS` to every response.
 
     Args:
         app: the application.
-        hosts: the names under which it is reached. A page elsewhere whose name is made to resolve
-            to this address (DNS rebinding) sends another name. `*` allows all.
+        hosts: the host names and addresses under which clients reach the application; `*` allows
+            all. The check protects against DNS rebinding: a foreign page whose name resolves to
+            this address sends its own name as the host.
         address_rate: limits the requests of each address.
     """
 
@@ -102,7 +103,7 @@ def checked_hosts(hosts: Iterable[str]) -> tuple[str, ...]:
     """Return *hosts* if each of them can occur in a Host header.
 
     Raises:
-        ValueError: one of them is not a host name or an address.
+        ValueError: a host is neither a name nor an address.
     """
     found = tuple(hosts)
     for host in found:
@@ -127,21 +128,22 @@ def _is_host(given: str) -> bool:
 
 
 def is_encrypted(scope: Scope) -> bool:
-    """Return whether the server or a trusted proxy reports TLS."""
+    """Return whether the client uses TLS, as the server or a trusted proxy reports."""
     return scope.get("scheme") in ("https", "wss")
 
 
 def is_secure(request: Request) -> bool:
     """Return whether the browser that sent *request* uses TLS, even if a proxy does not report it.
 
-    The middleware has checked that the Origin has this host, so its scheme can be trusted.
+    The middleware has checked that a request with an Origin comes from a page of this host. So the
+    browser uses the scheme of the Origin.
     """
     origin = request.headers.get("origin", "")
     return is_encrypted(request.scope) or origin.lower().startswith("https://")
 
 
 def _check_origin(scope: Scope, headers: Headers, host: str) -> None:
-    """Refuse requests from pages of another origin. Browsers send Origin; programs need not."""
+    """Refuse requests from pages of another origin. A request without Origin is not from a page."""
     origin = headers.get("origin")
     if origin is not None:
         scheme, _, name = origin.lower().partition("://")
@@ -152,9 +154,10 @@ def _check_origin(scope: Scope, headers: Headers, host: str) -> None:
 
 
 def _schemes(scope: Scope, headers: Headers) -> tuple[str, ...]:
-    """Return the schemes that an Origin may have.
+    """Return the schemes that the Origin of a request may have.
 
-    A proxy that terminates TLS but is not trusted leaves `http` in the scope.
+    Allow both behind a proxy that is not trusted: it may terminate TLS, and the scope then says
+    `http`.
     """
     if is_encrypted(scope):
         return ("https",)
@@ -179,7 +182,7 @@ def _host(given: str) -> str:
 
 
 def _encoded(scope: Scope) -> Scope:
-    """Return *scope* with its path still encoded: a name that contains `%2F` stays one name."""
+    """Return *scope* with a percent-encoded path, so that `%2F` in a name does not split it."""
     raw = scope.get("raw_path")
     return scope if raw is None else {**scope, "path": raw.decode("latin-1")}
 
@@ -192,10 +195,10 @@ _POLICY: Final = (
 
 
 def content_policy(*, forms: str = "'none'") -> tuple[str, dict[str, str]]:
-    """Return a new nonce, and a policy under which only scripts and styles with it are used.
+    """Return a new nonce, and headers that allow only scripts and styles with this nonce.
 
     Args:
-        forms: the origins to which forms of the page may be sent.
+        forms: the origins to which the page may send forms, in the syntax of the header.
     """
     nonce = secrets.token_urlsafe(16)
     return nonce, {"Content-Security-Policy": _POLICY.format(nonce=nonce, forms=forms)}

@@ -1,4 +1,4 @@
-"""The HTTP server that `holdfast serve` runs."""
+"""Provide the HTTP server that `holdfast serve` runs."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from .server_protocols import HttpProtocol, ServerConfig, WebSocketProtocol
 from .shared_state import SharedState
 
 GRACE_S: Final = 10
-"""Seconds for running requests when the server stops. Those that only wait are answered at once."""
+"""Seconds that requests get to finish when the server stops."""
 
 PING_S: Final = 20.0
+"""Seconds between two WebSocket pings, and seconds within which a client must answer one."""
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which answers waiting requests before it stops and ends by Ctrl-C without an error.
+    """Extends the uvicorn server: it ends long polls and streams at once when it stops.
 
     Args:
-        app: made by `gateway`.
-        proxies: addresses and networks whose `X-Forwarded-For` and `-Proto` headers are trusted.
+        app: the application that `gateway` returned.
+        proxies: addresses and networks of proxies. The server trusts their headers
+            `X-Forwarded-For` and `X-Forwarded-Proto`.
         ready: called once when the server accepts connections.
 
     Raises:
-        ValueError: one of *proxies* is neither an address nor a network.
+        ValueError: an item of *proxies* is neither an address nor a network.
     """
 
     def __init__(
@@ -48,13 +50,13 @@ class Server(uvicorn.Server):
             http=HttpProtocol,
             ws=WebSocketProtocol,
             ws_max_size=state.limits.request_bytes,
-            ws_per_message_deflate=False,  # a few bytes could expand to many large frames
+            ws_per_message_deflate=False,  # a few compressed bytes could expand to large frames
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,
             proxy_headers=bool(proxies),
             forwarded_allow_ips=list(proxies),
             server_header=False,
-            access_log=False,  # it would contain whatever clients put into a URL
+            access_log=False,  # it would contain secrets that clients put into URLs
             log_config=None,
             lifespan="off",
             limit_concurrency=limiter.most,
@@ -66,22 +68,23 @@ class Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections."""
+        """Accept connections, and call `ready`."""
         await super().startup(sockets)
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer the requests that wait, finish the others, and stop."""
+        """End long polls and streams, finish all other requests, and stop."""
         self._state.closing.set()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Stop in good order at SIGINT and SIGTERM; at a second SIGINT stop at once."""
-        if (
-            threading.current_thread() is not threading.main_thread()
-        ):  # only the main thread handles signals
-            yield
+        """Stop gracefully at SIGINT and SIGTERM, and at once at a second SIGINT.
+
+        uvicorn's own method raises the signal again after the stop, which makes Ctrl-C an error.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield  # Python allows signal handlers only in the main thread
             return
         before = {
             number: signal.signal(number, self.handle_exit)
@@ -95,7 +98,7 @@ class Server(uvicorn.Server):
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at *host* and *port*; 0 is a free port.
+    """Return a socket that is bound to *host* and *port*. Port 0 selects a free port.
 
     Raises:
         OSError: this machine does not have the address, or the port is in use.

@@ -1,4 +1,4 @@
-"""The protocols of uvicorn with deadlines: no client keeps a connection that it does not use."""
+"""Extend the protocols of uvicorn with deadlines, so that no client keeps an unused connection."""
 
 from __future__ import annotations
 
@@ -19,27 +19,30 @@ from . import stream_connection
 from .connection_limiter import ConnectionLimiter, ThrottledLogger
 
 HEAD_S: Final = 10.0
-"""Seconds for the request line and headers, from the opening of the connection or from their first
-byte."""
+"""Seconds within which the request line and headers must arrive. They start when the connection
+opens or, in later requests, with the first byte."""
 
 BODY_S: Final = 60.0
-"""Seconds for a whole body."""
+"""Seconds within which a whole request body must arrive."""
 
 BODY_IDLE_S: Final = 20.0
-"""Seconds between two parts of a body."""
+"""Seconds between two parts of a request body at most."""
 
 STALL_S: Final = 30.0
+"""Seconds after which the server checks again whether a slow client has read `STALL_BYTES`."""
+
 STALL_BYTES: Final = 32 << 10
-"""A client that does not read this many bytes of a response in this time is disconnected."""
+"""Bytes of a response that a client must read in `STALL_S` seconds; it loses the connection
+otherwise."""
 
 LINGER_S: Final = 1.0
-"""Seconds to send the last frame to a client without a valid token."""
+"""Seconds that the last frame has to reach a client that never sent a valid token."""
 
 PENDING_BYTES: Final = 256 << 10
-"""Bytes of pongs that may wait for a client."""
+"""Bytes that may be unsent when another ping arrives."""
 
 FRAGMENTS: Final = 1024
-"""Fragments of one message: empty ones cost memory as well."""
+"""Fragments of one message at most, because even empty fragments cost memory."""
 
 LOGGER: Final = ThrottledLogger(logging.getLogger("uvicorn.error"))
 
@@ -47,7 +50,7 @@ Phase = Literal["head", "body"]
 
 
 class Timeout:
-    """A call that is made later, unless it is set again or stopped before."""
+    """Calls a function after some seconds, unless it is set again or stopped before."""
 
     def __init__(self) -> None:
         self._timer: TimerHandle | None = None
@@ -58,32 +61,32 @@ class Timeout:
         return self._timer is not None
 
     def set(self, seconds: float, call: Callable[[], None]) -> None:
-        """Make *call* after *seconds*."""
+        """Call *call* after *seconds*, instead of a call that was set before."""
         self.stop()
         self._timer = asyncio.get_running_loop().call_later(seconds, call)
 
     def stop(self) -> None:
-        """Cancel the call."""
+        """Cancel the pending call, if there is one."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
 
 
 class ServerConfig(uvicorn.Config):
-    """The settings of the server, and the limiter that its protocols share."""
+    """Holds the settings of the server, and the connection limiter that its protocols share."""
 
     limiter: ConnectionLimiter
 
 
 class HttpProtocol(H11Protocol):
-    """HTTP with a deadline for each part of a request and of a response."""
+    """Serves HTTP with a deadline for each part of a request and of a response."""
 
     def __init__(
         self, config: ServerConfig, server_state: ServerState, *args: Any, **more: Any
     ) -> None:
         super().__init__(config, server_state, *args, **more)
         self.logger = LOGGER  # type: ignore[assignment]
-        self.access_log = False  # it would contain whatever clients put into a URL
+        self.access_log = False  # it would contain secrets that clients put into URLs
         self._limiter = config.limiter
         self._counted: str | None = None
         self._phase: Phase | None = None
@@ -100,24 +103,24 @@ class HttpProtocol(H11Protocol):
             self._set_deadlines()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop to count the connection."""
+        """Stop counting the connection, and stop its deadlines."""
         self._uncount()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Receive data from the client."""
+        """Process *data* from the client, and set the deadline of what must follow."""
         super().data_received(data)
         self._set_deadlines()
         if self._phase == "body":
             self._idle.set(BODY_IDLE_S, self.transport.abort)
 
     def on_response_complete(self) -> None:
-        """Continue with the next request of the connection."""
+        """Set the deadline of the next request after a response is complete."""
         super().on_response_complete()
         self._set_deadlines()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Hand the connection to the other protocol, which counts it itself."""
+        """Hand the connection over to `WebSocketProtocol`, which counts it again."""
         self._uncount()
         self._is_upgraded = True
         super().handle_websocket_upgrade(event)
@@ -129,7 +132,7 @@ class HttpProtocol(H11Protocol):
         self._stall.set(STALL_S, lambda: self._check_progress(left))
 
     def resume_writing(self) -> None:
-        """Stop the deadline: the client has read its response."""
+        """Stop the deadline, because the client has read enough of its response."""
         super().resume_writing()
         self._stall.stop()
 
@@ -141,7 +144,7 @@ class HttpProtocol(H11Protocol):
             self._stall.set(STALL_S, lambda: self._check_progress(left))
 
     def _set_deadlines(self) -> None:
-        """Set the deadline of the part of a request that is being received."""
+        """Set the deadline of the part of a request, head or body, that must arrive now."""
         phase: Phase | None = None
         if self._is_upgraded or self.transport.is_closing():
             pass
@@ -165,7 +168,7 @@ class HttpProtocol(H11Protocol):
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """A WebSocket with a size limit and a deadline until it sends a valid token."""
+    """Serves a WebSocket. Until it sends a valid token, it has a low size limit and a deadline."""
 
     def __init__(
         self, config: ServerConfig, server_state: ServerState, *args: Any, **more: Any
@@ -188,14 +191,14 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self._deadline.set(stream_connection.HELLO_S + LINGER_S, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop to count the connection."""
+        """Stop counting the connection, and stop its deadline."""
         self._limiter.release(self._counted)
         self._counted = None
         self._deadline.stop()
         super().connection_lost(exc)
 
     def authenticated(self) -> None:
-        """Accept larger frames, and stop the deadline."""
+        """Accept frames of the full size, and stop the deadline."""
         self._deadline.stop()
         self.conn.max_message_size = self.config.ws_max_size
 
@@ -205,20 +208,20 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self._deadline.set(LINGER_S, self.transport.abort)
 
     def handle_ping(self) -> None:
-        """Answer a ping unless the client does not read the pongs."""
+        """Answer a ping, or abort the connection of a client that does not read the pongs."""
         if self.transport.get_write_buffer_size() > PENDING_BYTES:
             self.transport.abort()
         else:
             super().handle_ping()
 
     def handle_cont(self, event: Frame) -> None:
-        """Receive another fragment of a message."""
+        """Process another fragment of a message; abort the connection if there are too many."""
         if len(self.frames) < FRAGMENTS:
             super().handle_cont(event)
         else:
             self.transport.abort()
 
     def keepalive_timeout(self) -> None:
-        """Abort the connection: a closing handshake would wait for the client."""
+        """Abort the connection, because a closing handshake would wait for the silent client."""
         super().keepalive_timeout()
         self.transport.abort()

@@ -1,4 +1,4 @@
-"""What all requests of one application share: the client, authentication, rate limiters."""
+"""Hold the objects that all requests of one application share, and authenticate the requests."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ TOO_MANY: Final = "you have sent too many requests"
 
 
 class SharedState(Generic[Identity]):
-    """The state of one application: it authenticates requests and limits their rate.
+    """Holds what all requests of one application share, and authenticates the requests.
 
     Args:
-        hf: the client of the server.
+        hf: the client of the Valkey or Redis server.
         identify: returns the identity that a token proves, as `Authenticator.user_of` does.
-        limits: what is allowed.
+        limits: the limits of the application.
         authenticator: the object that *identify* belongs to. If it is a `DatedAuthenticator`, its
-            tokens end and can be revoked.
+            tokens expire and can be revoked.
 
     Attributes:
-        hf: the client of the server.
-        limits: what is allowed.
+        hf: the client of the Valkey or Redis server.
+        limits: the limits of the application.
         user_rate: limits the cost of the requests of each user.
         address_rate: limits the requests of each address.
-        closing: set when the server stops: all requests that wait are answered at once.
+        closing: set when the server stops, to end all long polls and streams.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class SharedState(Generic[Identity]):
         self._revocations = Revocations(hf)
 
     async def authenticate(self, connection: HTTPConnection, token: str | None = None) -> Identity:
-        """Return the identity of a request, and refuse a revoked token.
+        """Return the identity that the token of a request proves.
 
         Args:
             connection: the request.
-            token: one that did not come in the headers.
+            token: the token; None: it is in the header Authorization.
 
         Raises:
-            Problem: the request has no valid token.
-            ServerUnavailable: the server cannot be asked whether the token is revoked.
+            Problem: the request has no valid token, or the token is revoked.
+            ServerUnavailable: the revocations cannot be read from the server.
         """
         token = bearer_token(connection) if token is None else token
         identity = await self.identify(connection, token)
@@ -74,10 +74,10 @@ class SharedState(Generic[Identity]):
         return identity
 
     async def identify(self, connection: HTTPConnection, token: str | None) -> Identity:
-        """Return the identity that *token* proves. It may be revoked: `authenticate` checks that.
+        """Return the identity that *token* proves. Do not check whether *token* is revoked.
 
         Raises:
-            Problem: *token* proves none.
+            Problem: *token* is missing, forged or expired.
         """
         identity = await self.find_identity(connection, token)
         if identity is None:
@@ -85,10 +85,10 @@ class SharedState(Generic[Identity]):
         return identity
 
     async def find_identity(self, connection: HTTPConnection, token: str | None) -> Identity | None:
-        """Return the identity that *token* proves, or None. Count and record no failure."""
+        """Return the identity that *token* proves, or None. Do not count or record a failure."""
         try:
             return await self._identify(token, connection)
-        except ValueError as error:  # not about an argument of the client: keep its text private
+        except ValueError as error:  # hide its text: a client sees the text of a ValueError
             raise RuntimeError("the authenticator failed") from error
 
     async def check_not_revoked(
@@ -97,7 +97,7 @@ class SharedState(Generic[Identity]):
         """Refuse a token that was issued before the tokens of its user were revoked.
 
         Raises:
-            Problem: it is revoked.
+            Problem: *token* is revoked.
         """
         validity = self.validity(token)
         if validity is None:
@@ -107,7 +107,7 @@ class SharedState(Generic[Identity]):
             raise self._refused(connection, token, "revoked")
 
     def validity(self, token: str | None) -> Validity | None:
-        """Return when *token* was issued and when it ends, or None if that is not known."""
+        """Return how long *token* is valid, or None if the authenticator does not know it."""
         return None if self._dated is None or token is None else self._dated.validity(token)
 
     def _refused(self, connection: HTTPConnection, token: str | None, reason: str) -> Problem:
@@ -124,13 +124,13 @@ class SharedState(Generic[Identity]):
 
 
 def client_address(connection: HTTPConnection) -> str:
-    """Return the address under which the requests of a client are counted."""
+    """Return the name under which the rate limiters count the requests of a client's address."""
     client = connection.client
     return network_of(client.host if client else "")
 
 
 def bearer_token(connection: HTTPConnection) -> str | None:
-    """Return the token in the headers of a request, or None."""
+    """Return the token in the header Authorization of a request, or None."""
     value = connection.headers.get("authorization", "")
     return value[len(BEARER) :].strip() if value.lower().startswith(BEARER) else None
 

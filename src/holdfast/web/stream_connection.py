@@ -1,4 +1,4 @@
-"""What the application reports to the server about the connection of a WebSocket."""
+"""Define how the application reports to the HTTP server that a WebSocket is authenticated."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Final, Protocol
 from starlette.websockets import WebSocket
 
 STATE: Final = "holdfast.connection"
-"""The key of the connection in the state of a scope."""
+"""The key of the `StreamConnection` in the `state` of an ASGI scope."""
 
 HELLO_S: Final = 10.0
-"""Seconds within which a stream must send a valid token."""
+"""Seconds within which a new stream must send a valid token."""
 
 HELLO_BYTES: Final = 128 << 10
-"""The size of a first frame: a token, and the positions of 1,000 chats."""
+"""Bytes in a first frame at most. A token and the positions of 1,000 chats fit."""
 
 
 class StreamConnection(Protocol):
-    """The connection of one WebSocket."""
+    """Represents the connection of one WebSocket in the HTTP server."""
 
     def authenticated(self) -> None:
-        """Lift the limits of a connection without a valid token."""
+        """Remove the limits for connections without a valid token."""
 
     def end(self) -> None:
         """Abort the connection soon if it never sent a valid token."""
 
 
 class _UnmanagedConnection:
-    """The connection of a server other than `Server`, which has its own limits."""
+    """Represents a connection in an HTTP server other than `Server`: it is not limited here."""
 
     def authenticated(self) -> None:
         """Do nothing."""
@@ -37,6 +37,6 @@ class _UnmanagedConnection:
 
 
 def connection_of(socket: WebSocket) -> StreamConnection:
-    """Return the connection of *socket*."""
+    """Return the connection of *socket* in the HTTP server."""
     found: StreamConnection = (socket.scope.get("state") or {}).get(STATE) or _UnmanagedConnection()
     return found

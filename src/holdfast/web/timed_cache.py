@@ -1,4 +1,4 @@
-"""A cache of values that the server has, each for a short time."""
+"""Cache values of the Valkey or Redis server, each for a short time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ V = TypeVar("V")
 
 
 class _CachedRead(NamedTuple, Generic[V]):
-    """A read of one value, under way or done; its age counts from its start."""
+    """Holds a read of one value, which may not be finished yet.
+
+    Attributes:
+        started_at: monotonic seconds when the read was started.
+        task: the task that reads the value.
+    """
 
     started_at: float
     task: asyncio.Task[V]
 
 
 class TimedCache(Generic[V]):
-    """Reads a value of each of many names at most once per *lifetime_s*.
+    """Reads the value of each of many names at most once per *lifetime_s*.
 
-    Concurrent calls share a read that started less than *lifetime_s* ago. So no call returns what
-    the server had replaced earlier than that. A read that failed is not kept.
+    All calls share a read that started less than *lifetime_s* seconds ago, even if it has not
+    finished. So no value is older than this. The cache drops a failed read.
 
     Args:
-        read: returns the value of a name.
-        lifetime_s: seconds from the start of a read for which its value is returned.
+        read: reads the value of a name.
+        lifetime_s: seconds after the start of a read for which the cache returns its value.
         clock: returns monotonic seconds.
     """
 
@@ -44,7 +49,7 @@ class TimedCache(Generic[V]):
         self._reads: OrderedDict[str, _CachedRead[V]] = OrderedDict()
 
     async def get(self, name: str) -> V:
-        """Return the value of *name*, read at most `lifetime_s` before this call."""
+        """Return the value of *name*; it was read at most *lifetime_s* before this call."""
         found = self._reads.get(name)
         if found is None or self._clock() - found.started_at >= self._lifetime_s:
             found = self._started(name)
@@ -56,8 +61,8 @@ class TimedCache(Generic[V]):
             raise
 
     def _started(self, name: str) -> _CachedRead[V]:
-        """Start to read *name*."""
-        task = asyncio.ensure_future(self._value(name))
+        """Start a read of *name*, and return it."""
+        task = asyncio.ensure_future(self._read(name))
         task.add_done_callback(_retrieve)
         found = self._reads[name] = _CachedRead(self._clock(), task)
         self._reads.move_to_end(name)
@@ -65,11 +70,8 @@ class TimedCache(Generic[V]):
             self._reads.popitem(last=False)
         return found
 
-    async def _value(self, name: str) -> V:
-        return await self._read(name)
-
 
 def _retrieve(task: asyncio.Task[V]) -> None:
-    """Retrieve the exception of a read if all its callers were cancelled: asyncio would log it."""
+    """Retrieve the exception of a read, because asyncio logs it if all callers were cancelled."""
     if not task.cancelled():
         task.exception()

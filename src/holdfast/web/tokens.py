@@ -1,4 +1,4 @@
-"""Bearer tokens: signed, for one user, valid for a time. The server stores nothing about them."""
+"""Issue and check signed bearer tokens. Each names a user and expires; no server stores them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ _VERSION: Final = "hf1"
 
 
 class _Claims(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """The claims of a token: the id of its key, its end, its user, and when it was issued."""
+    """Holds the claims of a token.
+
+    Attributes:
+        key: the id of the secret that signs the token.
+        ends_at: when the token expires, in seconds since 1970.
+        user: the name of the user.
+        issued_at: when the token was issued, in seconds since 1970; 0: not known.
+    """
 
     key: str
     ends_at: float
@@ -37,22 +44,23 @@ _CLAIMS: Final = msgspec.json.Decoder(_Claims, strict=True)
 
 
 class Tokens:
-    """Issues tokens and checks them: `hf1.CLAIMS.SIGNATURE`, in base64url.
+    """Issues and checks tokens of the form `hf1.CLAIMS.SIGNATURE`, in base64url.
 
-    The claims are the id of the key, the instant at which the token ends (seconds since 1970, by
-    the clock of the machine that checks it), the user, and the instant at which it was issued. The
-    signature is their HMAC-SHA256.
+    The claims are the id of the secret, the time at which the token expires (by the clock of the
+    machine that checks it), the user, and the time at which it was issued. The signature is the
+    HMAC-SHA256 of the claims.
 
     Args:
-        secrets: at least 32 bytes each, and random: repetitions, sequences and keyboard rows are
-            refused. The first one signs; all are accepted, so that a secret is replaced by putting
-            a new one in front and dropping the old one later.
-        audience: what the tokens are for. Tokens for another audience are refused, also with the
-            same secrets.
+        secrets: random bytes, at least 32 in each secret. The first secret signs new tokens; all of
+            them verify tokens. To replace a secret, add a new one in front, and remove the old one
+            when its tokens have expired.
+        audience: a name for the purpose of the tokens. Tokens with another audience are refused,
+            even if they were signed with the same secret.
         clock: returns seconds since 1970.
 
     Raises:
-        ValueError: there is no secret, or one is easy to guess.
+        ValueError: there is no secret, or a secret is easy to guess: it is too short, or consists
+            of repetitions, sequences or keyboard rows.
     """
 
     def __init__(
@@ -72,11 +80,11 @@ class Tokens:
 
         Args:
             user: the name of the user.
-            lifetime: seconds for which it is valid.
+            lifetime: seconds for which the token is valid.
 
         Raises:
-            ValueError: the name is empty or too long for a token; or the lifetime is not above
-                0, or is above ten years.
+            ValueError: the name is empty or too long for a token, or the lifetime is not above 0 s
+                and at most ten years.
         """
         if not user:
             raise ValueError("a token needs a user")
@@ -99,7 +107,7 @@ class Tokens:
         return claims.user if claims is not None and self._clock() < claims.ends_at else None
 
     def validity(self, token: str) -> Validity | None:
-        """Return when *token* is valid, or None if it is forged."""
+        """Return how long *token* is valid, or None if it is forged."""
         claims = self._claims(token)
         if claims is None:
             return None
@@ -107,7 +115,7 @@ class Tokens:
         return Validity(claims.issued_at, claims.ends_at, left_s)
 
     def _claims(self, token: str) -> _Claims | None:
-        """Return the claims of *token* if it is genuine."""
+        """Return the claims of *token*, or None if it is forged or malformed."""
         if len(token) > LONGEST_TOKEN or not token.isascii():
             return None
         signed, _, signature = token.rpartition(".")
@@ -115,7 +123,7 @@ class Tokens:
         try:
             claims = _CLAIMS.decode(_bytes(encoded))
             given = _bytes(signature)
-        except ValueError:  # neither base64 nor claims
+        except ValueError:  # not base64, or not valid claims
             return None
         if version != _VERSION or claims.key not in self._keys:
             return None
@@ -132,7 +140,7 @@ class Tokens:
 
 
 def _check_secret(secret: bytes) -> None:
-    """Refuse a secret that is easy to guess; the error does not quote it."""
+    """Raise if *secret* is easy to guess. The error does not contain the secret."""
     if len(secret) < LEAST_SECRET_BYTES:
         raise ValueError(
             f"a secret of {len(secret)} bytes can be guessed: "
@@ -154,7 +162,7 @@ def _text(data: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes of canonical base64url: another text of the same bytes is not a token."""
+    """Decode canonical base64url. Refuse other encodings, so that each token has only one text."""
     data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     if _text(data) != text:
         raise ValueError("not canonical base64url")
@@ -162,16 +170,17 @@ def _bytes(text: str) -> bytes:
 
 
 class Authenticator(Protocol):
-    """Identifies the user of a request. `Tokens` is one."""
+    """Identifies the user of a request. `Tokens` implements this protocol."""
 
     async def user_of(self, token: str | None, connection: HTTPConnection) -> str | None:
-        """Return the user who sent a request, or None if it has no valid token.
+        """Return the user who sent a request, or None if the request has no valid token.
 
         The gateway calls this for each request, and on a stream also for each frame, delivery and
-        ping. It limits failures per address. An authenticator that checks passwords should limit
-        them per user as well.
+        ping. It limits the failures of each address. If your authenticator checks passwords, limit
+        the failures of each user there as well.
 
         Args:
-            token: from `Authorization: Bearer …`, or from the first frame of a stream.
-            connection: the request itself, with its headers and cookies.
+            token: the token from the header `Authorization: Bearer …` or from the first frame of a
+                stream; None: the request has no token.
+            connection: the HTTP request or WebSocket, with its headers and cookies.
         """

@@ -32,6 +32,12 @@ QUERIES: Final[dict[str, list[dict[str, str]]]] = {
         {"queue": HOSTILE, "id": "cancelled"},
         {"queue": HOSTILE, "id": HOSTILE.replace(" ", "")},
     ],
+    "history": [
+        {"queue": HOSTILE},
+        {"queue": HOSTILE, "outcome": "dead", "q": HOSTILE[:5], "task": HOSTILE, "before": "9"},
+        {"queue": "nowhere"},
+        {},
+    ],
     "failures": [{}, {"queue": HOSTILE}],
     "workers": [{}, {"q": HOSTILE}],
     "server": [{}],
@@ -57,7 +63,9 @@ def fill(hf: Holdfast) -> None:
     hf.enqueue(hostile.call("fail", text=HOSTILE).options(task_id="dead"))
     hf.enqueue(hostile.call("well").options(task_id="done"))
     work(hf, tasks)
-    hf.enqueue(hostile.call(HOSTILE).options(task_id="waits", priority="high"))
+    hf.enqueue(
+        hostile.call(HOSTILE).options(task_id="waits", priority="high", headers={HOSTILE: HOSTILE})
+    )
     hf.enqueue(hostile.call(HOSTILE).options(task_id="later", delay=3600.0))
     hf.enqueue(hostile.call(HOSTILE).options(task_id="cancelled", delay=3600.0)).cancel()
 

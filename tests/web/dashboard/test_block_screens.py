@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 from faults.waiting import eventually
-from holdfast import Counted, LocalFiles
+from holdfast import Counted, LocalFiles, TaskRegistry
 from web.dashboard.test_screens import act, done, see
 from web.running import RunningApp
 
@@ -176,3 +178,23 @@ def test_a_tally_is_shown_by_day_and_dimension(live: RunningApp, tmp_path: Any) 
         ["DE", "1"],
         ["country", "lines"],
     ]
+
+
+def test_workers_of_a_supervisor_show_their_group_and_memory(live: RunningApp) -> None:
+    registry = TaskRegistry()
+
+    @registry.task(queue="email")
+    def send() -> None: ...
+
+    worker = live.hf.worker(registry, group="blue-green")
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        eventually(live.hf.workers)
+        html = live.visitor("viewer").get("/workers").text
+    finally:
+        worker.stop()
+        thread.join()
+    assert "<th>Group</th>" in html
+    assert "blue-green" in html
+    assert re.search(r"[0-9.]+ MiB", html)

@@ -50,7 +50,7 @@ def test_values_move_by_themselves_under_traffic(tab: Tab, live: RunningApp) -> 
     live.hf.enqueue_many([send.call("jill") for _ in range(7)])
     expect(figure(page, "Waiting")).to_contain_text("7")
     expect(page.locator(".banner")).to_contain_text("No worker serves email", ignore_case=True)
-    expect(page.locator(".uplot canvas")).to_have_count(1)
+    expect(page.locator(".uplot canvas")).to_have_count(0)  # the chart begins with the first task
     page.keyboard.press("p")
     expect(page.locator("#pause")).to_have_text("Paused")
     worker = live.hf.worker(registry)

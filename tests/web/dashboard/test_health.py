@@ -9,7 +9,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast import QueueStats, Replica, ServerFacts, WorkerStatus
+from holdfast import (
+    MailboxStatus,
+    QueueStats,
+    Replica,
+    RowCacheStatus,
+    ServerFacts,
+    WorkerStatus,
+)
+from holdfast.inspect.block_summary import block_summaries
 from holdfast.inspect.survey import Survey
 from holdfast.web.dashboard.csv_table import CsvTable
 from holdfast.web.dashboard.filters import FILTERS, points, value
@@ -41,7 +49,7 @@ def survey(*changes: object) -> Survey:
 
 def test_all_is_well() -> None:
     found = health_of(survey(), 0)
-    assert (found.level, found.text, found.findings) == ("ok", "All is well.", ())
+    assert (found.level, found.text, found.findings) == ("ok", "No problems.", ())
 
 
 @pytest.mark.parametrize(
@@ -65,6 +73,30 @@ def test_each_problem_is_a_finding(level: str, text: str, changed: object) -> No
     found = health_of(survey(changed), changed if isinstance(changed, int) else 0)
     assert found.level == level
     assert [text in finding.text for finding in found.findings] == [True]
+
+
+def test_each_block_that_needs_attention_is_a_finding() -> None:
+    late = RowCacheStatus(50, 9, 0, 0, 61.0, "")
+    seen = replace(
+        survey(),
+        row_caches={"stock": late},
+        mailboxes={"jill": MailboxStatus(95, NOW, None, 0, 0, 100, "reject")},
+        known={"row_cache": 1, "mailbox": 7, "counter": 20},
+    )
+    blocks = block_summaries(seen)
+    assert [(each.title, each.amount, each.attention) for each in blocks] == [
+        (
+            "Mailboxes",
+            "7 mailboxes, 95 unread messages in the 1 used last",
+            "1 mailbox full or nearly full",
+        ),
+        ("Counters", "20 counters or more", ""),
+        ("Row caches", "1 row cache, 50 scheduled rows", "rows are late by 61 s"),
+    ]
+    found = health_of(seen, 0, blocks, {"row_cache": "rows", "mailbox": "mailboxes"})
+    assert [each.page for each in found.findings] == ["mailboxes", "rows"]
+    failing = replace(seen, row_caches={"stock": replace(late, failing=2)})
+    assert block_summaries(failing)[-1].attention == "2 rows failing"
 
 
 def test_the_most_serious_finding_is_first() -> None:

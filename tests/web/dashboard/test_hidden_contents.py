@@ -50,7 +50,7 @@ def fill(hf: Holdfast, folder: Path) -> None:
     """Put the canary into everything that has contents."""
     hf.enqueue(work.call(CANARY).options(task_id="dead"))
     hf.worker(tasks).run(until_idle=True)
-    hf.enqueue(work.call(CANARY).options(task_id="waits"))
+    hf.enqueue(work.call(CANARY).options(task_id="waits", headers={"x": CANARY}))
     hf.enqueue(work.call(CANARY).options(task_id="later", delay=3600.0))
     hf.mailbox("jack").send(CANARY, sender="jill")
     hf.create_chat(["jill"], sender="jill", body={"text": CANARY}, chat_id="talk")

@@ -22,7 +22,7 @@ LISTED = (
     *("completions", "row_cache", "feed", "tally"),
 )
 
-CALLS = 2 * SURVEYED + 20
+CALLS = 2 * SURVEYED + 200
 """Of one page at most; 64 of them travel together, so it takes no more than 20 round trips."""
 
 GROWING = {"keys", "scan", "smembers", "sscan", "hscan", "zscan", "hkeys", "hvals", "sort"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from datetime import datetime
 from typing import Any
@@ -11,14 +12,28 @@ import httpx
 import pytest
 
 from conftest import Site
+from faults.waiting import eventually
 from holdfast import Retry, TaskRegistry
+from queues.outcome_tasks import gives_up, snoozes
+from queues.outcome_tasks import tasks as outcome_tasks
 from web.dashboard.sample_data import ACTIONS, work
 from web.running import RunningApp, opened
 
 registry = TaskRegistry()
 
 EMPTY = (
-    *("", "queues", "tasks", "failures", "workers", "locks", "semaphores", "mailboxes", "chats"),
+    *(
+        "",
+        "queues",
+        "tasks",
+        "history",
+        "failures",
+        "workers",
+        "locks",
+        "semaphores",
+        "mailboxes",
+        "chats",
+    ),
     *("counters", "completions", "rows", "feeds", "tallies"),
 )
 """What shows nothing where there is nothing."""
@@ -89,6 +104,45 @@ def test_the_overview_counts_what_ended(live: RunningApp) -> None:
     assert "dead-lettered" in said
 
 
+def test_outcomes_that_tasks_choose_are_counted_apart(live: RunningApp) -> None:
+    """A task that gives up is no failure, and one that snoozes is none either."""
+    live.hf.enqueue(gives_up.call().options(task_id="gone"))
+    live.hf.enqueue(snoozes.call(99, 3600.0).options(task_id="later", headers={"tenant": "acme"}))
+    worker = live.hf.worker(outcome_tasks)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    eventually(lambda: live.hf.queue("ends").stats().delayed == 1)
+    eventually(lambda: live.hf.queue("ends").stats().dead == 1)
+    worker.stop()
+    thread.join()
+    seen = see(live, "overview")
+    counted = {name: sum(each[name] for each in seen["pace"]) for name in ("gave_up", "snoozed")}
+    assert counted == {"gave_up": 1, "snoozed": 1}
+    assert (seen["dead"], seen["died"], seen["gave_up"], seen["failing"]) == (1, 0, 1, 0)
+    later = see(live, "task", queue="ends", id="later")["task"]
+    assert (later["snoozes"], later["headers"]) == (1, {"tenant": "acme"})
+    viewer = live.visitor("viewer", Accept="text/html")
+    page = viewer.get("/task", params={"queue": "ends", "id": "later"}).text
+    assert "Snoozed once" in page
+    assert "snoozed: not yet" in page
+    assert "acme" in page
+    assert '<li class="error">' not in page
+    assert see(live, "tasks", queue="ends", state="delayed", q="ACME")["total"] == 1
+
+
+def test_a_chart_has_the_outcomes_that_occurred(site: Site) -> None:
+    with opened(site.url, site.namespace) as live:
+        viewer = live.visitor("viewer", Accept="text/html")
+        for counts, found in {"0:0:0:3:2": True, "1:1:1:0:0": False}.items():
+            minute = int(time.time() / 60) - 5
+            key = f"{site.namespace}:{{queue:ends}}:throughput"
+            site.client.hset(key, str(minute % 120), f"{minute}:{counts}")
+            page = viewer.get("/queue", params={"name": "ends"}).text
+            assert '<span class="key one">done</span>' in page
+            assert ('<span class="key five">gave up</span>' in page) is found
+            assert ('<span class="key four">snoozed</span>' in page) is found
+
+
 def test_queues_are_found_and_put_in_order(live: RunningApp) -> None:
     """By name, by what waits, and by a part of the name."""
     for name, count in {"b": 1, "a": 3, "ab": 2}.items():
@@ -146,6 +200,30 @@ def test_tasks_are_listed_searched_and_paged(live: RunningApp) -> None:
     assert see(live, "tasks", queue="email", page=4)["tasks"] == []
     found = see(live, "tasks", queue="email", q="JILL042")
     assert [each["args"] for each in found["tasks"]] == [["jill042"]]
+
+
+def test_the_history_is_searched_filtered_and_paged(live: RunningApp) -> None:
+    """Show the task that ended last first, fifty to a page."""
+    live.hf.enqueue_many([send.call(f"jill{n:03}") for n in range(60)])
+    live.hf.enqueue(send.call("bad", 421).options(task_id="dead"))
+    run(live)
+    first = see(live, "history", queue="email")
+    older = see(live, "history", queue="email", before=first["next"])
+    assert (len(first["tasks"]), len(older["tasks"]), older["next"]) == (50, 11, None)
+    numbers = [each["number"] for each in [*first["tasks"], *older["tasks"]]]
+    assert numbers == list(range(61, 0, -1))
+    for query in (
+        {"q": "SMTP said 421"},
+        {"q": "dead"},
+        {"outcome": "failed"},
+        {"outcome": "dead"},
+    ):
+        [dead] = see(live, "history", queue="email", **query)["tasks"]
+        assert (dead["task_id"], dead["outcome"], dead["task"]) == ("dead", "failed", "send")
+    assert len(see(live, "history", queue="email", task="send")["tasks"]) == 50
+    assert see(live, "history", queue="email", task="sen")["tasks"] == []
+    page = live.visitor("viewer", Accept="text/html").get("/history?queue=email&q=dead").text
+    assert "smtp said 421 to" in page
 
 
 def test_tasks_are_cancelled_and_replayed_by_id(live: RunningApp) -> None:

@@ -134,13 +134,15 @@ async def test_it_can_be_mounted_and_tells_of_chosen_counters(site: Site) -> Non
         await hf.counter("secret").add(7)
         passes = Passes(SECRET)
         app = metrics(hf, access=passes, counters=["hits", "nowhere"])
-        outer = Starlette(routes=[Mount("/ops", app)])
+        outer = Starlette(routes=[Mount("/ops", app), Mount("/metrics", app)])
         headers = {"Authorization": f"Bearer {passes.issue('prom', 'viewer')}"}
         transport = httpx.ASGITransport(app=outer)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             answer = await client.get("/ops/metrics", headers=headers)
             assert at(read(answer), "holdfast_counter_hour", counter="hits") == 5
             assert "secret" not in answer.text
+            mounted = await client.get("/metrics", headers=headers, follow_redirects=True)
+            assert at(read(mounted), "holdfast_counter_hour", counter="hits") == 5
             assert (await client.get("/ops/elsewhere", headers=headers)).status_code == 404
 
 

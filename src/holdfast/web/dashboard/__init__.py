@@ -1,1 +1,1 @@
-"""The dashboard: every block of one namespace in a browser, to look at and to operate."""
+"""Show the queues, locks, chats and so on of one namespace in a browser, and operate them."""

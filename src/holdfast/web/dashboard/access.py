@@ -1,4 +1,4 @@
-"""Visitors of the dashboard, their roles, and the passes that prove them."""
+"""Identify visitors of the dashboard and their roles, by signed passes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..tokens import Tokens
 Role = Literal["viewer", "operator"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-"""Each role may do what the roles before it may do."""
+"""All roles. Each may also do everything that the roles before it may do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A visitor of the dashboard.
+    """Represents a visitor of the dashboard.
 
     Attributes:
-        name: shown in the audit log.
-        role: `viewer` sees everything; `operator` may also change it.
+        name: the name of the visitor in the audit log.
+        role: `viewer` sees all pages; `operator` may also change queues, locks and so on.
     """
 
     name: str
@@ -38,32 +38,36 @@ class Visitor:
 
 
 class Access(Protocol):
-    """Identifies visitors and their roles. `Passes` is one."""
+    """Identifies visitors and their roles. `Passes` implements this protocol."""
 
     async def visitor_of(self, token: str | None, connection: HTTPConnection) -> Visitor | None:
-        """Return the visitor who sent a request, or None. The dashboard calls this each time.
+        """Return the visitor who sent a request, or None if the request has no valid pass.
+
+        The dashboard calls this for each request.
 
         Args:
-            token: from `Authorization: Bearer …`, or from the cookie of the dashboard.
-            connection: the request itself, with its headers and the cookies of your application.
+            token: the pass from the header `Authorization: Bearer …` or from the cookie of the
+                dashboard; None: the request has no pass.
+            connection: the HTTP request, with its headers and the cookies of your application.
         """
 
 
 class Passes:
-    """Issues and checks passes: `Tokens` with a role.
+    """Issues and checks passes: tokens that contain a role.
 
-    The dashboard refuses tokens of the gateway, and the gateway refuses passes, also with the same
-    secret.
+    The dashboard refuses tokens of the gateway, and the gateway refuses passes, even if both use
+    the same secret.
 
     Args:
-        secrets: as of `Tokens`.
-        clock: as of `Tokens`.
+        secrets: the secrets that sign and verify passes, as in `Tokens`.
+        clock: returns seconds since 1970.
 
     Attributes:
-        cookie_key: signs the flash message; the same in each process.
+        cookie_key: the key that signs flash messages. It is derived from the first secret, so all
+            processes have the same key.
 
     Raises:
-        ValueError: there is no secret, or one is easy to guess.
+        ValueError: there is no secret, or a secret is easy to guess.
     """
 
     def __init__(self, *secrets: bytes, clock: Callable[[], float] = time.time) -> None:
@@ -76,12 +80,13 @@ class Passes:
         """Return a new pass.
 
         Args:
-            name: of the visitor; shown in the audit log.
+            name: the name of the visitor in the audit log.
             role: `viewer` or `operator`.
-            lifetime: seconds for which it is valid.
+            lifetime: seconds for which the pass is valid.
 
         Raises:
-            ValueError: as of `Tokens.issue`, or the role is unknown.
+            ValueError: the role is unknown, or the name or the lifetime is not valid, as in
+                `Tokens.issue`.
         """
         if role not in self._tokens:
             raise ValueError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
@@ -96,6 +101,6 @@ class Passes:
         return next((Visitor(name, role) for role, name in found if name is not None), None)
 
     def validity(self, token: str) -> Validity | None:
-        """Return when *token* is valid, or None if it is forged."""
+        """Return how long the pass *token* is valid, or None if it is forged."""
         found = (tokens.validity(token) for tokens in self._tokens.values())
         return next((validity for validity in found if validity is not None), None)

@@ -1,4 +1,4 @@
-"""One action that an operator requests, and its result."""
+"""Represent an action that an operator requests, and its result."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from .form_encoding import MARK, decoded
 FORM: Final = "application/x-www-form-urlencoded"
 
 MAX_FIELDS: Final = 2000
+"""Fields of one form at most."""
 
 Fields = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What an action did.
+    """Holds the result of an action.
 
     Attributes:
-        text: a sentence for the operator.
-        changed: how many units or tasks were changed; 0 if there was nothing to do.
+        text: a sentence for the operator about the result.
+        changed: how many tasks, queues and so on were changed; 0 if there was nothing to do.
     """
 
     text: str
@@ -38,15 +39,15 @@ class ActionResult:
 
 @dataclass(frozen=True, slots=True)
 class ActionRequest:
-    """An action that a visitor requests.
+    """Represents a request for an action.
 
     Attributes:
-        hf: the client of the server.
-        visitor: who requests it.
-        fields: of the form.
+        hf: the client of the Valkey or Redis server.
+        visitor: the operator who requests the action.
+        fields: the fields of the form or JSON object: name → values.
         key: the idempotency key.
-        from_page: whether a form of a page was sent. What that page shows must exist; a program
-            may name what does not exist yet.
+        from_page: whether the form of a page was sent. If so, the queue or cache that the form
+            names must exist. A program that sends JSON may name one that does not exist yet.
     """
 
     hf: AsyncHoldfast
@@ -57,18 +58,18 @@ class ActionRequest:
 
     @property
     def op_id(self) -> str:
-        """Return the operation id of its write."""
+        """Return the operation id under which the action writes."""
         return op_id(self.visitor.name, self.key)
 
     def text(self, name: str) -> str:
-        """Return the field *name*, which must occur once."""
+        """Return the value of the field *name*, which must occur exactly once."""
         given = self.fields.get(name, ())
         if len(given) != 1:
             raise Problem("bad-request", f"send the field {name} once")
         return given[0]
 
     def texts(self, name: str) -> list[str]:
-        """Return all fields *name*."""
+        """Return all values of the field *name*."""
         return list(self.fields.get(name, ()))
 
     def flag(self, name: str) -> bool:
@@ -77,7 +78,7 @@ class ActionRequest:
 
 
 def record_action(visitor: Visitor, action: str, fields: Fields, outcome: str) -> None:
-    """Record an action with the fields of its form in the audit log."""
+    """Write an action and its fields into the audit log."""
     target = {
         key: value[0] if len(value) == 1 else list(value)
         for key, value in fields.items()

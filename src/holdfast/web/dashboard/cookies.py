@@ -1,6 +1,7 @@
-"""Cookies of the dashboard: the pass and the flash message.
+"""Set, read and delete the cookies of the dashboard: the pass and the flash message.
 
-Over TLS their names begin with `__Host-`: no other host and no page without TLS can set them.
+Over TLS the names of the cookies begin with `__Host-`, so that neither another host nor a page
+without TLS can set them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ def set_cookie(
     samesite: Literal["lax", "strict"],
     max_age: int | None = None,
 ) -> None:
-    """Set a cookie that scripts cannot read; over TLS it is for TLS only."""
+    """Set a cookie that scripts cannot read. If set over TLS, browsers send it only over TLS.
+
+    Without *max_age* (seconds) browsers keep the cookie until they are closed.
+    """
     secure = is_secure(request)
     response.set_cookie(
         SECURE + name if secure else name,
@@ -42,23 +46,23 @@ def set_cookie(
 
 
 def cookie(request: Request, name: str) -> str | None:
-    """Return the value of a cookie; over TLS only if it was set over TLS."""
+    """Return the value of a cookie, or None. Over TLS, ignore a cookie that was set without TLS."""
     found = request.cookies.get(SECURE + name)
     return request.cookies.get(name) if found is None and not is_encrypted(request.scope) else found
 
 
 def delete_cookie(response: Response, request: Request, name: str) -> None:
-    """Delete a cookie in both of its forms."""
+    """Delete a cookie, whether it was set over TLS or not."""
     response.delete_cookie(SECURE + name, path="/", secure=True, httponly=True)
     response.delete_cookie(name, path=f"{base_of(request)}/", httponly=True)
 
 
 def pass_of(request: Request) -> str | None:
-    """Return the pass in the headers or in the cookie of a request."""
+    """Return the pass in the header Authorization or in the cookie of a request, or None."""
     return bearer_token(request) or cookie(request, PASS)
 
 
 def signature(request: Request, text: str) -> str:
-    """Return the signature of *text* with the key of this dashboard."""
+    """Return a signature of *text* that all processes with the same secret can verify."""
     key: bytes = request.app.state.cookie_key
     return hmac.digest(key, b"holdfast flash\0" + text.encode(), "sha256").hex()

@@ -1,4 +1,4 @@
-"""A table as CSV that is safe to open in a spreadsheet."""
+"""Write a table as CSV that is safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from unicodedata import normalize
 Cell = str | int | float
 
 FORMULAS: Final = frozenset("=+-@")
-"""First characters of formulas. NFKC maps full-width and small forms to these."""
+"""First characters of formulas, after NFKC normalization, which maps full-width forms to these."""
 
 CONTROLS: Final = frozenset("\t\r\n")
-"""A text that begins with one of these could hide a formula."""
+"""Control characters at the start of a cell that could hide a formula."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """A table.
+    """Holds a table.
 
     Attributes:
         header: the titles of the columns.
-        rows: with as many cells each.
+        rows: the rows. Each has one cell for each column.
     """
 
     header: Sequence[str]
     rows: Iterable[Iterable[Cell]]
 
     def csv(self) -> str:
-        """Return the table as RFC 4180, each cell quoted; a possible formula begins with `'`."""
+        """Return the table as CSV (RFC 4180) with quoted cells.
+
+        A cell that a spreadsheet could take for a formula gets a `'` in front.
+        """
         text = io.StringIO()
         writer = csv.writer(text, quoting=csv.QUOTE_ALL)
         for row in (self.header, *self.rows):
@@ -40,7 +43,10 @@ class CsvTable:
 
 
 def _escaped(cell: Cell) -> Cell:
-    """Return *cell*, escaped if a spreadsheet could run it: it ignores blanks in front."""
+    """Return *cell*, with a `'` in front if a spreadsheet could run it as a formula.
+
+    Check the first visible character, because spreadsheets ignore blanks in front of a formula.
+    """
     if not isinstance(cell, str):
         return cell
     first = next((letter for letter in cell if letter.isprintable() and not letter.isspace()), "")

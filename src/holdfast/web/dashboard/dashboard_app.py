@@ -1,4 +1,4 @@
-"""The dashboard as an application: its routes, and the checks before each of them."""
+"""Build the dashboard application: its routes, and the checks before each of them."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ from .screens import SCREENS
 from .static_files import asset
 
 PRIVATE_PAGES: Final = ("chat", "mailbox")
-"""Pages that show messages of users: reading them is recorded."""
+"""Pages that show messages of users. The audit log records who reads these pages."""
 
 TARGET_PARAMS: Final = ("id", "name")
-"""Parameters of the query that name the unit on a page."""
+"""Query parameters that name the chat or mailbox on a page."""
 
 MAX_KEY_AGE_S: Final = 3000.0
-"""Seconds after which a page may no longer repeat an action: the server keeps keys for an hour."""
+"""Seconds within which an action can be repeated with its idempotency key. The limit is below the
+hour for which the server keeps the key."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Served = Callable[[Request, Visitor], Awaitable[Response]]
@@ -56,15 +57,15 @@ def dashboard(
     limits: Limits | None = None,
     arguments: bool = True,
 ) -> Starlette:
-    """Return the dashboard as an application, to be served or mounted in yours.
+    """Return the dashboard as an application. Serve it, or mount it in your own application.
 
     Args:
-        hf: the client of the server. Close it after the application.
-        access: identifies visitors and their roles; `Passes(secret)`, or one of yours.
-        hosts: the names under which clients reach it, as of `gateway`.
-        limits: on rates and sizes; by default those of `Limits`.
-        arguments: whether it shows the arguments of tasks and the content of messages and rows.
-            False leaves them out, also in the JSON.
+        hf: the client of the Valkey or Redis server. Close it after the application has stopped.
+        access: identifies visitors and their roles: `Passes(secret)`, or an object of yours.
+        hosts: the host names and addresses under which clients reach it, as in `gateway`.
+        limits: limits on rates and sizes; None: the defaults of `Limits`.
+        arguments: whether to show the arguments of tasks and the content of messages and rows, in
+            pages and in JSON.
     """
     shared = SharedState(hf, access.visitor_of, limits or Limits(), authenticator=access)
     middleware = Middleware(
@@ -75,7 +76,7 @@ def dashboard(
         middleware=[middleware],
         exception_handlers={HTTPException: _no_such_route},
     )
-    app.router.redirect_slashes = False  # an answer before authentication would reveal paths
+    app.router.redirect_slashes = False  # a redirect without authentication would reveal paths
     app.state.shared, app.state.reads = shared, RecentReads()
     app.state.cookie_key = getattr(access, "cookie_key", None) or secrets.token_bytes(32)
     app.state.arguments = arguments
@@ -83,7 +84,7 @@ def dashboard(
 
 
 def _page_routes(page: Page) -> Iterator[Route]:
-    """Yield the routes of a page: HTML, JSON, and CSV if it is a table."""
+    """Yield the routes of a page: as HTML, as JSON, and as CSV if the page has a table."""
 
     async def show(request: Request, visitor: Visitor) -> Response:
         view = PageRequest(
@@ -106,7 +107,10 @@ def _page_routes(page: Page) -> Iterator[Route]:
 
 
 def _record_read(view: PageRequest, page: Page) -> None:
-    """Record that messages of users were shown; the updates of a page count as one read."""
+    """Write into the audit log that *page* was read, if it shows messages of users.
+
+    A page updates itself every few seconds. All these updates count as one read.
+    """
     reads: RecentReads = view.http.app.state.reads
     visitor, query = view.visitor, view.http.query_params
     target = {key: query[key] for key in TARGET_PARAMS if key in query}
@@ -116,7 +120,7 @@ def _record_read(view: PageRequest, page: Page) -> None:
 
 
 async def _fields_or_none(request: Request) -> Fields:
-    """Return the fields of a form that is refused, for the audit log; none if it is malformed."""
+    """Return the fields of a form for the audit log; none if the form is malformed."""
     try:
         return await read_fields(request, request.app.state.shared.limits.request_bytes)
     except Problem:
@@ -124,7 +128,7 @@ async def _fields_or_none(request: Request) -> Fields:
 
 
 def _action_route(operation: Action) -> Route:
-    """Return the route of an action: a POST for operators, recorded in the audit log."""
+    """Return the route of an action. It takes a POST of an operator, and writes the audit log."""
 
     async def act(request: Request, visitor: Visitor) -> Response:
         if not visitor.may("operator"):
@@ -153,7 +157,10 @@ def _action_route(operation: Action) -> Route:
 
 
 def _for_visitors(serve: Served) -> Endpoint:
-    """Return an endpoint that authenticates, limits the rate, and reports errors."""
+    """Return an endpoint that calls *serve* with an authenticated visitor, within the rate limit.
+
+    It answers exceptions with an error page, and a request without a pass with the login page.
+    """
 
     async def endpoint(request: Request) -> Response:
         shared: SharedState[Visitor] = request.app.state.shared
@@ -164,7 +171,7 @@ def _for_visitors(serve: Served) -> Endpoint:
             shared.user_rate.require(visitor.name, TOO_MANY)
             return await serve(request, visitor)
         except ClientDisconnect:
-            return Response(status_code=400)  # the client has gone and does not read it
+            return Response(status_code=400)  # Starlette needs a response that is never sent
         except Problem as problem:
             if problem.status == 401 and not wants_json(request):
                 return _to_login(request)
@@ -176,7 +183,7 @@ def _for_visitors(serve: Served) -> Endpoint:
 
 
 def _for_everyone(serve: Endpoint) -> Endpoint:
-    """Return an endpoint that needs no pass, and reports errors."""
+    """Return an endpoint that calls *serve* without a pass, and answers exceptions."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -190,7 +197,7 @@ def _for_everyone(serve: Endpoint) -> Endpoint:
 
 
 def _to_login(request: Request) -> Response:
-    """Redirect to the login page, which leads back to the requested page."""
+    """Redirect to the login page, which redirects to the requested page afterwards."""
     page = requested_page(request)
     where = linked(base_of(request), "login", next=None if page == START else page)
     if is_update(request):
@@ -199,10 +206,11 @@ def _to_login(request: Request) -> Response:
 
 
 def _key_in(fields: Fields) -> str:
-    """Return the key of an action that is repeated, or a new key with its time.
+    """Return the idempotency key in *fields*, or a new key that contains the current time.
 
     Raises:
-        Problem: the key is so old that the server may have dropped it and repeat the action.
+        Problem: the key is older than `MAX_KEY_AGE_S`. The server may have dropped it, and would do
+            the action a second time.
     """
     given = next(iter(fields.get("key", ())), None)
     if given is None:
@@ -217,7 +225,7 @@ def _key_in(fields: Fields) -> str:
 
 
 _TIMED_KEY: Final = re.compile(r"([0-9]{10})-[\w-]+")
-"""A key that `_key_in` has made."""
+"""A key that `_key_in` has made: epoch seconds, and a random part."""
 
 
 async def _no_such_route(request: Request, error: Exception) -> Response:

@@ -1,6 +1,7 @@
-"""Show names safely: invisible characters and direction marks appear as codes.
+"""Show names safely: replace invisible characters and direction marks by codes.
 
-Names that differ only in such characters look different, and no name changes the text beside it.
+So names that differ only in such characters look different, and a name cannot change the direction
+of the text around it.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from typing import Final
 from unicodedata import bidirectional
 
 _HIDDEN: Final = re.compile(r"^ | $|(?<= ) |[\u2800\u3164\u115f\u1160\uffa0\u034f\ufe00-\ufe0f]")
-"""Spaces that HTML collapses, and letters without a glyph."""
+"""Spaces that browsers do not show, and letters without a visible glyph."""
 
 _RIGHT_TO_LEFT: Final = frozenset(("R", "AL", "AN"))
-"""Bidirectional classes of text that is read from the right."""
+"""Bidirectional classes of text that is read from the right to the left."""
 
 _ISOLATED: Final = "\u2068{}\u2069"
+"""Unicode isolates: they keep a name from changing the direction of the text around it."""
 
 
 def pieces(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of *name*, each with the code that replaces it, or an empty text."""
+    """Split *name* into pairs (text, code).
+
+    The code replaces a hidden character. It is empty for text that is shown as it is.
+    """
     plain = ""
     hidden = {found.start() for found in _HIDDEN.finditer(name)}
     for at, letter in enumerate(name):
@@ -36,7 +41,7 @@ def pieces(name: str) -> Iterator[tuple[str, str]]:
 
 
 def in_text(name: str) -> str:
-    """Return *name* for places without HTML: a sentence, a title, an option."""
+    """Return *name* with codes, as plain text for a sentence, a title or an option."""
     if not name:
         return "(no name)"
     shown = "".join(code or text for text, code in pieces(name))

@@ -1,4 +1,4 @@
-"""The filters of the templates: numbers, times and values as text."""
+"""Define the filters of the templates, which format numbers, times and values as text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from ... import Throughput
 from ...inspect import formats
+from ...inspect.throughput import since_first
 from .displayed_names import in_text, pieces
 from .form_encoding import encoded, survives
 
 MAX_VALUE_LENGTH: Final = 20_000
+"""Characters after which a value is cut."""
 
 V = TypeVar("V")
 
@@ -27,7 +30,7 @@ def or_dash(format_: Callable[[V], str]) -> Callable[[V | None], str]:
 
 
 def distance(at: datetime | None, now: datetime) -> str:
-    """Return how far *at* is from *now*, as in `14 min ago` and `in 3 s`; a dash for None."""
+    """Return *at* relative to *now*, such as `14 min ago` or `in 3 s`; a dash for None."""
     return "—" if at is None else formats.distance(at, now)
 
 
@@ -37,27 +40,27 @@ def iso(at: datetime | None) -> str:
 
 
 def epoch(at: datetime) -> int:
-    """Return the seconds since 1970."""
+    """Return *at* in seconds since 1970."""
     return int(at.timestamp())
 
 
 def clock(at: datetime) -> str:
-    """Return the time of day in UTC; a page with scripts shows the reader's own time."""
+    """Return the time of day in UTC. A script in the page replaces it by the local time."""
     return f"{at.astimezone(UTC):%H:%M:%S} UTC"
 
 
 def value(given: Any) -> str:
-    """Return a value as JSON on one line, cut if it is too long."""
+    """Return *given* as JSON on one line, cut after `MAX_VALUE_LENGTH` characters."""
     return _cut(plain_json(given))
 
 
 def pretty(given: Any) -> str:
-    """Return a value as indented JSON, cut if it is too long."""
+    """Return *given* as indented JSON, cut after `MAX_VALUE_LENGTH` characters."""
     return _cut(msgspec.json.format(plain_json(given)))
 
 
 def points(values: Sequence[float], width: int = 120, height: int = 24) -> str:
-    """Return the `points` of an SVG polyline through *values*."""
+    """Return the attribute `points` of an SVG polyline through *values*."""
     low, step = min(0.0, *values), width / max(1, len(values) - 1)
     scale = (height - 2) / (max(1.0, *values) - low)
     places = ((n * step, height - 1 - (value - low) * scale) for n, value in enumerate(values))
@@ -65,12 +68,12 @@ def points(values: Sequence[float], width: int = 120, height: int = 24) -> str:
 
 
 def plain_json(given: Any) -> bytes:
-    """Return *given* as JSON; types that JSON does not have, as their repr."""
+    """Return *given* as JSON. Objects without a JSON form become the text of their `repr`."""
     return msgspec.json.encode(given, enc_hook=repr)
 
 
 def literal(name: str) -> str:
-    """Return *name* as a Python string literal, for code to copy."""
+    """Return *name* as a Python string literal, for an example that the reader can copy."""
     written = repr(name)
     return written if '"' in written or "'" in name else f'"{written[1:-1]}"'
 
@@ -80,7 +83,17 @@ def _cut(data: bytes) -> str:
     return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}… (cut)"
 
 
+def begun(minutes: Sequence[Throughput]) -> Sequence[Throughput]:
+    """Return *minutes* without the first ones in which no task ended, except for the last of these.
+
+    Return nothing if no task ended at all.
+    """
+    busy = len(since_first(minutes))
+    return minutes[-busy - 1 :] if busy else ()
+
+
 FILTERS: Final = {
+    "begun": begun,
     "counted": formats.counted,
     "number": or_dash(formats.number),
     "duration": or_dash(formats.duration),

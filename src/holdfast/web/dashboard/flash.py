@@ -1,7 +1,4 @@
-"""The flash message: the result of an action, shown once on the next page.
-
-A signed cookie carries it from one response to the next.
-"""
+"""Show the result of an action once on the next page, as a flash message in a signed cookie."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _SECONDS: Final = 60
 
 
 def set_flash(response: Response, request: Request, text: str) -> None:
-    """Show *text* on the next page."""
+    """Set the flash message that the next page shows."""
     encoded = urlsafe_b64encode(text[:_MAX_LENGTH].encode()).decode()
     value = f"{encoded}.{signature(request, encoded)}"
     set_cookie(response, request, COOKIE, value, samesite="strict", max_age=_SECONDS)

@@ -1,7 +1,7 @@
-"""Encode texts that a browser would change in a form: line ends and controls.
+"""Encode texts for forms, because browsers change line ends and control characters.
 
-A field with a name that ends with `*` (`queue*=a%0Db`) holds percent-encoded text, as in RFC 8187.
-Forms of the dashboard send names in this form; a program may send `queue=email`.
+If the name of a field ends with `*`, its value is percent-encoded, as in RFC 8187: `queue*=a%0Db`.
+Values without such characters need no encoding: `queue=email`.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from urllib.parse import quote, unquote
 from ..problems import Problem
 
 MARK: Final = "*"
-"""Ends the name of a field that holds percent-encoded text."""
+"""The last character in the name of a field with a percent-encoded value."""
 
 
 def encoded(text: object) -> str:
-    """Return *text* percent-encoded: ASCII without line ends."""
+    """Return *text* percent-encoded, as ASCII."""
     return quote(str(text), safe="")
 
 
 def survives(given: object) -> bool:
-    """Return whether a browser sends *given*, a text or a list of texts, without a change."""
+    """Return whether browsers send *given*, a text or a list of texts, unchanged."""
     texts = given if isinstance(given, list) else [given]
     return all(str(text).isprintable() for text in texts)
 
 
 def decoded_fields(fields: Mapping[str, str]) -> dict[str, str]:
-    """Return *fields* by their names without `MARK`; those with it are decoded."""
+    """Return *fields* with decoded values, and with names without `MARK`."""
     return {name.removesuffix(MARK): decoded(name, text) for name, text in fields.items()}
 
 
 def decoded(name: str, text: str) -> str:
-    """Return the original of *text*, sent in the field *name*.
+    """Return the value *text* of the field *name*, decoded if the name ends with `MARK`.
 
     Raises:
-        Problem: it is not percent-encoded UTF-8.
+        Problem: *text* should be percent-encoded, but is not valid UTF-8.
     """
     if not name.endswith(MARK):
         return text

@@ -1,31 +1,36 @@
-"""The health of a namespace in one word: a pure function of what the overview reads."""
+"""Summarize the health of a namespace from a survey of its queues, workers and servers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from ... import Severity
+from ...inspect.block_summary import BlockSummary
 from ...inspect.formats import counted, duration
-from ...inspect.survey import Survey
+from ...inspect.survey import Kind, Survey
 from .displayed_names import in_text
 
 LONG_WAIT_S: Final = 300.0
+"""Seconds of waiting of a task above which its queue is a finding."""
+
 NEARLY_FULL: Final = 0.9
+"""Share of its capacity from which a queue is a finding."""
 
 _NAMED: Final = 3
-"""Queues that one finding names."""
+"""Queues that one finding names at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealthFinding:
-    """Something that needs attention.
+    """Reports something that needs attention.
 
     Attributes:
-        level: how serious it is.
-        text: what it is, and what to do.
-        page: the page with the details.
+        level: how serious the finding is.
+        text: a description of the problem; for servers also what to do.
+        page: the path of the page with details.
     """
 
     level: Severity
@@ -35,12 +40,12 @@ class HealthFinding:
 
 @dataclass(frozen=True, slots=True)
 class HealthSummary:
-    """All findings, and their summary.
+    """Holds all findings and their summary.
 
     Attributes:
-        level: the worst level of the findings.
-        text: a sentence.
-        findings: the most serious first.
+        level: the most serious level of all findings.
+        text: the summary in one sentence.
+        findings: the findings, the most serious first.
     """
 
     level: Severity
@@ -49,21 +54,32 @@ class HealthSummary:
 
 
 _SUMMARIES: Final = {
-    Severity.OK: "All is well.",
-    Severity.NOTE: "All is well, with notes.",
-    Severity.WARNING: "Something needs attention.",
-    Severity.ERROR: "Something is wrong.",
+    Severity.OK: "No problems.",
+    Severity.NOTE: "No problems, with notes.",
+    Severity.WARNING: "Needs attention.",
+    Severity.ERROR: "There are problems.",
 }
 
 
-def health_of(survey: Survey, died: int) -> HealthSummary:
-    """Return the health of what *survey* shows.
+def health_of(
+    survey: Survey,
+    died: int,
+    blocks: Iterable[BlockSummary] = (),
+    pages: Mapping[Kind, str] = MappingProxyType({}),
+) -> HealthSummary:
+    """Return the health of a namespace.
 
     Args:
         survey: the state of the namespace.
-        died: tasks that were dead-lettered in the last hour.
+        died: how many tasks were dead-lettered in the last hour.
+        blocks: the state of the locks, chats, counters and so on.
+        pages: kind of a block → path of its page.
     """
     findings = [*_of_servers(survey), *_of_workers(survey), *_of_queues(survey)]
+    for block in blocks:
+        if block.level.rank >= Severity.WARNING.rank:
+            text = f"{block.title.lower()}: {block.attention}"
+            findings.append(HealthFinding(block.level, text, pages[block.kind]))
     if died:
         text = f"{counted(died, 'task')} dead-lettered in the last hour"
         findings.append(HealthFinding(Severity.WARNING, text, "failures"))
@@ -113,7 +129,7 @@ def _of_queues(survey: Survey) -> Iterator[HealthFinding]:
 
 
 def _named(queues: Sequence[str]) -> str:
-    """Return the first names, as in `email` or `email, sms, push and 3 others`."""
+    """Return the names of the first queues, such as `email, sms, push and 3 others`."""
     shown = ", ".join(map(in_text, queues[:_NAMED]))
     rest = len(queues) - _NAMED
     return f"{shown} and {counted(rest, 'other')}" if rest > 0 else shown

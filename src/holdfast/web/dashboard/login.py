@@ -1,4 +1,4 @@
-"""Log in with a pass, which is kept in a cookie that scripts cannot read; and log out."""
+"""Log in with a pass, which a cookie stores, and log out."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .responses import html_page, wants_json
 from .return_pages import START, checked_page
 
 LOGIN_BYTES: Final = 16 << 10
-"""Maximum size of the login form, which needs no pass."""
+"""Bytes of a login form at most. The limit is low, because everyone may send this form."""
 
 
 async def authenticated_visitor(shared: SharedState[Visitor], request: Request) -> Visitor:
-    """Return the visitor that the pass of a request proves. The pass may be revoked.
+    """Verify the pass of a request and return its visitor. Do not check whether it is revoked.
 
     Raises:
-        Problem: the request has no valid pass; or it changes something, has its pass in a cookie,
-            and the browser does not confirm that a page of this host sent it.
+        Problem: The pass is missing or invalid, or the request may be a cross-site forgery: a write
+            with the pass in a cookie that the browser does not confirm as same-origin.
     """
     visitor = await shared.identify(request, pass_of(request))
     if (
@@ -43,9 +43,9 @@ async def authenticated_visitor(shared: SharedState[Visitor], request: Request) 
 
 
 async def show_login(request: Request) -> Response:
-    """Show the login form. A script fills it from the fragment of a link.
+    """Show the login form. A script fills in the pass from the fragment of a link.
 
-    It asks before it replaces the session of a visitor who is logged in.
+    The script sends the form at once, unless another visitor is logged in.
     """
     page = checked_page(request.query_params.get("next", START))
     shown = {"refused": "", "next": page, "present": await _name(request)}
@@ -53,13 +53,13 @@ async def show_login(request: Request) -> Response:
 
 
 async def log_in(request: Request) -> Response:
-    """Keep a valid pass in a cookie."""
+    """Store the pass of the login form in a cookie if it is valid, and redirect to a page."""
     shared: SharedState[Visitor] = request.app.state.shared
     fields = await read_fields(request, LOGIN_BYTES)
     token = (fields.get("pass") or [""])[0].strip()
     page = checked_page((fields.get("next") or [START])[0])
     try:
-        visitor = await shared.identify(request, token)  # each page checks whether it is revoked
+        visitor = await shared.identify(request, token)  # each page checks for a revocation
     except Problem as problem:
         if wants_json(request) or problem.status != 401:
             raise

@@ -1,4 +1,4 @@
-"""The messages of a mailbox or chat as a list on a page."""
+"""Prepare the messages of a mailbox or chat for a list on a page."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from .filters import value
 from .page_request import PageRequest
 
 MAX_BODY_LENGTH: Final = 500
+"""Characters of a message that the list shows."""
 
 
 def listed(view: PageRequest, messages: Iterable[Message | Undecodable]) -> list[dict[str, Any]]:
-    """Return *messages*, the newest first; without bodies if they are hidden."""
+    """Return *messages*, the newest first, without bodies if the dashboard hides arguments."""
     found = [
         {
             "seq": message.seq,

@@ -1,4 +1,4 @@
-"""One request for a page: the visitor and the query."""
+"""Represent a request for a page: the visitor and the query."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from .form_encoding import decoded_fields
 C = TypeVar("C", bound=str)
 
 MAX_TEXT_LENGTH: Final = 1000
+"""Characters of one query parameter at most."""
 
 
 @dataclass(slots=True)
 class PageRequest:
-    """A request for a page.
+    """Represents a request for a page.
 
     Attributes:
-        hf: the client of the server.
-        http: the request itself.
-        visitor: who requests it.
-        arguments: whether arguments, bodies and rows may be shown.
+        hf: the client of the Valkey or Redis server.
+        http: the HTTP request.
+        visitor: the visitor who requests the page.
+        arguments: whether the page may show arguments, bodies and rows.
         at: the time of the request.
-        query: the parameters. A page that chooses a default adds it here, so that its links, its
-            forms and its next update keep that choice.
+        query: the query parameters. If a page chooses a default, it adds the default here, so that
+            its links, forms and updates keep the choice.
     """
 
     hf: AsyncHoldfast
@@ -47,7 +48,7 @@ class PageRequest:
 
     @property
     def base(self) -> str:
-        """Return the path at which the dashboard is mounted; empty at the top."""
+        """Return the path at which the dashboard is mounted; empty if it is not mounted."""
         return base_of(self.http)
 
     @property
@@ -56,29 +57,29 @@ class PageRequest:
         return path_of(self.http)
 
     def text(self, param: str, default: str = "") -> str:
-        """Return a text in the query."""
+        """Return the query parameter *param*, at most `MAX_TEXT_LENGTH` characters."""
         given = self.query.get(param, default)
         if len(given) > MAX_TEXT_LENGTH:
             raise Problem("bad-request", f"{param} takes at most {MAX_TEXT_LENGTH:,} characters")
         return given
 
     def optional(self, param: str) -> str | None:
-        """Return a text in the query, or None. An empty text is also a name."""
+        """Return the query parameter *param*; None if it is absent, but '' if it is empty."""
         return self.text(param) if param in self.query else None
 
     def required(self, param: str) -> str:
-        """Return a text that the query must have."""
+        """Return the query parameter *param*. Raise a problem if it is absent."""
         if param not in self.query:
             raise Problem("bad-request", f"the query needs a parameter: ?{param}=…")
         return self.text(param)
 
     def number(self, param: str, default: int, *, least: int = 1, most: int = MAX_ITEMS) -> int:
-        """Return a number in the query, *least* to *most*."""
+        """Return the query parameter *param*, a number from *least* to *most*, or *default*."""
         given = self.query.get(param)
         return parse_number(given, param, least, most) if given else default
 
     def choice(self, param: str, options: Sequence[C]) -> C:
-        """Return one of *options* in the query; by default the first of them."""
+        """Return the query parameter *param*, one of *options*; the first one if it is absent."""
         given = self.query.get(param) or options[0]
         for option in options:
             if option == given:
@@ -86,12 +87,12 @@ class PageRequest:
         raise Problem("bad-request", f"{param} must be one of {', '.join(options)}")
 
     def link(self, path: str = "", **query: object) -> str:
-        """Return the link to a page of the dashboard; parameters that are None are left out."""
+        """Return the link to a page of the dashboard. Leave out parameters that are None."""
         return linked(self.base, path, **query)
 
     @property
     def back(self) -> str:
-        """Return this page as a form names it, to return to after an action."""
+        """Return the path and query of this page, for a form that leads back here."""
         return linked("", self.path, **self.query)
 
     def here(self, **changed: object) -> str:
@@ -100,7 +101,7 @@ class PageRequest:
 
 
 def linked(base: str, path: str = "", **query: object) -> str:
-    """Return *path* below *base* with a query; parameters that are None are left out."""
+    """Return *path* below *base* with a query. Leave out parameters that are None."""
     given = {key: value for key, value in query.items() if value is not None}
     return f"{base}/{path}" + (f"?{urlencode(given)}" if given else "")
 

@@ -8,20 +8,22 @@ from typing import Any, Final
 from .page_request import PageRequest
 
 PAGE_SIZE: Final = 50
+"""Names on one page by default."""
 
 MAX_NAMES: Final = 10_000
-"""Names of a kind that the server keeps; a list searches all of them."""
+"""Names of queues, of chats and so on that the server keeps. A list searches all of them."""
 
 
 def page_of(
     view: PageRequest, names: Sequence[str], *, size: int = PAGE_SIZE
 ) -> tuple[Sequence[str], dict[str, Any]]:
-    """Return the names on the requested page, and the position of the page in the list.
+    """Return the names on the requested page, and values for the page links of the template.
 
     Args:
-        view: `q` in its query is a text that the names must contain, `page` the number of the page.
-        names: all of them, in the order of the list.
-        size: names on a page.
+        view: the request. Its parameter `q` is a text that the names must contain, and `page` is
+            the number of the page.
+        names: all names, in the order of the list.
+        size: names on one page.
     """
     search, page = view.text("q"), view.number("page", 1)
     found = [name for name in names if search.lower() in name.lower()]

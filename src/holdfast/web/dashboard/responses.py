@@ -1,4 +1,4 @@
-"""Responses: pages as HTML, JSON and CSV, and errors as HTML and JSON."""
+"""Build responses: pages as HTML, JSON or CSV, and errors as HTML or JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from .static_files import asset_path
 HTML: Final = "text/html"
 
 SENT_WITH_FORMS: Final = {"Referrer-Policy": "same-origin"}
-"""Without a referrer a browser sends the Origin `null` with a form, which cannot be checked."""
+"""Headers of pages with forms. With the policy `no-referrer` browsers would send the Origin `null`
+with a form, and the origin could not be checked."""
 
 
 def wants_json(request: Request) -> bool:
@@ -38,17 +39,17 @@ def wants_json(request: Request) -> bool:
 
 
 def is_update(request: Request) -> bool:
-    """Return whether an open page requests its update."""
+    """Return whether the script of an open page sent *request*, to update the page."""
     return "hx-request" in request.headers
 
 
 def json_page(found: Mapping[str, Any], at: datetime) -> Response:
-    """Return a page as JSON."""
+    """Return the content *found* of a page as JSON, with the time *at* of the request."""
     return Response(plain_json({**found, "as_of": at}), media_type=JSON)
 
 
 def csv_page(name: str, csv_table: CsvTable) -> Response:
-    """Return a page as a CSV file."""
+    """Return the table of a page as a CSV file."""
     headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
     return Response(csv_table.csv(), media_type="text/csv", headers=headers)
 
@@ -56,7 +57,7 @@ def csv_page(name: str, csv_table: CsvTable) -> Response:
 def html_page(
     request: Request, template: str, status: int = 200, /, *, visitor: Visitor | None, **shown: Any
 ) -> Response:
-    """Return a page as HTML, with a policy of its own."""
+    """Return a page as HTML, with the flash message and a new nonce for its scripts."""
     base, (nonce, headers) = base_of(request), content_policy(forms="'self'")
     flash = "" if is_update(request) or visitor is None else read_flash(request)
     context = {
@@ -84,13 +85,13 @@ def error_page(
     visitor: Visitor | None,
     action: ActionRequest | None = None,
 ) -> Response:
-    """Return the page or problem that reports *error*; only visitors see the address of the server.
+    """Return a page, or JSON, that reports *error*. Only visitors see the address of the server.
 
     Args:
         request: the request that failed.
-        error: the reason.
-        visitor: who sent it; None if that is not known.
-        action: the action that failed, which can be repeated.
+        error: the exception that the request raised.
+        visitor: the visitor who sent the request; None if the request has no valid pass.
+        action: the action that failed. If its outcome is unknown, the page offers to repeat it.
     """
     problem = problem_of(_shown(error), action.key if action else None)
     if wants_json(request):
@@ -109,7 +110,7 @@ def error_page(
 
 
 def _shown(error: Exception) -> Exception:
-    """Return *error*, or a problem with its text if the text says what to do."""
+    """Return a problem with the text of *error* if it says what to do; otherwise *error* itself."""
     known = isinstance(error, ServerUnavailable | OutcomeUnknown | Problem)
     if known or not isinstance(error, HoldfastError):
         return error

@@ -1,4 +1,4 @@
-"""Pages to which a request asks to be led: only pages of this dashboard."""
+"""Choose the page to show after a login or an action. Allow only pages of this dashboard."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _PAGE: Final = re.compile(r"/([a-z/-]*)(\?[^\s#\\]*)?")
 
 
 def checked_page(given: str) -> str:
-    """Return *given* if it is a page of the dashboard, otherwise the overview."""
+    """Return *given* if it leads to a page of the dashboard; otherwise the overview."""
     found = _PAGE.fullmatch(given)
     return given if found and found[1] in PATHS else START
 
 
 def return_page(fields: Fields) -> str:
-    """Return the page that a form came from; the overview if it names none."""
+    """Return the page that contains a form, from the field `back`; by default the overview."""
     return checked_page((fields.get("back") or [START])[0])
 
 
 def requested_page(request: Request) -> str:
-    """Return the page that *request* asks for; for an action, the page with its form."""
+    """Return the page that *request* asks for. For an action, return the page with its form."""
     url = urlsplit(str(request.url))
     if request.method not in SAFE_METHODS:
         url = urlsplit(request.headers.get("referer", ""))

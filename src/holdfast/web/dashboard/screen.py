@@ -1,25 +1,25 @@
-"""The parts of a screen: pages and actions.
+"""Define the parts of a screen: pages and actions.
 
 **A screen** is one module in `screens/` and one template for each page in `templates/`:
 
 - The module has a `SCREEN`: its title, its group in the navigation, its pages and its actions.
 - A `Page` has a path such as `queues` or `queue`, which is also the name of its template, and a
   function `async def show(view: PageRequest) -> dict`. The dict is the JSON form of the page and
-  the context of the template, so it contains values, never HTML. All filters are in the query;
-  `view.text`, `view.number` and `view.choice` read them and refuse values out of range. A page
-  that is a table may have a `csv_table`; `page_of` cuts a list of names into pages.
+  the context of the template, so it contains values, never HTML. `view.text`, `view.number` and
+  `view.choice` read the query and refuse values out of range. A page with a table may have a
+  `csv_table`. `page_of` cuts a list of names into pages.
 - An `Action` has a path such as `queue/pause` and a function
-  `async def do(action: ActionRequest) -> ActionResult`. It is a POST for operators, and it is
-  recorded in the audit log. `action.text` and `action.texts` read the form, and each write takes
-  `op_id=action.op_id`.
-- The template extends `layout.html`, fills the block `live`, and takes shared parts from
-  `parts.html`: `link("queue", name=…)` for links, `act` for forms, `pages` for lists, `empty` for
-  an empty list with the code that fills it. Nothing is marked safe. No attribute `style` or `on…`
-  is used: the policy of the page forbids both.
-- `screens/__init__.py` registers it for the navigation and for the tests of all routes.
+  `async def do(action: ActionRequest) -> ActionResult`. It is a POST for operators, and the audit
+  log records it. `action.text` and `action.texts` read the form. Pass `op_id=action.op_id` to each
+  write.
+- The template extends `layout.html` and fills the block `live`. It uses `link("queue", name=…)` for
+  links, and macros of `parts.html`: `act` for forms, `pages` for lists, and `empty` for an empty
+  list with the code that fills it. Do not mark anything as safe. Do not use the attributes `style`
+  and `on…`, because the content security policy of the page forbids both.
+- `screens/__init__.py` registers the screen for the navigation and for the tests of all routes.
 
-A page costs at most 20 pipelined round trips, and no command has a cost that grows with the data:
-use public listings with a limit, and show at most 500 items.
+A page costs at most 20 pipelined round trips, and the cost of a command must not grow with the
+data. So use public listings with a limit, and show at most 500 items.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Do = Callable[[ActionRequest], Awaitable[ActionResult]]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page, for viewers.
+    """Defines a page. All visitors may see it.
 
     Attributes:
-        path: below the dashboard, such as `queue`; also the name of its template.
-        show: returns the content.
-        csv_table: returns the content as a table; None if it is not one.
+        path: the path below the dashboard, such as `queue`; also the name of the template.
+        show: reads the content of the page.
+        csv_table: converts the content to a table; None: the page has no CSV form.
     """
 
     path: str
@@ -52,17 +52,17 @@ class Page:
 
     @property
     def template(self) -> str:
-        """Return the file name of its template."""
+        """Return the file name of the template."""
         return f"{self.path or 'overview'}.html"
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action, for operators.
+    """Defines an action. Only operators may do it.
 
     Attributes:
-        path: below the dashboard, such as `queue/pause`.
-        do: does it.
+        path: the path below the dashboard, such as `queue/pause`.
+        do: does the action.
     """
 
     path: str
@@ -71,13 +71,13 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class DashboardScreen:
-    """One entry of the navigation.
+    """Defines a screen, which is one entry of the navigation.
 
     Attributes:
-        title: its text.
-        group: the entries that it stands with.
-        pages: the entry leads to the first one.
-        actions: of its pages.
+        title: the text of the entry.
+        group: the title of the group that contains the entry; empty for the overview.
+        pages: the pages of the screen. The entry leads to the first one.
+        actions: the actions of these pages.
     """
 
     title: str
@@ -87,5 +87,5 @@ class DashboardScreen:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Return the paths of its pages."""
+        """Return the paths of all pages of the screen."""
         return frozenset(page.path for page in self.pages)

@@ -1,4 +1,4 @@
-"""Scripts, styles and the icon, under paths that contain a hash of their content."""
+"""Serve scripts, styles and the icon under paths that contain a hash of their content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def asset_path(name: str) -> str:
 
 
 async def asset(request: Request) -> Response:
-    """Return one of `MEDIA` if the path has its current hash."""
+    """Return the asset that the path names, if the path has the current hash of its content."""
     name = request.path_params["name"]
     if name not in MEDIA or request.path_params["hash"] != _hash(name):
         raise Problem("not-found", "the asset does not exist or has changed: load the page again")

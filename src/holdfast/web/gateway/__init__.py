@@ -1,1 +1,1 @@
-"""The gateway: mailboxes and chats over HTTP and WebSocket."""
+"""Serve mailboxes and chats over HTTP and WebSocket."""

@@ -1,4 +1,4 @@
-"""Authorization: whether a user may do something to another user or to a chat."""
+"""Ask the application whether a user may do an action to another user or to a chat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ..audit_log import record
 from ..problems import Problem
 
 May = Callable[[str, str, str], bool | Awaitable[bool]]
-"""`may(user, action, target)`: whether *user* may do *action* to *target*."""
+"""The authorization hook: `may(user, action, target)` returns whether *user* may do *action* to
+*target*."""
 
 SEND_MAIL: Final = "mailbox.send"
 CREATE: Final = "chat.create"
@@ -23,24 +24,24 @@ ACK: Final = "chat.ack"
 LEAVE: Final = "chat.leave"
 
 ACTIONS: Final = {
-    SEND_MAIL: "a user: put a message into this user's mailbox",
+    SEND_MAIL: "another user: send a message to that user's mailbox",
     CREATE: "the user itself: create a chat",
-    INVITE: "a user: make this user a member of a chat, new or existing",
+    INVITE: "another user: make that user a member of a new or existing chat",
     ADD: "a chat: add a member to it",
     SEND: "a chat: send a message to it",
-    READ: "a chat: read its messages, also in the inbox and on a stream",
+    READ: "a chat: read its messages, by any route: history, inbox or stream",
     MEMBERS: "a chat: list its members",
-    ACK: "a chat: acknowledge messages of it",
+    ACK: "a chat: acknowledge its messages",
     LEAVE: "a chat: leave it",
 }
-"""Action → its target, and what the user does to it."""
+"""Action → "TARGET: what the user wants to do to the target"."""
 
 
 class Authorization:
-    """Asks the hook of an application.
+    """Asks the authorization hook of an application.
 
     Args:
-        may: the hook; None allows everything that members of chats may do.
+        may: the hook. None allows every action; only members can read a chat or write to it anyway.
     """
 
     def __init__(self, may: May | None = None) -> None:
@@ -50,21 +51,21 @@ class Authorization:
         """Return whether *user* may do *action* to *target*.
 
         Raises:
-            RuntimeError: the hook raised.
+            RuntimeError: the hook raised an exception.
         """
         if self._may is None:
             return True
         try:
             answer = self._may(user, action, target)
             return bool(await answer if inspect.isawaitable(answer) else answer)
-        except Exception as error:  # its text is not for clients
+        except Exception as error:  # a RuntimeError, because clients do not see its text
             raise RuntimeError(f"the authorization hook failed on {action}") from error
 
     async def require(self, user: str, action: str, target: str) -> None:
-        """Refuse what the hook does not allow.
+        """Raise if the hook does not allow *action*, and write that into the audit log.
 
         Raises:
-            Problem: *user* may not do it.
+            Problem: *user* may not do *action* to *target*.
         """
         if not await self.allows(user, action, target):
             record(user, "user", action, {"target": target}, "refused")

@@ -1,4 +1,4 @@
-"""`/v1/chats`: group chats, for their members only."""
+"""Serve `/v1/chats`: create, read and write group chats. Only members have access to a chat."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .message_schema import OCTETS, MessageContent, media_type, messages_json
 from .user_request import UserRequest, route
 
 BEYOND: Final = 2**53 - 2
-"""The number of a message that no chat has: reading after it returns nothing."""
+"""A sequence number above those of all messages: reading after it returns no messages."""
 
 
 class NewChat(MessageContent):
-    """The body of a request that creates a chat: the other members and the first message."""
+    """The JSON body that creates a chat: the other members, and the first message."""
 
     members: list[str]
 
 
 class NewMember(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of a request that adds a member."""
+    """The JSON body that adds a member to a chat."""
 
     user: str
 
@@ -41,7 +41,10 @@ async def listing(request: UserRequest) -> Response:
 
 
 async def create(request: UserRequest) -> Response:
-    """Create a chat. Its id is made here: chosen ids would reveal which chats exist."""
+    """Create a chat with an id that the gateway chooses.
+
+    If clients could choose ids, a conflict would reveal which chats exist.
+    """
     given = await request.json(NewChat)
     await request.permit(CREATE, request.user)
     if await _was_created(request):
@@ -59,10 +62,10 @@ async def create(request: UserRequest) -> Response:
 
 
 async def _was_created(request: UserRequest) -> bool:
-    """Return whether this request repeats one that created a chat.
+    """Return whether an earlier request with this idempotency key has created the chat.
 
-    The id of the operation is the id of the chat, so one read shows it. Such a repetition changes
-    nothing, and its members are not charged again.
+    The operation id becomes the id of the chat, so the gateway can look the chat up. It does not
+    count the invitations a second time.
     """
     if not request.has_own_key:
         return False
@@ -86,7 +89,7 @@ async def send(request: UserRequest) -> Response:
 
 
 async def history(request: UserRequest) -> Response:
-    """Return a page of the messages that are kept: backwards, or forwards with `after`."""
+    """Return a page of stored messages: the newest ones, those before a message, or those after."""
     before, after = request.edge("before"), request.edge("after")
     limit = request.count("limit", 50)
     chat = await _permitted_chat(request, READ)
@@ -95,7 +98,7 @@ async def history(request: UserRequest) -> Response:
 
 
 async def message(request: UserRequest) -> Response:
-    """Return the content of one message: the bytes of a picture, or JSON."""
+    """Return the content of one message: its bytes, or its body as JSON."""
     seq = request.seq("seq")
     chat = await _permitted_chat(request, READ)
     found = await chat.history(before=seq + 1, limit=1, reader=request.user)
@@ -112,14 +115,14 @@ async def message(request: UserRequest) -> Response:
 
 
 async def members(request: UserRequest) -> Response:
-    """Return the members, with the number up to which each has acknowledged."""
+    """Return each member with the number of the last message that the member acknowledged."""
     found = await (await _permitted_chat(request, MEMBERS)).members(reader=request.user)
     request.charge(costs.of_members(len(found)))
     return json_response({"members": dict(found)})
 
 
 async def add(request: UserRequest) -> Response:
-    """Add a member, who can read what is sent from now on."""
+    """Add a member, who can read the messages that are sent from now on."""
     given, chat = await request.json(NewMember), await _permitted_chat(request, ADD)
     await request.permit(INVITE, given.user)
     members = await chat.members(reader=request.user)
@@ -139,7 +142,7 @@ async def leave(request: UserRequest) -> Response:
 
 
 async def _permitted_chat(request: UserRequest, action: str) -> AsyncChat:
-    """Return the chat in the path if the application allows *action* to the user."""
+    """Return the chat that the path names, after checking that the user may do *action* to it."""
     return request.hf.chat(await request.permit(action, request.name("chat")))
 
 

@@ -1,4 +1,4 @@
-"""Limits on what one user does to other users who have not agreed to it."""
+"""Limit how often one user contacts other users without their consent."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from typing import Final
 from ..limits import MAX_PAIRS, Limits, RateLimiter
 
 SHOWN: Final = 60
-"""Characters of a name that an error shows."""
+"""Characters of a user name that an error message shows."""
 
 
 class ContactLimits:
-    """Limits new chats, invitations and unanswered messages, so that no user can flood another.
-
-    Args:
-        limits: the rates.
-    """
+    """Limits new chats, invitations and unanswered messages, so that no user can flood another."""
 
     def __init__(self, limits: Limits) -> None:
         self._chats = RateLimiter(limits.chats)
@@ -36,7 +32,7 @@ class ContactLimits:
             self.invite(user, other)
 
     def invite(self, user: str, other: str) -> None:
-        """Count that *user* adds *other* to a chat.
+        """Count an invitation: *user* adds *other* to a chat.
 
         Raises:
             Problem: *user* has added *other* to too many chats.
@@ -49,7 +45,7 @@ class ContactLimits:
         """Count a message from *user* to the mailbox of *to*, unless *to* has written back.
 
         Raises:
-            Problem: *to* has not answered too many messages of *user*.
+            Problem: *user* has sent too many messages to *to*, who has not answered.
         """
         if user == to:
             return

@@ -1,15 +1,20 @@
-"""What requests cost, in units of the rate of a user; an ordinary request costs 1."""
+"""Compute what a request costs against its user's rate limit. An ordinary request costs 1 unit."""
 
 from __future__ import annotations
 
 from typing import Final
 
 WRITTEN_BYTES: Final = 32 << 10
+"""Bytes in a request or frame that cost one more unit."""
+
 READ_BYTES: Final = 256 << 10
+"""Bytes in a response that cost one more unit."""
+
 CHATS: Final = 20
+"""Chats that the gateway reads for a request at the cost of one more unit."""
+
 MEMBERS: Final = 100
-"""How many bytes that are written or read, chats that are read, or members that are listed cost
-one unit. Each new member of a chat costs one unit."""
+"""Listed members of a chat that cost one more unit."""
 
 
 def of_written(size: int) -> int:
@@ -23,10 +28,10 @@ def of_read(size: int) -> int:
 
 
 def of_inbox(chats: int) -> int:
-    """Return the additional cost of reading *chats*."""
+    """Return the additional cost of reading the inbox of a user with this number of *chats*."""
     return chats // CHATS
 
 
 def of_members(members: int) -> int:
-    """Return the additional cost of listing *members*."""
+    """Return the additional cost of listing this number of *members*."""
     return members // MEMBERS

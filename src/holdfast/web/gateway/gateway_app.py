@@ -1,4 +1,4 @@
-"""The gateway as an application: its routes and its middleware."""
+"""Build the gateway application from its routes and its middleware."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ def gateway(
     try_page: bool = True,
     home: str | None = None,
 ) -> Starlette:
-    """Return the gateway as an application, to be served or mounted in yours.
+    """Return the gateway as an application. Serve it, or mount it in your own application.
 
     Args:
-        hf: the client of the server. Close it after the application.
-        authenticator: identifies the user of a request; `Tokens(secret)`, or one of yours.
-        hosts: the names under which clients reach it. A request for another name is refused, as a
-            page elsewhere could resolve its own name to your address. `*`: a proxy checks them.
-        limits: on rates, sizes and waiting; by default those of `Limits`.
-        may: the authorization hook, `may(user, action, target) -> bool`, a plain or a coroutine
-            function; docs/gateway.md#authorization lists the actions. By default each user may
-            write to each mailbox and add each user to chats. Whatever it returns, only members
-            read a chat or write to it.
-        try_page: whether to serve the chat page at `/chat`, for trying the gateway.
-        home: the path in this application to which `/` leads; by default the chat page, if it is
-            served.
+        hf: the client of the Valkey or Redis server. Close it after the application has stopped.
+        authenticator: identifies the user of a request: `Tokens(secret)`, or an object of yours.
+        hosts: the host names and addresses under which clients reach the gateway. It refuses
+            requests for other hosts, because a foreign page could resolve its own name to your
+            address (DNS rebinding). Use `*` only if a proxy checks the host.
+        limits: limits on rates, sizes and waiting; None: the defaults of `Limits`.
+        may: the authorization hook `may(user, action, target) -> bool`, a plain or a coroutine
+            function. docs/gateway.md#authorization lists the actions. By default every user may
+            write to every mailbox and add every user to chats. The hook cannot let anyone read a
+            chat or write to it who is not a member.
+        try_page: whether to serve a chat page at `/chat`, for trying the gateway.
+        home: the path in this application to which `/` redirects. None: the chat page if it is
+            served, otherwise no redirect.
     """
     limits, hosts = limits or Limits(), checked_hosts(hosts)
     state = GatewayState(hf, authenticator, limits, may)
@@ -64,6 +65,6 @@ def gateway(
         middleware=[Middleware(SecurityMiddleware, hosts=hosts, address_rate=state.address_rate)],
         exception_handlers={HTTPException: answer_http_exception},
     )
-    app.router.redirect_slashes = False  # an answer before authentication would reveal paths
+    app.router.redirect_slashes = False  # a redirect without authentication would reveal paths
     app.state.shared = state
     return app

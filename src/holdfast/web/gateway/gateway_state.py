@@ -1,4 +1,4 @@
-"""What all requests of one gateway share, besides the state of every application."""
+"""Hold the objects that all requests of one gateway share."""
 
 from __future__ import annotations
 
@@ -13,25 +13,19 @@ from .authorization import Authorization, May
 from .contact_limits import ContactLimits
 
 INBOX_SIZE_LIFETIME_S: Final = 60.0
-"""Seconds for which the number of chats of a user is not read again."""
+"""Seconds for which the gateway caches the number of chats of a user."""
 
 
 class GatewayState(SharedState[str]):
-    """The state of one gateway.
-
-    Args:
-        hf: the client of the server.
-        authenticator: identifies users.
-        limits: what is allowed.
-        may: the authorization hook.
+    """Holds the objects that all requests of one gateway share.
 
     Attributes:
-        authorization: asks the hook.
-        contact_limits: limit what each user does to users who have not agreed.
-        inbox_sizes: the number of chats of each user, read at most once a minute.
-        inbox_rate: limits the cost of the chats that the streams of each user read.
-        waiting: limits the long polls and streams of each user.
-        unauthenticated: limits the streams of each address that have not sent a token yet.
+        authorization: asks the authorization hook of the application.
+        contact_limits: limits how often each user contacts others without their consent.
+        inbox_sizes: caches the number of chats of each user for a minute.
+        inbox_rate: limits the cost of reading chats for the streams of each user.
+        waiting: limits how many long polls and streams each user has open.
+        unauthenticated: limits the streams of each address that have not sent a valid token yet.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`/v1/inbox`: what is new in all chats of the user."""
+"""Serve `/v1/inbox`: the new messages of all chats of the user."""
 
 from __future__ import annotations
 
@@ -9,32 +9,35 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 
-from ... import AsyncHoldfast, AsyncInbox, Batch, Position
+from ... import AsyncHoldfast, AsyncInbox, InboxBatches, InboxUnread, Position
 from ..request_parsing import json_response
 from .authorization import ACK, READ, Authorization
 from .message_schema import acknowledging, batch_json
 from .user_request import UserRequest, route
 
 MAX_READS: Final = 20
-"""Reads of the inbox by one request, which passes over chats that the user may not read."""
+"""Reads of the inbox in one request: chats that the user may not read can fill a whole result."""
 
 
 class InboxAck(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of an acknowledgement in one chat: the position of a batch."""
+    """The JSON body that acknowledges the messages of one chat up to the position of a batch."""
 
     chat: str
     position: str
 
 
 async def fetch(request: UserRequest) -> Response:
-    """Return what is not acknowledged, by chat; wait for it if asked to."""
+    """Return the unacknowledged messages of each chat. Wait for the first one up to `timeout`."""
     inbox, limit = request.hf.inbox(request.user), request.count("limit", 100)
-    nothing: list[Batch] = []
+    nothing = InboxBatches((), 0)
     await request.require_inbox()
     fetch_allowed = partial(allowed_batches, request.state.authorization, inbox, limit)
     batches = await request.wait_for(fetch_allowed, nothing)
     return json_response(
-        {"batches": [{"chat": each.source, **batch_json(each)} for each in batches]}
+        {
+            "batches": [{"chat": each.source, **batch_json(each)} for each in batches],
+            "skipped_chats": batches.skipped_chats,
+        }
     )
 
 
@@ -47,22 +50,27 @@ async def ack(request: UserRequest) -> Response:
 
 
 async def unread(request: UserRequest) -> Response:
-    """Return the number of unread messages, by chat."""
-    return json_response({"unread": await allowed_unread(request)})
+    """Return the number of unread messages of each chat."""
+    allowed = await allowed_unread(request)
+    return json_response({"unread": allowed, "skipped_chats": allowed.skipped_chats})
 
 
-async def allowed_unread(request: UserRequest) -> dict[str, int]:
+async def allowed_unread(request: UserRequest) -> InboxUnread:
     """Return the number of unread messages of each chat that the user may read."""
     await request.require_inbox()
     unread = await request.hf.inbox(request.user).unread()
     allows = request.state.authorization.allows
-    return {chat: n for chat, n in unread.items() if await allows(request.user, READ, chat)}
+    allowed = {chat: n for chat, n in unread.items() if await allows(request.user, READ, chat)}
+    return InboxUnread(allowed, unread.skipped_chats)
 
 
 async def allowed_batches(
     authorization: Authorization, inbox: AsyncInbox, limit: int, timeout: float
-) -> list[Batch]:
-    """Return what is new in the chats that the user may read, passing over the other chats."""
+) -> InboxBatches:
+    """Return the unacknowledged messages of the chats that the user may read.
+
+    Read again, beyond the chats that the user may not read, until there are messages to return.
+    """
     ends_at, after = time.monotonic() + timeout, dict[str, Position]()
     for _ in range(MAX_READS):
         left_s = max(0.0, ends_at - time.monotonic()) if timeout else 0.0
@@ -71,9 +79,9 @@ async def allowed_batches(
             each for each in batches if await authorization.allows(inbox.user, READ, each.source)
         ]
         if found or not batches:
-            return found
+            return InboxBatches(found, batches.skipped_chats)
         after |= {batch.source: batch.position for batch in batches}
-    return []
+    return InboxBatches((), 0)
 
 
 async def acknowledge(hf: AsyncHoldfast, user: str, chat: str, position: str) -> None:

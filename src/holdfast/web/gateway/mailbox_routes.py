@@ -1,4 +1,4 @@
-"""`/v1/mailbox`: the user's own mailbox; `/v1/mailboxes/{user}`: send to another user."""
+"""Serve `/v1/mailbox`, the mailbox of the user, and `/v1/mailboxes/{user}`, to write to others."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .message_schema import acknowledging, batch_json, iso_time, messages_json
 from .user_request import UserRequest, route
 
 PER_SENDER: Final = 100
-"""Unread messages of one user in the mailbox of another one."""
+"""How many unread messages of one sender a mailbox takes through the gateway."""
 
 
 class MailboxAck(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of an acknowledgement: the position of a batch."""
+    """The JSON body that acknowledges the mailbox up to the position of a batch."""
 
     position: str
 
 
 async def fetch(request: UserRequest) -> Response:
-    """Return what is not acknowledged, or the first part of it; wait for it if asked to."""
+    """Return the first unacknowledged messages. Wait for the first one up to `timeout`."""
     box, limit = request.hf.mailbox(request.user), request.count("limit", 100)
     nothing = Batch(request.user, (), None, 0, 0)
     batch = await request.wait_for(lambda timeout: box.fetch(limit=limit, timeout=timeout), nothing)
@@ -32,21 +32,21 @@ async def fetch(request: UserRequest) -> Response:
 
 
 async def ack(request: UserRequest) -> Response:
-    """Acknowledge everything up to a position."""
+    """Acknowledge all messages of the mailbox up to a position."""
     given = await request.json(MailboxAck)
     await request.hf.mailbox(request.user).ack(acknowledging(request.user, given.position))
     return Response(status_code=204)
 
 
 async def latest(request: UserRequest) -> Response:
-    """Return the newest messages, acknowledged or not, or those next to a number."""
+    """Return the newest messages, or those before or after a message, acknowledged or not."""
     box, n = request.hf.mailbox(request.user), request.count("n", 10)
     messages = await box.latest(n, before=request.edge("before"), after=request.edge("after"))
     return json_response({"messages": messages_json(messages)})
 
 
 async def status(request: UserRequest) -> Response:
-    """Return how much is unread, since when, and when the user last read."""
+    """Return the number of unread messages, the time of the oldest, and of the user's last read."""
     state = await request.hf.mailbox(request.user).status()
     return json_response(
         {

@@ -1,4 +1,4 @@
-"""Messages, batches and positions as JSON."""
+"""Convert messages, batches and positions to JSON and back."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ _PICTURES: Final = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
-"""The first bytes of picture formats without scripts. The type that a sender claims is ignored."""
+"""The first bytes of each picture format that cannot contain scripts, and its media type. The
+gateway ignores the type that a sender claims."""
 
 
 class Base64Bytes(msgspec.Struct, forbid_unknown_fields=True):
-    """Bytes in JSON."""
+    """Represent bytes in JSON."""
 
     base64: str
 
 
 class MessageContent(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A message in JSON: its body, or its bytes."""
+    """Represent a message in JSON, with either a `body` (any JSON value) or `bytes`."""
 
     body: Any = msgspec.UNSET
     bytes: Base64Bytes | msgspec.UnsetType = msgspec.UNSET
 
     def content(self) -> Any:
-        """Return what is to be sent.
+        """Return the body or the bytes.
 
         Raises:
-            Problem: both are given, or neither, or the bytes are not base64.
+            Problem: the client sent both or neither, or the bytes are not base64.
         """
         packed = self.bytes
         if isinstance(packed, msgspec.UnsetType) == (self.body is msgspec.UNSET):
@@ -52,7 +53,7 @@ class MessageContent(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def media_type(data: bytes) -> str:
-    """Return the type of a picture that is safe to show; `OCTETS` for all other bytes."""
+    """Return the media type if *data* is a picture that is safe to show, and `OCTETS` otherwise."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((media for start, media in _PICTURES if data.startswith(start)), OCTETS)
@@ -64,7 +65,7 @@ def iso_time(at: datetime | None) -> str | None:
 
 
 def message_json(message: Message | Undecodable) -> dict[str, Any]:
-    """Return a message with its `body`, its `bytes`, or the reason why it is `undecodable`."""
+    """Return *message* as JSON. It has either `body`, `bytes`, or `undecodable` with a reason."""
     fields: dict[str, Any] = {"seq": message.seq, "sender": message.sender}
     fields["sent_at"] = iso_time(message.sent_at)
     if isinstance(message, Message) and message.trace is not None:
@@ -79,12 +80,12 @@ def message_json(message: Message | Undecodable) -> dict[str, Any]:
 
 
 def messages_json(messages: tuple[Message | Undecodable, ...] | list[Any]) -> list[dict[str, Any]]:
-    """Return several messages in their order."""
+    """Return *messages* as JSON."""
     return [message_json(message) for message in messages]
 
 
 def batch_json(batch: Batch) -> dict[str, Any]:
-    """Return the messages, the gap, and the position that acknowledges them (None if empty)."""
+    """Return *batch* as JSON. Its `position` acknowledges the batch; None if the batch is empty."""
     return {
         "messages": messages_json(batch.messages),
         "gap": gap_json(batch.gap),
@@ -93,18 +94,18 @@ def batch_json(batch: Batch) -> dict[str, Any]:
 
 
 def gap_json(gap: Gap | None) -> dict[str, Any] | None:
-    """Return the messages that are missing, or None."""
+    """Return *gap*, a range of missing messages, as JSON; None if no message is missing."""
     return None if gap is None else {"first": gap.first, "last": gap.last, "reason": gap.reason}
 
 
 def position_text(position: Position) -> str:
-    """Return a position as clients keep it."""
+    """Return *position* as text, `EPOCH:SEQ` or `EPOCH:SEQ:SENT_MS`, for clients to store."""
     parts = (position.epoch, position.seq, position.sent_ms)
     return ":".join(str(part) for part in parts if part is not None)
 
 
 def parse_position(text: str) -> Position:
-    """Return the position in *text*; one of an older version has no time.
+    """Return the position in *text*. Positions of older versions have no time.
 
     Raises:
         Problem: *text* is not a position.
@@ -117,7 +118,10 @@ def parse_position(text: str) -> Position:
 
 
 def acknowledging(source: str, text: str) -> Batch:
-    """Return an empty batch that ends at a position: to acknowledge it acknowledges all before."""
+    """Return an empty batch of *source* that ends at the position in *text*.
+
+    Acknowledge this batch to acknowledge all messages up to the position.
+    """
     epoch, seq, sent_ms = msgspec.structs.astuple(parse_position(text))
     return Batch(source, (), None, epoch, seq, sent_ms)
 

@@ -1,4 +1,4 @@
-"""The frames of a stream, each a JSON object with a `type`."""
+"""Define the frames of a stream. Each is a JSON object with a `type`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CHAT: Final = "chat:"
 
 
 class HelloFrame(msgspec.Struct, tag="hello", forbid_unknown_fields=True):
-    """The first frame: the token, the wanted sources, and what the device already has.
+    """The first frame of a device. It authenticates the user and says what to deliver.
 
     Attributes:
-        token: unless it came as a header.
-        sources: what to deliver.
-        resume: source → position of the last batch that the device has.
+        token: the token of the user; None: it is in the header Authorization.
+        sources: the sources of messages to deliver.
+        resume: source → position of the last batch that the device has received.
     """
 
     token: str | None = None
@@ -32,7 +32,7 @@ class HelloFrame(msgspec.Struct, tag="hello", forbid_unknown_fields=True):
 
 
 class AckFrame(msgspec.Struct, tag="ack", forbid_unknown_fields=True):
-    """Acknowledge everything in a source up to a position."""
+    """Acknowledges all messages of a source up to a position."""
 
     source: str
     position: str
@@ -40,13 +40,13 @@ class AckFrame(msgspec.Struct, tag="ack", forbid_unknown_fields=True):
 
 
 class SendFrame(MessageContent, tag="send", kw_only=True):
-    """Send a message to `chat:ID` or to `mailbox:USER`.
+    """Sends a message.
 
     Attributes:
-        to: the destination.
-        id: returned with the answer.
-        key: as the header Idempotency-Key.
-        trace: as the headers traceparent and tracestate.
+        to: the destination: `chat:ID` or `mailbox:USER`.
+        id: any value; the answer contains it.
+        key: the idempotency key, as in the header Idempotency-Key.
+        trace: the trace context, as in the headers traceparent and tracestate.
     """
 
     to: str
@@ -68,27 +68,27 @@ Frame = AckFrame | SendFrame
 
 
 def welcome(user: str) -> dict[str, Any]:
-    """Return the answer to a hello."""
+    """Return the answer to a `HelloFrame`."""
     return {"type": "welcome", "user": user}
 
 
 def batch(source: str, news: Batch) -> dict[str, Any]:
-    """Return the frame of a batch."""
+    """Return the frame that delivers the messages *news* of *source*."""
     return {"type": "batch", "source": source, **batch_json(news)}
 
 
 def sent(frame: SendFrame, seq: int) -> dict[str, Any]:
-    """Return the answer to a message that was sent."""
+    """Return the answer to a `SendFrame`; *seq* is the number that the message got."""
     return {"type": "sent", "id": frame.id, "to": frame.to, "seq": seq}
 
 
 def acked(frame: AckFrame) -> dict[str, Any]:
-    """Return the answer to an acknowledgement."""
+    """Return the answer to an `AckFrame`."""
     return {"type": "acked", "id": frame.id, "source": frame.source, "position": frame.position}
 
 
 def error(problem: Problem, id: str | int | None = None) -> dict[str, Any]:  # noqa: A002 (its JSON name)
-    """Return the frame of a problem: the fields of problem+json."""
+    """Return the frame that reports *problem*; *id* is that of the frame that caused it."""
     return {"type": "error", "id": id, "problem": problem.fields()}
 
 
@@ -96,10 +96,10 @@ PING: Final = {"type": "ping"}
 
 
 def chat_of(source: str) -> str | None:
-    """Return the id in `chat:ID`, or None for the mailbox.
+    """Return the chat id in the source `chat:ID`, or None for the source `mailbox`.
 
     Raises:
-        Problem: it is neither.
+        Problem: *source* is neither.
     """
     if source == MAILBOX:
         return None

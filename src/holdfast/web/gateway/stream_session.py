@@ -1,7 +1,8 @@
-"""`/v1/stream`: everything of a user on one WebSocket, resumed where the device stopped.
+"""Serve `/v1/stream`: deliver all messages of a user over one WebSocket.
 
-Batches flow as fast as the device takes them: the next one is fetched when the last one has been
-written, so a slow reader costs one batch. Only the device acknowledges.
+A device continues after the last message that it received. The gateway fetches a batch only after
+it has written the previous one, so a slow device costs the memory of one batch per source. Messages
+count as read only when the device acknowledges them.
 """
 
 from __future__ import annotations
@@ -33,25 +34,26 @@ from .waiting import first
 T = TypeVar("T")
 
 PING_S: Final = 20.0
-"""Seconds between two pings. The token is checked as often, and at each frame and delivery."""
+"""Seconds between two pings. The gateway checks the token before each ping, frame and delivery."""
 
 MAILBOX_WAIT_S: Final = 3600.0
-"""Seconds that one wait for messages lasts."""
+"""Seconds for which one call of `fetch` waits for messages."""
 
 RETRY_S: Final = 1.0
-"""Seconds between two attempts while the server is unavailable."""
+"""Seconds between two attempts to fetch messages while the server is unavailable."""
 
 BATCH: Final = 100
+"""Messages in one batch at most."""
 
 RESTARTING: Final = 1012
-"""The close code that WebSockets define for a restart: connect again, maybe to another process."""
+"""The WebSocket close code for "service restart": the device should connect again."""
 
 REFUSED: Final = 4000
-"""The close code of a problem, minus the status of the problem."""
+"""Added to the HTTP status of a problem to make its WebSocket close code."""
 
 
 async def stream(socket: WebSocket) -> None:
-    """Serve one WebSocket."""
+    """Serve one WebSocket, and close it with a code that gives the reason."""
     state: GatewayState = socket.app.state.shared
     with ExitStack() as held:
         try:
@@ -63,7 +65,7 @@ async def stream(socket: WebSocket) -> None:
         try:
             hello, token, user = await _authenticated(state, socket)
             with state.waiting.hold(user):
-                held.close()  # it counts for its user now
+                held.close()  # the stream counts for its user now, not for its address
                 connection_of(socket).authenticated()
                 session = StreamSession(state, socket, user, token)
                 await first(session.run(hello), state.closing.wait())
@@ -88,7 +90,7 @@ ROUTES: Final = [WebSocketRoute("/v1/stream", stream)]
 async def _authenticated(
     state: GatewayState, socket: WebSocket
 ) -> tuple[frames.HelloFrame, str | None, str]:
-    """Return the first frame, its token, and the user of the token."""
+    """Read the first frame within `HELLO_S`. Return the frame, its token and the token's user."""
     try:
         async with asyncio.timeout(HELLO_S):
             hello: frames.HelloFrame = decode_json(await _read(socket), frames.HelloFrame)
@@ -114,7 +116,8 @@ class StreamSession:
         state: what all requests share.
         socket: the WebSocket.
         user: the user of the token.
-        token: as it was given; it is checked again and again.
+        token: the token of the user. The session checks it repeatedly, because it may end or be
+            revoked.
     """
 
     def __init__(
@@ -127,7 +130,7 @@ class StreamSession:
         self._address = client_address(socket)
 
     async def run(self, hello: frames.HelloFrame) -> None:
-        """Serve until the device disconnects or its token ends.
+        """Serve the stream. It ends only with an exception.
 
         Raises:
             WebSocketDisconnect: the device has disconnected.
@@ -151,13 +154,13 @@ class StreamSession:
             raise Problem("unauthorized", "the token now belongs to another user")
 
     async def _checked(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what *fetch* returns if the token is still valid then."""
+        """Call *fetch*, check the token afterwards, and return the result of *fetch*."""
         found = await fetch()
         await self._check_token()
         return found
 
     async def _until_token_ends(self) -> None:
-        """Wait until the token ends, by the clock of its authenticator."""
+        """Raise a problem when the token ends, by the clock of the authenticator."""
         while True:
             validity = self._state.validity(self._token)
             left_s = PING_S if validity is None else validity.left_s
@@ -168,7 +171,7 @@ class StreamSession:
     async def _ping(self) -> None:
         while True:
             await asyncio.sleep(PING_S)
-            with suppress(ServerUnavailable):  # a revocation is found by a later check
+            with suppress(ServerUnavailable):  # the next check will find a revocation
                 await self._check_token()
             await self._write(frames.PING)
 
@@ -197,23 +200,30 @@ class StreamSession:
                 await self._pay_for_reading(inbox.due)
 
     async def _pay_for_reading(self, chats: int | None) -> None:
-        """Wait until *chats* can be paid for; None: all chats.
+        """Wait until the user's inbox rate limit allows reading *chats* chats (None: all of them).
 
-        The budget is separate from that of requests: what others send may delay deliveries, but
-        not the requests of the user.
+        That limit is separate from the one for requests: messages of others may delay deliveries,
+        but not the user's own requests.
         """
         if chats is None:
             chats = await self._retried(partial(self._state.inbox_sizes.get, self._user))
         await self._state.inbox_rate.wait_for(self._user, costs.of_inbox(chats))
 
     async def _deliver(self, frame: dict[str, Any], *, charged: bool) -> None:
-        """Write a batch. The first ones can be requested again and again, so the user pays."""
+        """Write a batch, and charge the user for its size if *charged*.
+
+        Charge only for the batches that a device gets at the start: it could connect repeatedly to
+        get them again.
+        """
         size = await self._write(frame)
         if charged:
             self._state.user_rate.charge(self._user, costs.of_read(size))
 
     async def _retried(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what *fetch* returns while the token is valid; retry while the server is away."""
+        """Call *fetch* until it succeeds, and return its result.
+
+        Retry after each `HoldfastError`, but report only the first one to the device.
+        """
         reported = False
         while True:
             try:
@@ -248,12 +258,12 @@ class StreamSession:
             await self._write(answer)
 
     async def _pay_for_frame(self, cost: int) -> None:
-        """Wait until a frame can be paid for; meanwhile nothing is read from the device."""
+        """Wait until the rate limits of the address and of the user allow another frame."""
         await self._state.address_rate.wait_for(self._address)
         await self._state.user_rate.wait_for(self._user, cost)
 
     async def _serve(self, frame: frames.Frame, key: str) -> dict[str, Any]:
-        """Do what a frame asks for, and return the answer."""
+        """Execute *frame* and return the answer."""
         match frame:
             case frames.SendFrame():
                 with use_trace(frame.valid_trace):
@@ -292,14 +302,14 @@ class StreamSession:
 
 
 def _resume_positions(hello: frames.HelloFrame) -> tuple[Position | None, dict[str, Position]]:
-    """Return what the device has of the mailbox and of each chat."""
+    """Return the position up to which the device has the mailbox, and that of each chat."""
     found = {frames.chat_of(source): parse_position(text) for source, text in hello.resume.items()}
     mail = found.pop(None, None)
     return mail, {chat: at for chat, at in found.items() if chat is not None}
 
 
 async def _read(socket: WebSocket) -> str:
-    """Return the next frame.
+    """Return the next frame of the device.
 
     Raises:
         WebSocketDisconnect: the device has disconnected.
@@ -323,6 +333,6 @@ async def _write(socket: WebSocket, frame: dict[str, Any]) -> int:
     text = msgspec.json.encode(frame).decode()
     try:
         await socket.send({"type": "websocket.send", "text": text})
-    except RuntimeError as error:  # raised if the device disconnected while this was written
+    except RuntimeError as error:  # Starlette's error if the device disconnected during the write
         raise WebSocketDisconnect(1006) from error
     return len(text)

@@ -1,4 +1,4 @@
-"""One request of one user, and the routes that handle such requests."""
+"""Represent a request of an authenticated user, and build the routes that handle such requests."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class UserRequest:
-    """One request of one user.
+    """Represents a request of an authenticated user.
 
     Attributes:
-        state: what all requests share.
-        http: the request itself.
-        user: who sent it.
-        key: the idempotency key of its write.
+        state: the objects that all requests share.
+        http: the HTTP request.
+        user: the name of the user.
+        key: the idempotency key: the one that the client sent, or a new one.
     """
 
     state: GatewayState
@@ -51,43 +51,43 @@ class UserRequest:
 
     @property
     def has_own_key(self) -> bool:
-        """Return whether the client sent the key, so that this may repeat an earlier request."""
+        """Return whether the client sent the key. If so, this may be a repeated request."""
         return KEY_HEADER in self.http.headers
 
     @property
     def hf(self) -> AsyncHoldfast:
-        """Return the client of the server."""
+        """Return the client of the Valkey or Redis server."""
         return self.state.hf
 
     @property
     def op_id(self) -> str:
-        """Return the operation id of its write."""
+        """Return the operation id under which the request writes."""
         return op_id(self.user, self.key)
 
     def name(self, param: str) -> str:
-        """Return a name in the path."""
+        """Return the decoded path parameter *param*, a name."""
         try:
             return unquote_to_bytes(self.http.path_params[param]).decode()
         except UnicodeDecodeError:
             raise Problem("bad-request", f"the {param} in the path is not UTF-8") from None
 
     def seq(self, param: str) -> int:
-        """Return the number of a message in the path."""
+        """Return the path parameter *param*, the number of a message."""
         given = self.http.path_params[param]
         return parse_number(given, "the number of a message", 1, 2**53 - 2)
 
     def count(self, param: str, default: int, most: int = MAX_ITEMS) -> int:
-        """Return a number of items in the query, 1 to *most*."""
+        """Return the query parameter *param*, a number of items from 1 to *most*, or *default*."""
         given = self.http.query_params.get(param)
         return default if given is None else parse_number(given, param, 1, most)
 
     def edge(self, param: str) -> int | None:
-        """Return the number of a message in the query, or None."""
+        """Return the query parameter *param*, the number of a message, or None if it is absent."""
         given = self.http.query_params.get(param)
         return None if given is None else parse_number(given, param, 0, 2**53 - 1)
 
     def timeout(self) -> float:
-        """Return the seconds to wait that the query asks for; by default 0."""
+        """Return the query parameter `timeout`: seconds to wait for messages, by default 0."""
         given, most = self.http.query_params.get("timeout", "0"), self.state.limits.timeout
         try:
             seconds = float(given)
@@ -98,10 +98,13 @@ class UserRequest:
         return seconds
 
     async def wait_for(self, fetch: Callable[[float], Awaitable[T]], nothing: T) -> T:
-        """Return what *fetch* returns within the timeout, or *nothing* when the gateway stops.
+        """Call *fetch* with the timeout of the request, and return its result.
+
+        Return *nothing* if the client disconnects or the gateway stops first.
 
         Raises:
-            Problem: the token has ended or was revoked meanwhile.
+            Problem: the token expired or was revoked during the wait, or the user has too many
+                requests that wait.
         """
         timeout = self.timeout()
         if not timeout:
@@ -113,38 +116,38 @@ class UserRequest:
         return nothing if found is None else found
 
     def require(self, cost: float) -> None:
-        """Take *cost* from the budget of the user.
+        """Count *cost* against the user's rate limit.
 
         Raises:
-            Problem: the budget has less.
+            Problem: the rate limit does not allow this cost now.
         """
         self.state.user_rate.require(self.user, TOO_MANY, cost)
 
     def charge(self, cost: float) -> None:
-        """Take *cost*, which is known only afterwards, from the budget of the user."""
+        """Count *cost* against the user's rate limit, even above it: the work is already done."""
         self.state.user_rate.charge(self.user, cost)
 
     async def require_inbox(self) -> None:
-        """Take the cost of reading all chats of the user from the user's budget."""
+        """Count the cost of reading all chats of the user, as `require` does."""
         self.require(costs.of_inbox(await self.state.inbox_sizes.get(self.user)))
 
     async def permit(self, action: str, target: str) -> str:
         """Return *target* if the application allows the user to do *action* to it.
 
         Raises:
-            Problem: it does not.
+            Problem: the application does not allow it.
         """
         await self.state.authorization.require(self.user, action, target)
         return target
 
     async def body(self) -> bytes:
-        """Return the body, after its cost was taken from the user's budget."""
+        """Return the body, and count its size against the user's rate limit."""
         body = await read_body(self.http, self.state.limits.request_bytes)
         self.require(costs.of_written(len(body)))
         return body
 
     async def message(self) -> Any:
-        """Return the message in the body: a JSON value, or the bytes of any other type."""
+        """Return the message in the body: a JSON value, or bytes if its type is not JSON."""
         media = self.http.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not media:
             hint = f"{JSON}, or a type such as image/png for bytes"
@@ -153,7 +156,7 @@ class UserRequest:
         return decode_json(data, Any) if media == JSON else data
 
     async def json(self, kind: type[T]) -> T:
-        """Return the JSON object of this *kind* in the body."""
+        """Return the JSON object in the body, decoded as *kind*."""
         found: T = decode_json(await self.body(), kind)
         return found
 
@@ -162,7 +165,10 @@ Handler = Callable[[UserRequest], Awaitable[Response]]
 
 
 def route(path: str, **handlers: Handler) -> Route:
-    """Return the route of *path* with one handler for each method."""
+    """Return the route of *path*; *handlers* maps each HTTP method to its handler.
+
+    The route authenticates the user, applies the rate limit and turns exceptions into problems.
+    """
     handlers |= {"HEAD": handlers["GET"]} if "GET" in handlers else {}
 
     async def endpoint(request: Request) -> Response:
@@ -177,7 +183,7 @@ def route(path: str, **handlers: Handler) -> Route:
                     handlers[request.method], UserRequest(state, request, user, key)
                 )
         except ClientDisconnect:
-            return Response(status_code=400)  # the client has gone and does not read it
+            return Response(status_code=400)  # Starlette needs a response that is never sent
         except Exception as error:  # noqa: BLE001 (the last handler: `problem_of` logs it)
             return problem_of(error, key).response()
 
@@ -192,5 +198,5 @@ async def _respond(handler: Handler, request: UserRequest) -> Response:
 
 
 def trace_of(headers: Headers) -> TraceContext | None:
-    """Return the trace that a request belongs to, or None."""
+    """Return the trace context in the headers of a request, or None."""
     return TraceContext.parsed(headers.get("traceparent"), headers.get("tracestate"))

@@ -15,10 +15,10 @@ async def first(*works: Awaitable[Any]) -> int:
     """Run all *works* until one ends, then cancel the others.
 
     Returns:
-        The index of the one that ended.
+        The index of the work that ended.
 
     Raises:
-        Exception: what it raised.
+        Exception: the exception of the work that ended.
     """
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
@@ -33,7 +33,7 @@ async def first(*works: Awaitable[Any]) -> int:
 
 
 async def unless_over(request: Request, closing: asyncio.Event, waiting: Awaitable[T]) -> T | None:
-    """Return the result of *waiting*, or None if the client disconnects or the gateway stops."""
+    """Return the result of *waiting*, or None if the client disconnects or *closing* is set."""
     work = asyncio.ensure_future(waiting)
     ended = await first(work, _disconnected(request), closing.wait())
     return work.result() if ended == 0 else None

@@ -1,1 +1,1 @@
-"""The state of a namespace for Prometheus, with a bounded number of labels."""
+"""Report the state of a namespace to Prometheus, with a bounded number of label values."""

@@ -1,4 +1,4 @@
-"""Labels with a bounded number of values: the names with the highest load, and `other`."""
+"""Bound the number of values of a label: use only the names with the highest load, and `other`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ Number = int | float
 
 
 class BoundedLabel(Generic[V]):
-    """Units of one kind by name; the label of each is its name, or `other`.
+    """Builds gauges for many queues, feeds and so on, with a bounded number of label values.
 
     Args:
-        label: the name of the label.
-        found: all units.
-        most: values of the label at most, besides `other`.
-        load: of a unit; those with the highest load get a label value of their own.
+        label: the name of the label, such as `queue`.
+        found: all queues, feeds and so on, by name.
+        most: names with the highest load that become label values. The value of all others is
+            `other`.
+        load: returns the load of one of them.
     """
 
     def __init__(
@@ -43,7 +44,14 @@ class BoundedLabel(Generic[V]):
         *,
         merged: Callable[[Iterable[Number]], Number] = sum,
     ) -> GaugeMetricFamily:
-        """Return a gauge with one number of each unit; the numbers of the others are *merged*."""
+        """Return a gauge with one number for each label value.
+
+        Args:
+            name: the name of the gauge.
+            text: its description.
+            value: returns the number of one queue, feed and so on.
+            merged: combines the numbers of those that have the label value `other`.
+        """
         family = GaugeMetricFamily(name, text, labels=[self._label])
         for label, group in self._groups:
             family.add_metric([label], float(merged(value(each) for each in group)))
@@ -52,7 +60,15 @@ class BoundedLabel(Generic[V]):
     def gauges(
         self, name: str, text: str, label: str, values: Mapping[str, Callable[[V], Number]]
     ) -> GaugeMetricFamily:
-        """Return a gauge with several numbers of each unit by a second *label*."""
+        """Return a gauge with two labels, and so with several numbers for each label value.
+
+        Args:
+            name: the name of the gauge.
+            text: its description.
+            label: the name of the second label, such as `state`.
+            values: value of the second label → function that returns the number of one queue, feed
+                and so on. The label value `other` gets the sum.
+        """
         family = GaugeMetricFamily(name, text, labels=[self._label, label])
         for first, group in self._groups:
             for second, value in values.items():

@@ -27,9 +27,9 @@ def exposition(
 
     Args:
         survey: the state of the namespace.
-        counters: the last hour of each counter that is reported.
-        most: values of one label at most.
-        accept: the header of the request, with the formats that Prometheus accepts.
+        counters: name of each reported counter → its total in the last hour.
+        most: values of one label at most, besides `other`.
+        accept: the header Accept of the request: the formats that Prometheus accepts.
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_SurveyCollector(survey, counters, most))
@@ -44,7 +44,7 @@ class _SurveyCollector(Collector):
         self._most = most
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all families."""
+        """Yield all metrics."""
         survey, most = self._survey, self._most
         yield from _of_queues(survey, most)
         yield from _of_workers(survey)
@@ -63,7 +63,14 @@ class _SurveyCollector(Collector):
 
 @dataclass(frozen=True, slots=True)
 class _QueueMetrics:
-    """One queue: its numbers, what ended in the last whole minute, its workers."""
+    """Holds the numbers of one queue.
+
+    Attributes:
+        stats: its tasks by state.
+        ended: the attempts that ended in the last whole minute.
+        oldest_s: seconds that the oldest ready task has waited.
+        workers: workers that serve the queue.
+    """
 
     stats: QueueStats
     ended: Throughput
@@ -106,6 +113,8 @@ def _of_queues(survey: Survey, most: int) -> Iterator[Metric]:
             "done": lambda queue: queue.ended.done,
             "retried": lambda queue: queue.ended.retried,
             "dead": lambda queue: queue.ended.dead,
+            "snoozed": lambda queue: queue.ended.snoozed,
+            "gave_up": lambda queue: queue.ended.gave_up,
         },
     )
     yield queues.gauge(

@@ -1,4 +1,4 @@
-"""`GET /metrics`: the state of one namespace, for Prometheus."""
+"""Serve `GET /metrics`, the state of one namespace for Prometheus."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ..shared_state import TOO_MANY, SharedState
 from .exposition import exposition
 
 MAX_LABELS: Final = 50
+"""The default number of values of one label."""
 
 HOUR_S: Final = 3600.0
 
@@ -31,7 +32,8 @@ SURVEY: Final = SurveyLimits(
     queues=250, minutes=2, locks=200, mailboxes=0, chats=0, counters=0,
     row_caches=20, file_feeds=50, tallies=20,
 )  # fmt: skip
-"""What one request reads: row caches and tallies take several calls each."""
+"""How many units one request reads. The limits for row caches and tallies are low, because each of
+them takes several calls."""
 
 
 def metrics(
@@ -43,20 +45,21 @@ def metrics(
     most: int = MAX_LABELS,
     counters: Iterable[str] = (),
 ) -> Starlette:
-    """Return `/metrics` as an application, to be served or mounted in yours.
+    """Return `/metrics` as an application. Serve it, or mount it at `/metrics` in your own one.
 
     Args:
-        hf: the client of the server. Close it after the application.
-        access: as of `dashboard`; every visitor may read, with `Authorization: Bearer …`.
-        hosts: the names under which clients reach it, as of `gateway`.
-        limits: on rates; by default those of `Limits`.
-        most: values of one label at most, those with the highest load; all others together are
-            `other`.
-        counters: names of counters whose last hour is reported, at most *most*. Holdfast cannot
-            know which counters are named after users.
+        hf: the client of the Valkey or Redis server. Close it after the application has stopped.
+        access: identifies visitors, as in `dashboard`. Every visitor may read the metrics, with the
+            header `Authorization: Bearer …`.
+        hosts: the host names and addresses under which clients reach it, as in `gateway`.
+        limits: limits on rates; None: the defaults of `Limits`.
+        most: values of one label at most, 1 to 250: the names with the highest load. All other
+            names share the value `other`.
+        counters: names of counters whose total in the last hour is reported, *most* at most. There
+            are none by default, because counters may be named after users.
 
     Raises:
-        ValueError: *most* is not 1 to 250, or there are more counters than that.
+        ValueError: *most* is not 1 to 250, or there are more than *most* counters.
     """
     reported = tuple(dict.fromkeys(counters))
     if not 1 <= most <= 250:
@@ -65,7 +68,7 @@ def metrics(
         raise ValueError(f"counters may name {most}, the most values of a label: {len(reported)}")
     state = SharedState(hf, access.visitor_of, limits or Limits(), authenticator=access)
     app = Starlette(
-        routes=[Route("/metrics", _show, methods=["GET"])],
+        routes=[Route(path, _show, methods=["GET"]) for path in ("/metrics", "/")],
         middleware=[
             Middleware(
                 SecurityMiddleware, hosts=checked_hosts(hosts), address_rate=state.address_rate
@@ -97,7 +100,10 @@ async def _show(request: Request) -> Response:
 
 
 async def _last_hour(hf: AsyncHoldfast, counter: str) -> int | None:
-    """Return the last hour of *counter*, or None if it does not exist or keeps less."""
+    """Return the total of *counter* in the last hour.
+
+    Return None if the counter does not exist, or keeps its samples for less than an hour.
+    """
     with suppress(NotDefined, ValueError):
         return await hf.counter(counter).total(HOUR_S)
     return None

@@ -1,4 +1,4 @@
-"""All screens, in the order of the navigation."""
+"""Register all screens, in the order of the navigation."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ SCREENS: Final[tuple[DashboardScreen, ...]] = (
     tallies.SCREEN,
     server.SCREEN,
 )
-"""All screens. Add a new one beside those of its group."""
+"""All screens. Add a new screen next to the other screens of its group."""
 
 GROUPS: Final = [
     (group, list(screens)) for group, screens in groupby(SCREENS, lambda screen: screen.group)
 ]
-"""The groups of the navigation."""
+"""The groups of the navigation: the title of each, and its screens."""
 
 PATHS: Final = frozenset(page.path for screen in SCREENS for page in screen.pages)
 """The paths of all pages, below the dashboard."""

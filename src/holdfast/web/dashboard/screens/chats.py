@@ -1,4 +1,4 @@
-"""Chats: the progress of each reader, what is kept, and for which readers."""
+"""Show chats: the progress of each member, and the messages that are kept for slow members."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ..pagination import MAX_NAMES, page_of
 from ..screen import DashboardScreen, Page
 
 LATEST: Final = 20
-"""Messages of a chat that are shown."""
+"""How many of the latest messages of a chat to show."""
 
 READERS: Final = 100
-"""Members that are shown: those furthest behind."""
+"""How many members of a chat to show: those furthest behind."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionHold:
-    """Messages that a chat keeps because a member has not read them.
+    """Describes the messages that a chat keeps because members have not read them.
 
     Attributes:
         user: the member furthest behind.
-        others: how many other members are as far behind.
-        messages: that are kept for this member.
-        alone: messages that would be dropped if these members read them.
-        lets_go_at: when they are dropped in any case.
+        others: how many other members are equally far behind.
+        messages: how many messages are kept for *user*.
+        alone: how many messages are kept only for *user* and these other members.
+        lets_go_at: when the server drops the messages even if *user* does not read them.
     """
 
     user: str
@@ -40,7 +40,7 @@ class RetentionHold:
 
 
 def hold_of(status: ChatStatus) -> RetentionHold | None:
-    """Return the messages that are kept for slow readers, or None."""
+    """Return which messages the chat keeps for slow members, or None if there are none."""
     holders = [reader for reader in status.behind if reader.holds_back]
     if not holders:
         return None
@@ -52,7 +52,7 @@ def hold_of(status: ChatStatus) -> RetentionHold | None:
 
 
 async def show_chats(view: PageRequest) -> dict[str, Any]:
-    """Return a page of the chats, the last used first."""
+    """Return a page of the chats, the most recently used first."""
     hf = view.hf
     names, where = page_of(view, await hf.chats(limit=MAX_NAMES))
     found = await for_each(names, lambda name: _status(hf, name, 1))

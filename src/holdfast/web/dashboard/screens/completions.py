@@ -1,4 +1,4 @@
-"""Autocomplete: what a prefix finds."""
+"""Show the names that autocomplete finds for a prefix."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..page_request import PageRequest
 from ..screen import DashboardScreen, Page
 
 LIMIT: Final = 20
-"""Matches that are shown by default."""
+"""How many matches to show by default."""
 
 KINDS: Final = ("names", "recent")
 
 
 async def show(view: PageRequest) -> dict[str, Any]:
-    """Return what a prefix finds, among the names of a list or among recent names."""
+    """Return the matches of a prefix in a list of names, or in the recent names of a user."""
     hf, kind, prefix = view.hf, view.choice("kind", KINDS), view.text("q")
     limit = view.number("limit", LIMIT)
     known = await hf.known_completions()

@@ -1,10 +1,11 @@
-"""Counters in any precision and range, as a chart and as CSV."""
+"""Show counters in each precision and several lengths, as a chart and as CSV."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from .... import AsyncHoldfast, CounterState
+from .... import AsyncHoldfast, CounterState, Sample
 from ....inspect.survey import for_each
 from ...problems import Problem
 from ..csv_table import CsvTable
@@ -13,20 +14,20 @@ from ..pagination import page_of
 from ..screen import DashboardScreen, Page
 
 SIZE: Final = 25
-"""Counters on a page: each reads a part of its samples."""
+"""Counters on one page. It is low, because the page reads the samples of each counter."""
 
 MAX_READ: Final = 400
-"""Counters that are read: those used last, or with a search those that it finds."""
+"""How many counters to list: those that match the search and were used most recently."""
 
 DEFAULT_S: Final = 60
-"""The precision that is shown by default, or the nearest one."""
+"""Seconds. A chart shows the precision nearest to this by default."""
 
 LENGTHS: Final = (30, 60, 120, 240, 500)
-"""Numbers of samples that a chart offers."""
+"""Numbers of samples among which the reader of a chart can choose."""
 
 
 async def show_counters(view: PageRequest) -> dict[str, Any]:
-    """Return a page of the counters, by name."""
+    """Return a page of the counters."""
     hf = view.hf
     known = await hf.known_counters(among=MAX_READ, containing=view.text("q"))
     names, where = page_of(view, known, size=SIZE)
@@ -56,7 +57,7 @@ async def _recent(hf: AsyncHoldfast, name: str) -> dict[str, Any] | None:
 
 
 async def show_counter(view: PageRequest) -> dict[str, Any]:
-    """Return one counter with the latest samples of one precision."""
+    """Return one counter with its latest samples in one precision."""
     name, length = view.required("name"), view.number("last", 120, most=LENGTHS[-1])
     counter = view.hf.counter(name)
     state = await counter.inspect()
@@ -69,6 +70,7 @@ async def show_counter(view: PageRequest) -> dict[str, Any]:
         raise Problem("bad-request", f"precision must be one of {known}")
     samples = (await counter.samples(precision))[-length:]
     over = [sample.value for sample in samples[:-1] or samples]
+    charted = samples[_first_busy(samples) :]
     total, window = sum(sample.value for sample in samples), precision * len(samples)
     return {
         **found,
@@ -76,10 +78,17 @@ async def show_counter(view: PageRequest) -> dict[str, Any]:
         "samples": [sample._asdict() for sample in samples],
         "window": window,
         "total": total,
-        "rate": total / window,
+        "charted": charted,
+        "rate": total / (precision * len(charted)),
         "most": max(over),
         "least": min(over),
     }
+
+
+def _first_busy(samples: Sequence[Sample]) -> int:
+    """Return the index of the sample before the first one that is not 0; 0 if all are 0."""
+    busy = (number for number, sample in enumerate(samples) if sample.value)
+    return max(0, min(next(busy, 0), len(samples) - 1) - 1)
 
 
 def _default_precision(state: CounterState) -> int:

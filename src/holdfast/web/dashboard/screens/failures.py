@@ -1,4 +1,4 @@
-"""Dead tasks, grouped by the cause of their failure."""
+"""Show dead tasks in groups with the same cause of failure, and replay a group."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ from ..pagination import MAX_NAMES
 from ..screen import Action, DashboardScreen, Page
 
 MAX_QUEUES: Final = 20
-"""Read dead tasks of at most this many queues: those with the most dead tasks."""
+"""How many queues to read dead tasks from: those with the most dead tasks."""
 
 MAX_STATS: Final = 250
-"""Read the numbers of at most this many queues: those used last."""
+"""How many queues to count dead tasks of: those used most recently."""
 
 EACH: Final = 250
-"""Dead tasks of each queue that are read, the latest; `ALL` if one queue is selected."""
+"""How many dead tasks to read from each queue, the latest ones, if no queue is selected."""
 
 ALL: Final = 1000
+"""How many dead tasks to read, the latest ones, if a queue is selected."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Dead tasks of one cause.
+    """Describes the dead tasks of a queue that failed with the same cause.
 
     Attributes:
-        queue: their queue.
-        task: their task name.
-        reason: with `…` for the parts that differ.
-        example: the reason of one of them.
-        count: how many of the tasks that were read.
+        queue: the name of the queue.
+        task: the name of the task function.
+        reason: the reason of the failures, with `…` in place of the values that may differ.
+        example: the whole reason of the latest failure.
+        count: how many dead tasks of this group were read.
         first_at: when the first of them was dead-lettered.
         last_at: when the last of them was dead-lettered.
     """
@@ -56,7 +57,7 @@ class FailureGroup:
 
 
 async def show(view: PageRequest) -> dict[str, Any]:
-    """Return the failures of all queues, or of one."""
+    """Return the failures of all queues, or of the selected one."""
     hf, queue = view.hf, view.optional("queue")
     known = await hf.queues(limit=MAX_NAMES) if queue is None else [queue]
     names = known[:MAX_STATS]
@@ -80,7 +81,7 @@ async def show(view: PageRequest) -> dict[str, Any]:
 
 
 def grouped(queue: str, tasks: Iterable[TaskStatus]) -> list[FailureGroup]:
-    """Group the dead *tasks* of a queue by cause; the latest dead come first."""
+    """Group the dead *tasks* of a queue by cause. *tasks* starts with the latest dead task."""
     found: dict[tuple[str, str], list[TaskStatus]] = {}
     for one in tasks:
         found.setdefault((one.task, pattern_of(one.reason)), []).append(one)
@@ -93,7 +94,10 @@ def grouped(queue: str, tasks: Iterable[TaskStatus]) -> list[FailureGroup]:
 
 
 async def replay(action: ActionRequest) -> ActionResult:
-    """Replay the dead tasks of one cause, among the latest dead tasks that the page counted."""
+    """Replay the dead tasks of one group.
+
+    Consider only the tasks that the page counted: the latest `among` that were dead at `until`.
+    """
     queue, task, reason = (
         action.hf.queue(action.text("queue")),
         action.text("task"),
@@ -108,14 +112,13 @@ async def replay(action: ActionRequest) -> ActionResult:
         and is_like(one.reason, reason)
         and (until is None or one.ended_at is None or one.ended_at <= until)
     ]
-    replayed = await queue.replay(
-        ids, op_id=action.op_id
-    )  # also without ids: this may be a repetition
+    # Call it without ids too: a repeated request must return the number of the first one.
+    replayed = await queue.replay(ids, op_id=action.op_id)
     return ActionResult(f"Replayed {counted(replayed, 'task')} of {in_text(queue.name)}.", replayed)
 
 
 def _instant(given: str) -> datetime:
-    """Return the instant in a form: tasks that died later were not on its page."""
+    """Parse an ISO 8601 time with an offset."""
     try:
         found = datetime.fromisoformat(given)
     except ValueError:
@@ -134,17 +137,18 @@ _VALUES: Final = re.compile(
     r"'[^']{0,200}'|\"[^\"]{0,200}\"|0x[0-9a-fA-F]+"
     r"|\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b|\d+(?:[.,]\d+)*"
 )
-"""The parts of a reason that differ between failures of one cause."""
+"""The values in a reason, which may differ between failures with the same cause."""
 
 _MAX_REASON: Final = 300
+"""Characters of a reason that decide its group."""
 
 
 @lru_cache(maxsize=4096)
 def pattern_of(reason: str) -> str:
-    """Return *reason* with `…` for each value in it."""
+    """Return *reason* with `…` in place of each value in it."""
     return _VALUES.sub("…", reason[:_MAX_REASON]).strip()
 
 
 def is_like(reason: str, pattern: str) -> bool:
-    """Return whether *reason* has that pattern."""
+    """Return whether the pattern of *reason* is *pattern*."""
     return pattern_of(reason) == pattern

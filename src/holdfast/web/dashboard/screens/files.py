@@ -1,4 +1,4 @@
-"""File feeds: the space that they use, the progress of each consumer, and unread files."""
+"""Show file feeds: the space that they use, the progress of each consumer, and unread files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..pagination import MAX_NAMES, page_of
 from ..screen import DashboardScreen, Page
 
 FILES: Final = 100
-"""Files of a feed that are shown: the newest."""
+"""How many unread files of a feed to show: the newest."""
 
 FAILED: Final = 10
-"""Show the names of at most this many failed files: the newest."""
+"""How many failed files to name: the newest."""
 
 
 async def show_feeds(view: PageRequest) -> dict[str, Any]:
-    """Return a page of the feeds, the last used first."""
+    """Return a page of the feeds, the most recently used first."""
     hf = view.hf
     names, where = page_of(view, await hf.file_feeds(limit=MAX_NAMES))
     found = await for_each(names, lambda name: hf.file_feed(name).status())
@@ -43,7 +43,7 @@ async def show_feed(view: PageRequest) -> dict[str, Any]:
 
 
 def done(status: FeedStatus) -> float:
-    """Return the share that the slowest running consumer has read, 0 to 1."""
+    """Return the share of the feed, 0 to 1, that the slowest connected consumer has read."""
     consumers = [each for each in status.consumers if each.alive] or status.consumers
     behind = max((each.behind for each in consumers), default=status.bytes)
     if status.state == "over" or not status.bytes:

@@ -1,4 +1,4 @@
-"""Locks and semaphores: holders, fences, remaining time and waiters."""
+"""Show locks and semaphores: holders, fences, remaining times and waiters. Change limits."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..pagination import page_of
 from ..screen import Action, DashboardScreen, Page
 
 MAX_READ: Final = 400
-"""Locks that are read: those used last, or with a search those that it finds."""
+"""How many locks to read: those that match the search and were used most recently."""
 
 
 async def show_locks(view: PageRequest) -> dict[str, Any]:
-    """Return the locks that are held or waited for, those with most waiters first."""
+    """Return a page of the locks with a holder or waiters, those with most waiters first."""
     states = await view.hf.locks(among=MAX_READ, containing=view.text("q"))
     names = sorted(states, key=lambda name: (-len(states[name].waiters), name))
     shown, where = page_of(view, names)
@@ -56,7 +56,7 @@ async def show_lock(view: PageRequest) -> dict[str, Any]:
 
 
 async def show_semaphores(view: PageRequest) -> dict[str, Any]:
-    """Return the semaphores that are held or waited for, those with most waiters first."""
+    """Return a page of the semaphores with holders or waiters, those with most waiters first."""
     states = await view.hf.semaphores(among=MAX_READ, containing=view.text("q"))
     names = sorted(states, key=lambda name: (-len(states[name].waiters), name))
     shown, where = page_of(view, names)

@@ -1,4 +1,4 @@
-"""Mailboxes: what is unread, since when, and when the owner last read."""
+"""Show mailboxes: the unread messages, the age of the oldest, and the last read of the owner."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..pagination import MAX_NAMES, page_of
 from ..screen import DashboardScreen, Page
 
 LATEST: Final = 20
-"""Messages of a mailbox that are shown."""
+"""How many of the latest messages of a mailbox to show."""
 
 
 async def show_mailboxes(view: PageRequest) -> dict[str, Any]:
-    """Return a page of the mailboxes, the last used first."""
+    """Return a page of the mailboxes, the most recently used first."""
     hf = view.hf
     names, where = page_of(view, await hf.mailboxes(limit=MAX_NAMES))
     found = await for_each(names, lambda name: hf.mailbox(name).status())

@@ -1,4 +1,4 @@
-"""Task queues: their tasks by state, and the actions on a whole queue."""
+"""Show queues with their tasks by state. Pause, resume, replay and purge a queue."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from ..screen import Action, DashboardScreen, Page
 MINUTES: Final = 60
 
 MAX_STATS: Final = 250
-"""Read the numbers of at most this many queues at once: those used last."""
+"""How many queues to read for a sorted list: those used most recently."""
 
 ORDERS: Final = ("used", "name", "waiting", "dead")
+"""Orders of the list: most recently used, by name, most waiting tasks, or most dead tasks first."""
 
 
 async def show_queues(view: PageRequest) -> dict[str, Any]:
@@ -59,7 +60,7 @@ async def _stats(hf: AsyncHoldfast, queues: Iterable[str]) -> dict[str, QueueSta
 async def _ordered(
     view: PageRequest, names: list[str], order: str
 ) -> tuple[list[str], dict[str, QueueStats]]:
-    """Return *names* in that order, and the stats that were read for it."""
+    """Return *names* in *order*, and the statistics that were read to sort them."""
     if order == "used":
         return names, {}
     if order == "name":
@@ -90,13 +91,13 @@ def _serving(workers: list[WorkerStatus], queue: str) -> list[WorkerStatus]:
 
 
 async def is_known(hf: AsyncHoldfast, name: str, stats: QueueStats) -> bool:
-    """Return whether a queue was ever used: it has tasks, or the server lists it."""
+    """Return whether a queue exists: it has tasks, or the server lists its name."""
     used = stats != QueueStats(0, 0, 0, 0, 0)
     return used or name in await hf.queues(limit=MAX_NAMES)
 
 
 async def pause(action: ActionRequest) -> ActionResult:
-    """Pause the queue: workers claim no task of it."""
+    """Pause the queue: workers claim no more tasks from it."""
     queue = await _known_queue(action)
     await queue.pause(op_id=action.op_id)
     return ActionResult(
@@ -112,7 +113,7 @@ async def resume(action: ActionRequest) -> ActionResult:
 
 
 async def replay(action: ActionRequest) -> ActionResult:
-    """Replay the dead tasks of the queue, the longest dead first."""
+    """Replay the dead tasks of the queue, those that died first in front."""
     queue = _queue(action)
     replayed = await queue.replay(op_id=action.op_id)
     left = (await queue.stats()).dead
@@ -137,9 +138,9 @@ def _queue(action: ActionRequest) -> AsyncQueue:
 
 
 async def _known_queue(action: ActionRequest) -> AsyncQueue:
-    """Return the queue that a form names. A form must not create a queue.
+    """Return the queue that the action names. For the form of a page, the queue must exist.
 
-    A program may name a new queue, to pause it before its first task.
+    A program may name a new queue, so that it can pause the queue before its first task.
     """
     queue = _queue(action)
     if action.from_page and not await is_known(action.hf, queue.name, await queue.stats()):

@@ -1,4 +1,4 @@
-"""Row caches: their lag, the state of each row, and invalidation."""
+"""Show row caches: their lag and the state of rows. Invalidate a row."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..pagination import MAX_NAMES, page_of
 from ..screen import Action, DashboardScreen, Page
 
 SIZE: Final = 20
-"""Caches on a page: each is read shard by shard."""
+"""Caches on one page. It is low, because each cache takes a call for each of its shards."""
 
 ROWS: Final = 100
-"""Rows of a cache that are shown: those that are due first."""
+"""How many rows of a cache to show: those that are due first."""
 
 
 async def show_caches(view: PageRequest) -> dict[str, Any]:
-    """Return a page of the row caches, the last used first."""
+    """Return a page of the row caches, the most recently used first."""
     hf = view.hf
     names, where = page_of(view, await hf.row_caches(limit=MAX_NAMES), size=SIZE)
     found = await for_each(names, lambda name: hf.row_cache(name).status())
@@ -31,7 +31,7 @@ async def show_caches(view: PageRequest) -> dict[str, Any]:
 
 
 async def show_cache(view: PageRequest) -> dict[str, Any]:
-    """Return one cache: the rows that are due first, and the row that is searched for."""
+    """Return one cache with the rows that are due first, and the row with the given id."""
     name, given = view.required("name"), view.text("id")
     cache = view.hf.row_cache(name)
     status, ids = await cache.status(), await cache.scheduled(limit=ROWS)
@@ -50,7 +50,7 @@ async def _row(view: PageRequest, cache: AsyncRowCache, given: str) -> dict[str,
     explanation = await cache.explain(id_of(given))
     try:
         stored = (await cache.get(id_of(given), timeout=0)).value if view.arguments else None
-    except DecodeError as error:  # the cache has its own codec
+    except DecodeError as error:  # the application has stored the rows with a codec of its own
         stored = str(error)
     return {**_row_fields(explanation), "text": str(explanation), "value": stored}
 
@@ -60,7 +60,7 @@ def _row_fields(explanation: RowExplanation) -> dict[str, Any]:
 
 
 def id_of(given: str) -> Any:
-    """Return the id in JSON such as `42`, `"42"` or `["eu", 7]`; anything else is a text."""
+    """Parse a row id in JSON: `42`, `"42"` or `["eu", 7]`. Any other text is an id as it is."""
     try:
         found = json.loads(given)
     except (ValueError, RecursionError):
@@ -72,7 +72,7 @@ def id_of(given: str) -> Any:
 
 
 async def invalidate(action: ActionRequest) -> ActionResult:
-    """Invalidate the cached copy of a row; a scheduled row is due at once."""
+    """Invalidate the cached copy of a row. A scheduled row becomes due at once."""
     name, given = action.text("name"), action.text("id")
     if action.from_page and name not in await action.hf.row_caches(limit=MAX_NAMES):
         raise Problem("not-found", f"there is no row cache {in_text(name)}; nothing was changed")

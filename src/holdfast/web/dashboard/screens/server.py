@@ -1,4 +1,4 @@
-"""The servers: memory, persistence, replicas and slow commands."""
+"""Show the Valkey or Redis servers: memory, persistence, replicas and slow commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..screen import DashboardScreen, Page
 
 
 async def show(view: PageRequest) -> dict[str, Any]:
-    """Return all servers that hold data."""
+    """Return the state of all servers that hold data of the namespace."""
     return {
         "topology": view.hf.topology,
         "namespace": view.hf.namespace,

@@ -1,4 +1,4 @@
-"""Tallies: the lines of a day by value, as a table and as CSV."""
+"""Show tallies: how many lines of a day have each value, as a table and as CSV."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..pagination import MAX_NAMES, page_of
 from ..screen import DashboardScreen, Page
 
 DAYS: Final = 31
-"""Days that are listed: the latest."""
+"""How many days to list: the latest."""
 
 LIMIT: Final = 25
-"""Values that are shown by default."""
+"""How many values to show by default."""
 
 
 async def show_tallies(view: PageRequest) -> dict[str, Any]:
@@ -31,7 +31,7 @@ async def show_tallies(view: PageRequest) -> dict[str, Any]:
 
 
 async def show_tally(view: PageRequest) -> dict[str, Any]:
-    """Return one dimension of one day of a tally."""
+    """Return the counts of a tally for one day and one dimension, and the rejected lines."""
     name, limit = view.required("name"), view.number("limit", LIMIT)
     tally = view.hf.tally(name)
     days = await _days(tally)
@@ -55,12 +55,12 @@ async def show_tally(view: PageRequest) -> dict[str, Any]:
 
 
 async def _days(tally: AsyncTally) -> dict[str, int]:
-    """Return the latest days with the number of their lines."""
+    """Return the latest days of *tally*, each with its number of lines."""
     return dict(list((await tally.days()).items())[-DAYS:])
 
 
 def csv_table(found: dict[str, Any]) -> CsvTable:
-    """Return the values as a table."""
+    """Return the counts as a table."""
     return CsvTable((found["dimension"], "lines"), [count.values() for count in found["counts"]])
 
 

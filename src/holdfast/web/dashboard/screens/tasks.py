@@ -1,4 +1,4 @@
-"""Tasks by state, and one task in detail."""
+"""Show the tasks of a queue by state, and one task in detail. Cancel and replay tasks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from ..page_request import PageRequest
 from ..pagination import MAX_NAMES
 from ..screen import Action, DashboardScreen, Page
 from .failures import is_like
+from .history import show_history
 
 PAGE_SIZE: Final = 50
 
 MAX_LISTED: Final = 1000
-"""Tasks of a state that are listed and searched: the next to run, or the latest dead."""
+"""How many tasks of a state to list and search: the next ones to run, or the latest dead ones."""
 
 State = Literal["queued", "delayed", "running", "dead"]
 STATES: Final[tuple[State, ...]] = ("queued", "delayed", "running", "dead")
@@ -39,7 +40,8 @@ async def show_tasks(view: PageRequest) -> dict[str, Any]:
     if name is None and not names:
         return {**found, "queue": "", "stats": None, "total": 0, "held": 0, "tasks": []}
     if name is None:
-        # The next update must show this queue, even if another one comes first by then.
+        # Put the queue into the query: the updates of the page must show the same queue, even if a
+        # new queue comes first in the list by then.
         name = view.query["queue"] = names[0]
     found["queue"] = name
     queue = view.hf.queue(name)
@@ -72,22 +74,23 @@ def _count_in(stats: Any, state: str) -> int:
 
 
 def _mentions(status: TaskStatus, search: str) -> bool:
-    """Return whether the id, task, reason, worker or arguments contain *search*."""
+    """Return whether the id, task, reason, worker, arguments or headers contain *search*."""
     texts = (status.task_id, status.task, status.reason, status.worker)
-    text = " ".join((*texts, value(status.args), value(status.kwargs)))
+    headers = (part for pair in status.headers.items() for part in pair)
+    text = " ".join((*texts, value(status.args), value(status.kwargs), *headers))
     return search.lower() in text.lower()
 
 
 def _without_arguments(view: PageRequest, status: TaskStatus) -> TaskStatus:
-    """Return *status* without arguments if they are hidden: a search must not find them either."""
-    return status if view.arguments else replace(status, args=(), kwargs={})
+    """Return *status*, without arguments and headers if the dashboard hides them."""
+    return status if view.arguments else replace(status, args=(), kwargs={}, headers={})
 
 
 async def cancel(action: ActionRequest) -> ActionResult:
     """Cancel tasks by id."""
     queue, ids = action.hf.queue(action.text("queue")), _ids(action)
     handles = {task_id: queue.handle(task_id) for task_id in ids}
-    many = len(ids) > 1  # each cancellation is a separate operation
+    many = len(ids) > 1  # if so, one operation id cannot identify all cancellations
     cancelled = await for_each(
         ids,
         lambda task_id: handles[task_id].cancel(op_id=None if many else action.op_id),
@@ -115,6 +118,6 @@ def _ids(action: ActionRequest) -> list[str]:
 SCREEN: Final = DashboardScreen(
     "Tasks",
     "Tasks",
-    (Page("tasks", show_tasks), Page("task", show_task)),
+    (Page("tasks", show_tasks), Page("task", show_task), Page("history", show_history)),
     (Action("task/cancel", cancel), Action("task/replay", replay)),
 )

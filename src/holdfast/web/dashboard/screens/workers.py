@@ -1,4 +1,4 @@
-"""Workers: the queues that they serve, and how busy they are."""
+"""Show workers: the queues that they serve, and how busy they are."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from ..screen import DashboardScreen, Page
 
 
 async def show(view: PageRequest) -> dict[str, Any]:
-    """Return the workers that published a heartbeat within five minutes, by name."""
+    """Return the workers that published a heartbeat within five minutes.
+
+    The processes of one supervisor, its group, stand together.
+    """
     search = view.text("q")
     known = [
         worker
         for worker in await view.hf.workers()
-        if search.lower() in " ".join((worker.name, *worker.queues)).lower()
+        if search.lower() in " ".join((worker.name, worker.group, *worker.queues)).lower()
     ]
     alive = [worker for worker in known if worker.alive]
     return {
@@ -24,9 +27,10 @@ async def show(view: PageRequest) -> dict[str, Any]:
         "running": sum(worker.running for worker in alive),
         "slots": sum(worker.concurrency for worker in alive),
         "found": len(known),
+        "grouped": any(worker.group for worker in known),
         "workers": [
             {"alive": worker.alive, "status": worker}
-            for worker in sorted(known, key=lambda worker: worker.name)[:MAX_ITEMS]
+            for worker in sorted(known, key=lambda each: (each.group, each.name))[:MAX_ITEMS]
         ],
     }
 

@@ -1,7 +1,8 @@
-// The dynamic parts of a page: updates, charts, and questions before actions.
+// Make pages dynamic: update them, draw charts, and ask before actions.
 "use strict";
 (() => {
-  const BEAT_MS = 3000, HEIGHT = 180;
+  const BEAT_MS = 3000;
+  const SCALE = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16, HEIGHT = 180 * SCALE;
   const $ = (selector, within = document) => within.querySelector(selector);
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
@@ -11,13 +12,15 @@
   if (login && location.hash.startsWith("#token=")) {
     $("#pass").value = decodeURIComponent(location.hash.slice("#token=".length));
     history.replaceState(null, "", location.pathname);
-    if (!$("#present")) login.submit();  // a link must not replace the session of another visitor without a question
+    // If a visitor is logged in already, the visitor must press the button to replace that session.
+    if (!$("#present")) login.submit();
   }
   if (!$("#live")) return;
 
-  // --- Updates: while the page is visible and the reader is not in the middle of something.
+  // --- Updates: only while the page is visible and the reader is not using it.
 
-  // What is under the pointer must not move: a press must hit what the reader saw there.
+  // Do not update the page while the reader points at a control: a press must hit the control that
+  // the reader saw.
   const CONTROL = "a, button, select, summary, label, option, input:not([type=checkbox])";
   const STILL_MS = 1000, LOOKING_MS = 10000, SETTLING_MS = 400;
   let paused = false, pressed = false, movedAt = -Infinity, touchedAt = -Infinity;
@@ -26,7 +29,7 @@
     const live = $("#live"), active = document.activeElement, selected = getSelection(), now = performance.now();
     return $("#sure").open
       || pressed
-      || now - movedAt < STILL_MS  // the pointer moves towards something
+      || now - movedAt < STILL_MS  // the pointer may be moving to a control
       || $$("input[name^=id]:checked", live).length > 0
       || $(`:is(${CONTROL}):hover`, live)
       || live.contains(active) && active.matches(CONTROL)
@@ -51,7 +54,8 @@
   $("#pause").addEventListener("click", () => pause(!paused));
   document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
   addEventListener("online", beat);
-  addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); });  // a page from the history shows old data
+  // Reload a page that the browser restores from its history, because it shows old data.
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); });
   document.addEventListener("keydown", (event) => {
     touchedAt = performance.now();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -65,16 +69,16 @@
 
   document.addEventListener("pointerdown", () => { pressed = true; touchedAt = performance.now(); }, true);
   for (const name of ["pointerup", "pointercancel", "dragend"])
-    document.addEventListener(name, () => setTimeout(still), true);  // after the click
+    document.addEventListener(name, () => setTimeout(still), true);  // not before the click event
   addEventListener("blur", still);
   document.addEventListener("pointermove", ({ target, buttons, movementX, movementY }) => {
-    if (!buttons) pressed = false;  // a browser menu may have swallowed the pointerup
+    if (!buttons) pressed = false;  // there is no pointerup event after the menu of the browser
     if (!movementX && !movementY) return;
     touchedAt = performance.now();
     if ($("#live").contains(target)) movedAt = touchedAt;
   }, true);
 
-  // The second click of a double click may hit another page, or the question.
+  // Ignore the second click of a double click: it could confirm the question that the first opened.
   document.addEventListener("click", (event) => {
     if (event.detail < 2 || !event.target.closest("form[method=post] button, #sure button")) return;
     event.preventDefault();
@@ -87,20 +91,20 @@
   for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"])
     document.addEventListener(name, () => away(true));
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    // If the server is unavailable, the response is the diagnosis: show it.
+    // Show a response with status 503: it is the page that explains why the server is unavailable.
     if (detail.xhr.status === 503 && detail.serverResponse.includes('id="live"')) {
       detail.shouldSwap = true;
       detail.isError = false;
     }
     if (detail.shouldSwap) away(false);
-    // Drop an update that arrives after the reader paused the page or started to do something.
+    // Drop an update that arrives after the reader has paused the page or started to use it.
     const late = detail.requestConfig.triggeringEvent?.type === "beat" && (paused || isBusy());
     if (late) detail.shouldSwap = false;
     if (detail.shouldSwap) remember();
   });
   document.addEventListener("htmx:afterSwap", () => { restore(); refresh(); });
 
-  // --- Keep unfolded details open. Rows that moved accept no press for a moment.
+  // --- Keep unfolded details open. If an update has moved rows, ignore presses for a moment.
 
   const identity = (each) => each.href || new URLSearchParams(new FormData(each)).toString();
   const order = () => $$("#live tbody a, #live form[method=post]").map(identity).join("\n");
@@ -138,16 +142,17 @@
 
   function axis(options) {
     const line = { stroke: tone("line"), width: 1 };
-    return { stroke: tone("faint"), font: "11px system-ui, sans-serif", grid: line, ticks: { ...line, size: 4 }, ...options };
+    return { stroke: tone("faint"), font: `${11 * SCALE}px system-ui, sans-serif`, grid: line, ticks: { ...line, size: 4 }, ...options };
   }
 
   function drawn(place, { times: starts, lines, unit }) {
     return new uPlot({
       width: place.clientWidth, height: HEIGHT,
       legend: { show: false },
+      padding: [null, 28 * SCALE, null, null],  // space for the right half of the last time label
       cursor: { y: false, points: { size: 6 } },
       scales: { y: { range: (u, low, high) => [Math.min(low * 1.1, 0), Math.max(high * 1.1, 1)] } },
-      axes: [axis({ size: 30, values: times }), axis({ size: 48, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
+      axes: [axis({ size: 30 * SCALE, space: 90 * SCALE, values: times }), axis({ size: 48 * SCALE, values: (u, ticks) => ticks.map((tick) => compact.format(tick) + unit) })],
       series: [{}, ...lines.map((line) => ({
         label: line.name, stroke: tone(line.tone), width: 2, fill: tone(line.tone) + "22", points: { show: false },
       }))],
@@ -200,7 +205,7 @@
     }
   }
 
-  // The question names what the form sends; updates wait until the answer.
+  // Show a question that names the tasks or the queue, and send the form after a "yes".
   function ask(form) {
     if (!form.reportValidity()) return;
     const dialog = $("#sure"), question = $(".sure", form).cloneNode(true), boxes = chosen(form);
@@ -215,7 +220,7 @@
       if (dialog.returnValue !== "yes") return;
       form.dataset.asked = "yes";
       form.requestSubmit();
-      delete form.dataset.asked;  // ask again when this page is reused
+      delete form.dataset.asked;  // ask again if the reader submits the form another time
     }, { once: true });
     dialog.showModal();
   }
@@ -240,7 +245,7 @@
     if ($(".sure", event.target) && !event.target.dataset.asked) event.preventDefault();
   });
 
-  // --- On a narrow screen each row is a card: its cells show the titles of their columns.
+  // --- On a narrow screen, rows become cards. Their cells show the titles of the columns.
 
   function label(table) {
     const titles = $$("thead th", table).map((cell) => cell.textContent.trim());
@@ -255,9 +260,14 @@
     for (const time of $$(".as-of time")) time.textContent = new Date(time.dateTime).toLocaleTimeString();
     for (const form of $$("form")) count(form);
     for (const table of $$(".wide > table")) label(table);
+    for (const each of $$(".cut, .who b")) each.title = each.textContent.trim();
+    for (const select of $$("select")) select.title = select.selectedOptions[0]?.textContent.trim() ?? "";
+    for (const field of $$("[placeholder]")) field.title = field.placeholder;
     charts();
   }
 
-  $(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  // Do not use `scrollIntoView`: afterwards the Tab key would start behind the skip link.
+  const current = $(".bar [aria-current]"), bar = $(".bar nav");
+  if (current) bar.scrollLeft = current.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
   refresh();
 })();

@@ -1,4 +1,4 @@
-"""`/chat`: a page for trying the gateway. Plain files, no build step, nothing from elsewhere."""
+"""Serve `/chat`, a page for trying the gateway, from files without a build step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEDIA: Final = {
 
 
 async def _page(request: Request) -> Response:
-    """Return the page; only scripts with the nonce of this response run in it."""
+    """Return the page with a new nonce: the browser runs only scripts with this nonce."""
     del request
     nonce, policy = content_policy()
     return Response(_file("chat.html").replace("{nonce}", nonce), 200, policy, "text/html")

@@ -1,4 +1,5 @@
-// A chat client for trying the gateway. Data of other users becomes text nodes, never markup.
+// A chat client for trying the gateway. It inserts the texts of other users as text nodes, never as
+// HTML, so that they cannot run scripts.
 
 import {Stream} from "./stream.js";
 
@@ -8,11 +9,15 @@ const PAGE = 50;
 
 let token, user, stream;
 let shown = null;          // the id of the chat that is open
-const chats = new Map();   // id → {id, members, messages: seq → message, gaps, unread, position, owed, whole}
-const outbox = [];         // messages without a confirmation: {key, chat, type, body | bytes: {type, base64}}
+// id → {id, members, messages: seq → message, gaps, unread, position, owed, whole}
+// owed: the position of an acknowledgement that the gateway has not confirmed
+// whole: whether all earlier messages that the gateway stores are loaded
+const chats = new Map();
+const outbox = [];         // unconfirmed messages: {key, chat, type, body | bytes: {type, base64}}
 const OUTBOX = "outbox";
 
-// The token in the link is removed from the address; it is never part of a request's URL.
+// Take the token from the fragment of the link, which browsers do not send, and remove it from the
+// address bar.
 function login() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given) {
@@ -24,7 +29,7 @@ function login() {
   begin();
 }
 
-// A link must not replace the session of another user without a question.
+// Ask before a link replaces the session of another user.
 function may_replace(given) {
   const present = sessionStorage.getItem("token");
   if (!present) return true;
@@ -33,7 +38,7 @@ function may_replace(given) {
   return confirm(`You are logged in as ${now}. Log in as ${then} with the token of this link instead?`);
 }
 
-// The user in a token; only the gateway can check the signature.
+// Return the user name in a token without checking the signature: only the gateway can do that.
 function name_in(token) {
   try {
     const text = atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"));
@@ -91,7 +96,7 @@ function hear(frame) {
   if (frame.type === "welcome") {
     user = frame.user;
     restore_outbox();
-    $("user").textContent = user;
+    $("user").textContent = $("user").title = user;
     $("me").textContent = initial(user);
     document.title = `${user} – Holdfast chat`;
     refresh();
@@ -104,7 +109,7 @@ function hear(frame) {
     if (chat?.owed === frame.position) chat.owed = null;
   } else if (frame.type === "error") {
     const chat = chats.get(frame.id);
-    if (chat && frame.problem.status < 429) chat.owed = null;  // the server has lost what was read
+    if (chat && frame.problem.status < 429) chat.owed = null;  // a repetition would fail as well
     notice(frame.problem.detail);
   }
 }
@@ -123,8 +128,8 @@ function take({source, messages, gap, position}) {
   acknowledge(chat);
 }
 
-// Keep a message from any source; an own one is no longer pending. Its trace identifies it, as the
-// key does: the gateway returns the trace with the message on each path.
+// Store a received message. If this page has sent it, remove it from the outbox: the trace, which the
+// gateway returns with each message, is derived from the key of the entry.
 function keep(chat, message) {
   if (message.sender === user) settle((entry) => message.trace?.traceparent.split("-")[1] === trace_of(entry));
   if (chat.messages.has(message.seq)) return false;
@@ -143,7 +148,7 @@ function settle(is_sent) {
 
 // Add the chats without new messages, and remove the chats that are gone.
 async function refresh() {
-  const known = [...chats.keys()];  // others may be added before the response arrives
+  const known = [...chats.keys()];  // a chat that is added during the request must not be removed
   const {chats: found} = await attempt(() => ask("GET", "chats")) ?? {};
   if (!found) return;
   for (const id of known) if (!found.some((each) => each.id === id)) forget(id);
@@ -191,7 +196,7 @@ function forget(id) {
   draw_list();
 }
 
-// An open chat counts as read.
+// Acknowledge all messages of a chat if it is open and visible.
 function acknowledge(chat) {
   if (chat.id !== shown || document.hidden) return;
   chat.unread = 0;
@@ -200,7 +205,8 @@ function acknowledge(chat) {
   draw_list();
 }
 
-// Repeated until the gateway confirms it: the chat may be read while offline.
+// Send the pending acknowledgement of a chat. This is repeated after each connection until the gateway
+// confirms it, because the user may read a chat while offline.
 function say_read(chat) {
   const {id, owed: position} = chat;
   if (position) stream.say({type: "ack", id, source: `chat:${id}`, position});
@@ -229,8 +235,8 @@ function close_chat() {
   draw_list();
 }
 
-// Messages that are sent while offline wait here under a key, so that a retry sends them once.
-// They survive a reload of the page.
+// Queue a message under an idempotency key, so that retries send it only once. The session storage
+// keeps the queue over a reload of the page.
 function put_in_outbox(entry) {
   outbox.push({key: new_key(), chat: shown, sender: user, sent_at: new Date().toISOString(), ...entry});
   store_outbox();
@@ -238,7 +244,7 @@ function put_in_outbox(entry) {
   send_outbox();
 }
 
-// crypto.randomUUID exists only over TLS and on the loopback.
+// Return a random key. Do not use crypto.randomUUID: it exists only over TLS and on localhost.
 function new_key() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
 }
@@ -276,7 +282,7 @@ async function send_outbox() {
         const {sender, sent_at, body, bytes} = entry;
         if (chat) keep(chat, {seq, sender, sent_at, body, bytes});
       } catch (error) {
-        if (!outbox.includes(entry)) continue;  // it was delivered and only the response was lost
+        if (!outbox.includes(entry)) continue;  // the stream has delivered it: only the response was lost
         if (!error.status || error.status === 429 || error.status >= 500) {
           setTimeout(send_outbox, 2000);
           return;
@@ -368,7 +374,8 @@ function draw_list() {
   $("none").hidden = all.length > 0;
 }
 
-// Keep one row per chat for as long as the chat exists: it must not move under a finger.
+// Update and return the row of a chat. Reuse its element, so that a press hits the row that the user
+// saw.
 function chat_row(chat) {
   if (!chat.row) {
     const button = element("button", ""), text = element("span", "words");
@@ -382,14 +389,14 @@ function chat_row(chat) {
   const part = (selector) => chat.row.querySelector(selector);
   part("button").classList.toggle("open", chat.id === shown);
   part(".avatar").textContent = initial(title(chat));
-  part("strong").textContent = title(chat);
+  part("strong").textContent = part("strong").title = title(chat);
   part(".last").textContent = summary(newest(chat));
   part(".unread").textContent = chat.unread;
   part(".unread").hidden = !chat.unread;
   return chat.row;
 }
 
-// Show exactly these rows in this order; do not touch those that stay.
+// Make *rows* the children of *list*, in this order. Do not move rows that are in place already.
 function place(list, rows) {
   const wanted = new Set(rows);
   for (const row of [...list.children]) if (!wanted.has(row)) row.remove();
@@ -399,7 +406,8 @@ function place(list, rows) {
 }
 
 function draw_messages(chat) {
-  $("title").querySelector("h2").textContent = title(chat);
+  const heading = $("title").querySelector("h2");
+  heading.textContent = heading.title = title(chat);
   const list = $("messages");
   const at_end = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
   const rows = [], numbers = [...chat.messages.keys()].sort((a, b) => a - b);

@@ -1,11 +1,12 @@
-// The connection to the gateway: one WebSocket, resumed where it stopped.
+// Keep a WebSocket to the gateway open. After a failure, reconnect and continue after the last batch.
 
 const SILENCE_MS = 50_000;  // the gateway sends a ping every 20 s
 const PAUSES_MS = [300, 1000, 2000, 5000, 10_000];
 
 export class Stream {
-  // hear(frame): one frame of the gateway. state(word): "online", "connecting", "offline".
-  // refused(): the token is no longer valid.
+  // hear(frame): called with each frame of the gateway.
+  // state(word): called with "online", "connecting" or "offline" when the state changes.
+  // refused(): called when the token is no longer valid.
   constructor(token, {hear, state, refused}) {
     Object.assign(this, {token, hear, state, refused, positions: {}, tries: 0, wanted: false});
     addEventListener("online", () => this.wanted && this.connect());
@@ -50,7 +51,7 @@ export class Stream {
     if (frame.type === "batch") this.positions[frame.source] = frame.position;
   }
 
-  // A connection can fail without an event.
+  // Close the socket after a silence, because a connection can fail without an event.
   listen() {
     clearTimeout(this.silence);
     this.silence = setTimeout(() => this.socket.close(), SILENCE_MS);
