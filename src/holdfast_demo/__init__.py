@@ -1,1 +1,1 @@
-"""The demos of Holdfast: a user of the library like any other, with public names only."""
+"""The demos of Holdfast. They use only public names of the library, as any application does."""

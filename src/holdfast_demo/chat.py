@@ -1,4 +1,4 @@
-"""The chat demo: phones in tunnels, in processes that are killed, write to each other."""
+"""The chat demo: phones that go offline, in processes that are killed, write to each other."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from .example_files import example
 from .options import Seconds, Seed, number
 from .report import counted
 
-OPENS_AT_H, HOURS = 7, 12  # of the day in fast motion
-LINGER_S: Final = 0.5  # for what must not come a second time
+OPENS_AT_H, HOURS = 7, 12  # first hour and number of hours of the simulated day
+LINGER_S: Final = 0.5  # wait at the end for messages that must not arrive a second time
 ONLINE, TUNNEL, KILLED = ("●", "green"), ("○", "yellow"), ("×", "red")
 
 
 @dataclass
 class ChatDemo(Demo):
-    """Let phones that go offline all the time write to each other, and lose nothing.
+    """Exchange messages between phones that lose their connection.
 
-    The people of Fake Garage send one-to-one messages and talk in group chats
-    for a day in fast motion. Their phones drive through tunnels, where what
-    was sent may arrive while no answer comes back; and the processes in which
-    the phones run are killed, and started again with what was on disk.
+    The people of Fake Garage write to each other and in group chats, one day in
+    fast motion. Their phones go through tunnels, where a message may arrive but
+    its reply does not. The processes of the phones are killed and started again
+    with what they have on disk.
 
-    At the end the disks of all phones are compared: the exit code is 1 if a
-    phone misses a message, has one out of order, or got one again after
-    acknowledging it.
+    At the end the disks of all phones are compared. The exit code is 1 if a
+    phone misses a message, has one out of order, or got one again after it
+    acknowledged it.
     """
 
     name: ClassVar = "chat"
     seed: Seed = None
-    clients: Annotated[int, number("--clients", "How many phones", 4, 400)] = 60
+    clients: Annotated[int, number("--clients", "Number of phones", 4, 400)] = 60
     seconds: Seconds = 20.0
 
     def start(self, context: DemoContext) -> None:
-        """Start the processes of the day, which kills some of them itself."""
+        """Start the processes of the phones. The example kills some of them itself."""
         module, seed = example("fakegarage/__init__.py"), context.seed
         day = module.Day.make(seed=seed, clients=self.clients, seconds=self.seconds)
         folder = context.subfolder("phones")
@@ -56,7 +56,7 @@ class ChatDemo(Demo):
         return bool(self._garage.look())
 
     def finish(self) -> Iterator[None]:
-        """Wait until every phone has everything, and a little longer."""
+        """Wait until each phone has all its messages, and a little longer."""
         yield from until(lambda: not self._garage.look())
         yield from until(lambda: False, patience_s=LINGER_S)
         self.end()
@@ -117,7 +117,7 @@ class ChatDemo(Demo):
         return Figures(grids=[Grid(columns, rows)], notes=notes)
 
     def invariants(self) -> Iterator[Invariant]:
-        """Compare what all phones have on disk."""
+        """Compare the messages that all phones have on disk."""
         self.end()
         garage = self._garage
         delivered = garage.mailboxes.delivered + garage.chats.delivered
@@ -198,9 +198,9 @@ def _clock(elapsed_s: float, seconds: float) -> str:
 
 
 def sent_once(accounts: Mapping[str, Any]) -> Invariant:
-    """Check that no message is there twice because its writer got no answer and sent it again.
+    """Check that no message is there twice, although writers repeated sends without a reply.
 
-    Each message has a name of its own, under which its writer sent it until an answer came.
+    Each message has its own operation id, under which its writer sent it until it got a reply.
     """
     problems = []
     for account in accounts.values():

@@ -1,10 +1,10 @@
-"""Runs `python -m MODULE …` until the parent closes the standard input.
+"""Run `python -m MODULE …` until the parent process closes the standard input.
 
     python -m holdfast_demo.child holdfast worker mail:tasks
 
-However the demo ends, by `kill -9` too, the system closes that pipe, and this process ends as after
-SIGTERM: a worker claims nothing more and finishes what it has. That needs no process group, no
-parent id and no system call that only one system has.
+When the demo ends, even by `kill -9`, the operating system closes this pipe. Then this process ends
+as after SIGTERM: a worker claims no more tasks and finishes its current ones. This works on all
+operating systems, without process groups or the id of the parent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-GRACE_S = 15.0  # a mail that hangs gives up after 10 s
+GRACE_S = 15.0  # from SIGTERM to the end by force; sending a mail times out after 10 s
 
 
 def main() -> None:
@@ -27,8 +27,8 @@ def main() -> None:
 
 
 def _watch_parent() -> None:
-    # Not sys.stdin.read(): a daemon thread that holds the lock of a buffered reader when the
-    # interpreter ends makes that a fatal error.
+    # Do not use sys.stdin.read(): if a daemon thread holds the lock of a buffered reader when the
+    # interpreter ends, the process aborts.
     while os.read(0, 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What a demo runs on: one server, one client, one temporary folder, one seed."""
+"""Provide the server, client, temporary folder and seed of a demo."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SEEDS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class DemoContext:
-    """What a demo runs on.
+    """Hold the server, client, folder and seed of a demo.
 
     Attributes:
         hf: a client for all threads of this process.
         url: URL of the server.
-        socket: path of its socket; empty for a server of the user.
-        server_folder: folder of the embedded server; None for a server of the user.
-        namespace: of all keys.
-        folder: a temporary folder. Its path is short, as sockets need it.
-        seed: seed of everything random.
+        socket: path of the server's socket; empty if the user gave a server.
+        server_folder: folder of the embedded server; None if the user gave a server.
+        namespace: namespace of all keys.
+        folder: a temporary folder. Its path is short, because paths of sockets must be short.
+        seed: seed of all random choices.
     """
 
     hf: Holdfast
@@ -45,13 +45,14 @@ class DemoContext:
     seed: int
 
     def subfolder(self, name: str) -> Path:
-        """Create a folder inside `folder`."""
+        """Create a folder in `folder` if it does not exist, and return its path."""
         inside = self.folder / name
         inside.mkdir(exist_ok=True)
         return inside
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Return the environment of a process; a URL may hold a password, so it is passed here."""
+        """Return the environment of a child process, with the server's URL: it may contain a
+        password, so it must not be an argument."""
         kept = {name: value for name, value in os.environ.items() if "HOLDFAST_" not in name}
         where = {"HOLDFAST_URL": self.url, "HOLDFAST_NAMESPACE": self.namespace}
         return {**kept, **where, **more}
@@ -59,18 +60,18 @@ class DemoContext:
 
 @contextmanager
 def context_of(demo: Demo, ending: ExitStack) -> Iterator[DemoContext]:
-    """Start the server of a demo; stop it afterwards.
+    """Start the server of a demo, unless the user gave one. Stop it afterwards.
 
     Args:
-        demo: names a server of the user, or none.
-        ending: removes the temporary folder.
+        demo: the demo with its options.
+        ending: exit stack to which the removal of the temporary folder is added.
 
     Raises:
         HoldfastError: the server cannot be started or used.
     """
     folder = Path(tempfile.mkdtemp(prefix="holdfast-demo-")).resolve()
     ending.callback(shutil.rmtree, folder, ignore_errors=True)
-    # On a server that others use, too, every run keeps to a namespace of its own.
+    # Use a new namespace on a server that may have other data.
     shared = demo.url or (demo.embedded and not demo.keeps_data)
     namespace = f"{NAMESPACE}-{secrets.token_hex(4)}" if shared else NAMESPACE
     seed = random.randrange(SEEDS) if demo.seed is None else demo.seed
@@ -78,7 +79,7 @@ def context_of(demo: Demo, ending: ExitStack) -> Iterator[DemoContext]:
     with ExitStack() as stack:
         url, socket, home = demo.url or "", "", None
         if not url:
-            # In a folder, so that every write is on disk before it is acknowledged.
+            # Give the server a folder, so that each write is on disk before it is acknowledged.
             home = (demo.embedded or folder / "server").resolve()
             server = stack.enter_context(EmbeddedServer.open(home))
             url, socket = server.url, server.socket

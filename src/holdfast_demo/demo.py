@@ -1,4 +1,4 @@
-"""A demo: its options, its traffic, the figures that it shows and the invariants that it checks."""
+"""Define the base class of demos, their figures, faults and invariants."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 TICK_S: Final = 0.1
 PATIENCE_S: Final = 60.0
-"""Longer than any lease and any wait between two attempts."""
+"""Seconds without progress after which a demo stops waiting: longer than each lease and retry."""
 
 Cell = RenderableType
 
 
 class DemoFailed(RuntimeError):
-    """The demo cannot start or go on.
+    """Raised when a demo cannot start or continue.
 
     Attributes:
         code: exit code of the command.
@@ -36,14 +36,14 @@ class DemoFailed(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """A promise of the library, and whether the evidence shows that it was kept.
+    """Hold a promise of the library, and the result of its check.
 
     Attributes:
-        block: the block that makes the promise.
+        block: the part of the library that makes the promise, such as `queue`.
         promise: the promise in a few words.
-        checked: how many things were checked; none prove nothing.
-        what: the kind of these things.
-        problems: sentences about what contradicts the promise.
+        checked: how many things were checked; 0 proves nothing.
+        what: what these things are, such as `mails`.
+        problems: sentences, one for each contradiction to the promise.
     """
 
     block: str
@@ -60,12 +60,13 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class ProcessFault:
-    """A kill that a demo must survive.
+    """Define a kill that a demo must survive.
 
     Attributes:
-        name: the process that is killed.
-        strike: kills it and starts another one.
-        again: whether it may come again; if not, the successor can be seen growing old.
+        name: name of the process that is killed.
+        strike: kills the process and starts another one.
+        again: whether a long run repeats the kill; False: the new process runs to the end, so that
+            its use of resources can be checked.
     """
 
     name: str
@@ -74,7 +75,7 @@ class ProcessFault:
 
 
 class Bar(NamedTuple):
-    """A bar of progress on the screen."""
+    """Define a progress bar: its name, its value of a total, and a text behind it."""
 
     name: str
     done: float
@@ -83,7 +84,8 @@ class Bar(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table: the names of its columns, and its rows; all columns but *left* are numbers."""
+    """Define a table: names of its columns, and rows. All columns but the first and those in *left*
+    are aligned right."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -92,13 +94,13 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of a demo: the screen draws them while it runs, the report prints them.
+    """Hold the figures of a demo. The screen shows them while it runs, the report prints them.
 
     Attributes:
-        bars: progress.
-        notes: names and what is to be said of each.
+        bars: progress bars.
+        notes: pairs (name, text).
         grids: tables.
-        extra: what is neither, such as a chart.
+        extra: other output, such as a chart.
     """
 
     bars: Sequence[Bar] = ()
@@ -108,20 +110,20 @@ class Figures:
 
 
 class Demo(ABC):
-    """A demo. Subclasses are dataclasses of the options of their command.
+    """Define what each demo provides. Fields of a subclass are the options of its command.
 
     The docstring of a subclass is the help of its command.
 
     Attributes:
-        name: the name of the command.
-        opening: the first words, if the start takes long.
-        stopped: the last words after Ctrl-C.
-        keeps_data: whether a second run on the same server goes on where the first one stopped.
+        name: name of the command.
+        opening: text that is shown first, for a demo that takes long to start.
+        stopped: text that is shown after Ctrl-C.
+        keeps_data: whether a second run on the same server continues the first one.
         embedded: folder of the user's embedded server, if the demo has this option.
         url: URL of the user's server, if the demo has this option.
-        seed: seed of everything random, if the demo has this option.
-        duration_s: seconds over which the kills are spread, if the runner kills.
-        opened: what ends when the demo ends.
+        seed: seed of all random choices, if the demo has this option.
+        duration_s: seconds over which the runner spreads its kills, if it kills processes.
+        opened: exit stack that ends the demo's processes and threads.
     """
 
     name: ClassVar[str]
@@ -135,46 +137,46 @@ class Demo(ABC):
     opened: ExitStack
 
     def check_options(self) -> None:  # noqa: B027  (most need none)
-        """Raise `DemoFailed` if an option cannot work, before anything is started."""
+        """Raise `DemoFailed` if an option is not valid. Called before anything is started."""
 
     @abstractmethod
     def start(self, context: DemoContext) -> None:
-        """Start processes and threads, to be ended with `opened`; do not wait for them."""
+        """Start processes and threads without waiting for them, and add their end to `opened`."""
 
     @abstractmethod
     def poll(self) -> bool:
-        """Do what is due; called several times a second. Return whether the traffic goes on."""
+        """Do what is due. Return whether the demo goes on. Called several times a second."""
 
     def finish(self) -> Iterator[None]:
-        """Start nothing new and wait until everything begun is done; yield now and then."""
+        """Wait until everything that was begun is done; yield several times a second."""
         yield from ()
 
     @abstractmethod
     def line(self) -> str:
-        """Return the most important figures on one line, without asking the server."""
+        """Return the most important figures on one line. Avoid calls to the server."""
 
     def figures(self) -> Figures:
-        """Return the figures of now."""
+        """Return the current figures, for the screen."""
         return Figures(notes=[(self.name, self.line())])
 
     def final_figures(self) -> Figures:
-        """Return the figures of the report."""
+        """Return the figures at the end, for the report."""
         return self.figures()
 
     @abstractmethod
     def invariants(self) -> Iterator[Invariant]:
-        """Yield every promise and what the evidence says about it; called after `finish`."""
+        """Check all promises, and yield the results. Called after `finish`."""
 
     def results(self) -> dict[str, Any]:
-        """Return the figures for programs."""
+        """Return the figures for the JSON report."""
         return {}
 
     def introduction(self) -> str:
-        """Return what the user is about to see."""
+        """Return a text that says what the user will see."""
         return ""
 
     def hints(self) -> Iterator[str]:
-        """Yield what to do next, for the end of the report."""
+        """Yield hints what the user can do next, for the end of the report."""
         yield from ()
 
     def faults(self) -> Sequence[ProcessFault]:
@@ -182,11 +184,11 @@ class Demo(ABC):
         return ()
 
     def pids(self) -> Mapping[str, int]:
-        """Return the process ids of its processes by name."""
+        """Return the names and ids of the demo's processes."""
         return {}
 
     def end(self) -> None:
-        """End its processes and threads. Idempotent."""
+        """End the demo's processes and threads. Idempotent."""
         self.opened.close()
 
 
@@ -196,12 +198,12 @@ def until(
     progress: Callable[[], object] = lambda: None,
     patience_s: float = PATIENCE_S,
 ) -> Iterator[None]:
-    """Yield again and again until *over* returns True, or nothing moves any more.
+    """Yield again and again until *over* returns True, or there is no more progress.
 
     Args:
-        over: returns whether there is nothing left to wait for.
-        progress: returns a value that changes as long as something moves.
-        patience_s: how long to wait without progress.
+        over: returns whether to stop.
+        progress: returns a value; if it has changed, there is progress.
+        patience_s: seconds without progress after which to stop.
     """
     before, ends_s = progress(), time.monotonic() + patience_s
     while not over() and time.monotonic() < ends_s:

@@ -1,6 +1,7 @@
-"""All demos.
+"""List all demos.
 
-The package does not import them, because that would slow down the start of each child process.
+`holdfast_demo/__init__.py` does not import them, because this would slow down the start of each
+child process.
 """
 
 from __future__ import annotations

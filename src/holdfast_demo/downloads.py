@@ -1,10 +1,10 @@
-"""The downloads: crawlers that share a semaphore, at a site that counts its visits.
+"""The downloads demo: crawlers that share a semaphore, at a site that counts its visits.
 
-As a program it is one process of crawlers, which runs until it is ended:
+This module is also the program of the crawlers:
 
     python -m holdfast_demo.downloads http://127.0.0.1:8080
 
-The server is `HOLDFAST_URL`, in the namespace `HOLDFAST_NAMESPACE`.
+It uses the server `HOLDFAST_URL` and the namespace `HOLDFAST_NAMESPACE`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .processes import ProcessGroup
 EXAMPLE: Final = "downloads.py"
 NAMES: Final = ("crawlers-1", "crawlers-2")
 CRAWLERS: Final = 3
-"""Crawlers in each process: more than the site allows."""
+"""Number of crawlers in each process: more than the site allows."""
 
 PAGES: Final = 1_000
 PAUSE_S: Final = 0.1
@@ -57,7 +57,7 @@ class DownloadsDemo(Demo):
         return True
 
     def finish(self) -> Iterator[None]:
-        """Stop, after the first download."""
+        """Wait for the first download, and stop the crawlers."""
         yield from until(lambda: self._site.visits > 0)
         self.end()
 
@@ -65,11 +65,11 @@ class DownloadsDemo(Demo):
         return f"{self._site.visits:,} downloads, {self._site.most} at once at most"
 
     def invariants(self) -> Iterator[Invariant]:
-        """Compare what the site has counted with the limit of the semaphore."""
+        """Compare the visits that the site has counted with the limit of the semaphore."""
         yield at_most(self._limit, visits=self._site.visits, most=self._site.most)
 
     def faults(self) -> Sequence[ProcessFault]:
-        """Kill a process that holds permits; they are free after the lease."""
+        """Kill a process that may hold permits. Other crawlers get them after the lease."""
         return [ProcessFault(NAMES[0], partial(self._crawlers.kill, NAMES[0]))]
 
     def pids(self) -> Mapping[str, int]:
@@ -77,7 +77,7 @@ class DownloadsDemo(Demo):
 
 
 def at_most(limit: int, *, visits: int, most: int) -> Invariant:
-    """Check that a site has seen no more visits at once than the semaphore allows."""
+    """Check that a site had no more visits at the same time than the semaphore allows."""
     problems = (f"there were {most} downloads at once",) if most > limit else ()
     return Invariant("semaphore", f"at most {limit} at once", visits, "downloads", problems)
 
@@ -98,7 +98,7 @@ def main(site: str) -> None:
 def crawl(crawler: Any, site: str) -> None:
     """Fetch one page after the other."""
     while True:
-        with suppress(HoldfastError, OSError):  # the server is away, or the site is closing
+        with suppress(HoldfastError, OSError):  # the server was killed, or the site is closing
             crawler.fetch(f"{site}/{random.randrange(PAGES)}")
         time.sleep(random.uniform(0, 2 * PAUSE_S))
 

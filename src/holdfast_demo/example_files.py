@@ -1,6 +1,6 @@
-"""The example files that the demos run.
+"""Find and load the example files that the demos run.
 
-Users read and copy them, so they are no part of the package: they are at the root of a checkout, or
+Users read and copy these files, so they are in the folder `examples`: at the root of a checkout, or
 beside this module in an installed wheel.
 """
 
@@ -29,9 +29,9 @@ def example_file(name: str) -> Path:
 
 
 def load_example(path: Path) -> ModuleType:
-    """Import a file as the module that its name says, once, without touching `sys.path`.
+    """Import a file as a module of its name, without changing `sys.path`. Import it only once.
 
-    An `__init__.py` is the package of its folder: its modules can be imported then.
+    An `__init__.py` becomes the package of its folder, so that the modules in it can be imported.
     """
     name = path.parent.name if path.stem == "__init__" else path.stem
     loaded = sys.modules.get(name)

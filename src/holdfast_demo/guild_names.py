@@ -1,4 +1,4 @@
-"""Names of players in several scripts, and which of them a search must find: as docs say."""
+"""Names of players in several scripts, and a plain search in them, to check that of the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAST: Final = (
 PREFIXES: Final = (
     *("", "j", "JE", "jenn", "san", "s", "{", "7", "张", "é", "e", "伟 张", "o'", "hara"),
 )
-"""Prefixes that are searched for at the end."""
+"""Prefixes that the check at the end searches for."""
 
 
 @cache
@@ -28,7 +28,8 @@ def everybody() -> list[str]:
 
 
 def starting(names: Iterable[str], prefix: str) -> Iterator[str]:
-    """Yield the names that begin with *prefix*, or that have a later word that does."""
+    """Yield the names in which a word begins with *prefix*, also with the words after it. Ignore
+    case."""
     start = _folded(prefix)
     for name in names:
         fold = _folded(name)

@@ -1,4 +1,4 @@
-"""The nemesis: kills processes of a demo on a schedule that follows from the seed."""
+"""Kill processes of a demo on a schedule that depends on the seed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from holdfast.server import status
 from .demo import ProcessFault
 
 FIRST, LAST = 0.2, 0.85
-"""Parts of the run between which all kills happen."""
+"""Fractions of the run between which all kills happen."""
 
 ROUND_S: Final = 300.0
-"""A long run repeats the faults that may come again, about so often."""
+"""Seconds after which a long run repeats the faults that may be repeated."""
 
 
 class KillSchedule:
-    """Carries out all faults one after the other, in an order that follows from the seed.
+    """Carry out all faults one after the other, in a random order that depends on the seed.
 
     Attributes:
-        killed: names of what was killed so far.
+        killed: names of the processes that were killed so far.
     """
 
     def __init__(self, faults: Sequence[ProcessFault], *, seconds: float, seed: int) -> None:
@@ -41,7 +41,7 @@ class KillSchedule:
         )
 
     def poll(self, elapsed_s: float) -> None:
-        """Carry out every fault that is due."""
+        """Carry out all faults that are due *elapsed_s* after the start."""
         while self._coming and self._coming[0][0] <= elapsed_s:
             _, fault = self._coming.popleft()
             fault.strike()
@@ -49,7 +49,7 @@ class KillSchedule:
 
 
 def kill_server(folder: Path) -> None:
-    """Kill the embedded server of a folder; its supervisor starts it again."""
+    """Kill the embedded server of *folder*. Its supervisor starts it again."""
     pid = status(folder).pid
     if pid is not None:
         os.kill(pid, signal.SIGKILL)

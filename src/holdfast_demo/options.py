@@ -15,10 +15,10 @@ Seed = Annotated[
 
 
 def number(name: str, text: str, least: float, most: float) -> Any:
-    """Return an option for a number; its help names the limits."""
+    """Return an option for a number from *least* to *most*. Its help is *text* and the limits."""
     sign = "S" if name == "--seconds" else "N"
     limits = f"{least:,g} to {most:,.0f}"
     return typer.Option(name, metavar=sign, min=least, max=most, help=f"{text}, {limits}.")
 
 
-Seconds = Annotated[float, number("--seconds", "How long it runs", 1, 600)]
+Seconds = Annotated[float, number("--seconds", "Seconds that it runs", 1, 600)]

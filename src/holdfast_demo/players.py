@@ -1,4 +1,8 @@
-"""Players of Fake Game: they note what they do in plain Python, to compare it with the server."""
+"""Simulate the players of Fake Game.
+
+The players record their actions in plain Python objects. The demo compares the records with what
+the server returns.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +25,10 @@ from .retries import retried
 PAGES: Final = ("/", "/market", "/guild", "/map", "/shop")
 WEIGHTS: Final = (8, 5, 4, 2, 1)
 MOST_HITS: Final = 40
-"""Hits of one page view: a page loads what belongs to it."""
+"""Maximum number of hits of one page view, as a page loads other files."""
 
 READS: Final = 0.5
-"""Mails that are read for each one that is written."""
+"""Number of mails that are read for each mail that is written."""
 
 PRECISIONS: Final = (1, 5, 60, 300, 3600, 18_000, 86_400)
 GUILD: Final = "3"
@@ -32,12 +36,12 @@ FOUNDERS: Final = 40
 MOST_FOUND: Final = 1_000
 
 Counts = dict[tuple[str, int], int]
-"""Hits by page and precision."""
+"""(page, precision) → number of hits."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameSearch:
-    """What a player typed, and the names that were found."""
+    """Hold what a player typed, and the names that were found."""
 
     player: str
     typed: str
@@ -45,23 +49,23 @@ class NameSearch:
 
 
 class Players:
-    """Threads that play from `start` to `stop`.
+    """Run a thread for each player from `start` to `stop`.
 
     Args:
-        hf: their client.
-        count: how many there are.
-        seed: seed of what they do.
+        hf: client of all players.
+        count: number of players.
+        seed: seed of all random choices.
         thinks_s: seconds between two pages of a player.
-        samples: samples of each precision that are kept, 1,000 at most.
+        samples: number of samples of each precision that are kept, at most 1,000.
 
     Attributes:
         searches: the latest searches.
         searched: number of searches.
-        mails: number of mails that were sent, by receiver.
-        refused: number of mails that were refused because the receiver is no member.
-        members: the members of the guild.
-        hits: hits by page.
-        failures: what threads failed of.
+        mails: receiver → number of mails that were sent.
+        refused: number of mails that were refused because the receiver was no member.
+        members: current members of the guild.
+        hits: page → number of hits.
+        failures: exceptions that ended threads.
     """
 
     def __init__(
@@ -80,7 +84,7 @@ class Players:
         self._thinks_s = thinks_s
         self._samples = samples
         self._dice = random.Random(seed)
-        self._guard = threading.Lock()  # of the notes
+        self._guard = threading.Lock()  # protects the records
         self._over = threading.Event()
         self._began_s = time.monotonic()
         self._buffer: CounterBuffer = hf.counter_buffer(flush_every=0.25)
@@ -90,7 +94,7 @@ class Players:
         ]
 
     def start(self) -> None:
-        """Found the guild and start the threads."""
+        """Create the guild and start the threads."""
         for page in PAGES:
             self._hf.counter(page, precisions=PRECISIONS, keep=self._samples).add(1)
             self.hits[page] += 1
@@ -100,7 +104,7 @@ class Players:
             thread.start()
 
     def stop(self) -> None:
-        """Let all threads finish, and flush the buffer. Idempotent."""
+        """Wait until all threads have ended, and flush the buffer. Idempotent."""
         self._over.set()
         for thread in self._threads:
             if thread.ident is not None:
@@ -109,12 +113,12 @@ class Players:
 
     @property
     def reaching(self) -> list[int]:
-        """Return the precisions with samples that reach back to the beginning."""
+        """Return the precisions for which the kept samples cover the whole run."""
         lasted_s = time.monotonic() - self._began_s
         return [precision for precision in PRECISIONS if precision * self._samples > lasted_s]
 
     def counted(self) -> Counts:
-        """Return the sums of all samples on the server."""
+        """Return the sums of all samples on the server, for the precisions `reaching`."""
         counters = {page: self._hf.counter(page) for page in self.hits}
         return {
             (page, precision): sum(sample.value for sample in counter.samples(precision))
@@ -123,7 +127,7 @@ class Players:
         }
 
     def found(self) -> dict[str, list[str]]:
-        """Return what the server finds, by prefix."""
+        """Return prefix → the names that the server finds."""
         names = self._hf.completions(f"guild:{GUILD}")
         prefixes = sorted({*(name[:1] for name in everybody()), *PREFIXES})
         return {
@@ -132,7 +136,7 @@ class Players:
         }
 
     def received(self) -> dict[str, int]:
-        """Return the number of mails in each mailbox, read and unread, empty ones included."""
+        """Return name → number of mails in the mailbox, read and unread."""
         boxes = {name: self._hf.mailbox(name).status() for name in everybody()}
         return {name: box.read_seq + box.unread for name, box in boxes.items()}
 
@@ -152,9 +156,9 @@ class Players:
             self.failures.append(error)
 
     def _change_members(self, dice: random.Random) -> None:
-        """Let a player join, or leave."""
+        """Let a random player join the guild, or leave it."""
         name = dice.choice(everybody())
-        with self._guard:  # so that the notes are in the order of the server
+        with self._guard:  # so that the records have the order of the calls
             if name in self.members:
                 retried(partial(self._guild.leave, name))
                 self.members.remove(name)
@@ -166,7 +170,8 @@ class Players:
         self.members.add(name)
 
     def _search(self, player: str, dice: random.Random) -> None:
-        """Type the beginning of a name, letter by letter, and write to the first match."""
+        """Type the beginning of a name, letter by letter. Write to the first match, and sometimes
+        read a mailbox."""
         name = dice.choice(everybody())
         found: list[str] = []
         for end in range(1, dice.randint(2, 5)):
@@ -188,7 +193,7 @@ class Players:
             except OutcomeUnknown as error:
                 if error.op_id != op_id:
                     raise
-                retried(error.repeat)  # only this: the name may be a member no longer
+                retried(error.repeat)  # not the check: the receiver may have left meanwhile
 
         try:
             retried(write, whole=True)
@@ -201,21 +206,22 @@ class Players:
 
 
 def missed(hits: Mapping[str, int], counted: Counts) -> Iterator[str]:
-    """Yield a sentence for each count of the server that is not what was added."""
+    """Yield a sentence for each count on the server that differs from the recorded hits."""
     for (page, precision), count in counted.items():
         if count != hits[page]:
             yield f"{page} had {hits[page]:,} hits; in samples of {precision} s are {count:,}"
 
 
 def misfound(members: set[str], found: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a sentence for each search that finds not exactly the members of that beginning."""
+    """Yield a sentence for each prefix for which a search does not find exactly the members with a
+    name that begins with it."""
     for prefix, names in found.items():
         if sorted(names) != sorted(starting(members, prefix)):
-            yield f"a search for {prefix!r} finds others than the members of that name"
+            yield f"a search for {prefix!r} does not find exactly the members with this prefix"
 
 
 def misdelivered(mails: Mapping[str, int], received: Mapping[str, int]) -> Iterator[str]:
-    """Yield a sentence for each player who has not exactly the mails that were sent."""
+    """Yield a sentence for each player with a number of mails that differs from the records."""
     for name, count in received.items():
         if count != mails.get(name, 0):
             yield f"{name} was sent {mails.get(name, 0):,} mails, and has {count:,}"

@@ -1,4 +1,4 @@
-"""The processes of a demo: started together, replaced when one dies, never left behind."""
+"""Start the processes of a demo, replace those that die, and end them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final, Self
 
 GRACE_S: Final = 15.0
-"""From SIGTERM to SIGKILL; a mail that hangs gives up after 10 s."""
+"""Seconds from SIGTERM to SIGKILL; sending a mail times out after 10 s."""
 
 MAX_REPLACED: Final = 10
 LOG_LINES: Final = 8
 
 
 class ProcessFailed(RuntimeError):
-    """A process ended by itself, too often to be replaced; carries the end of its log."""
+    """Raised when a process has ended too often to be replaced. The text has the end of its log."""
 
     def __init__(self, name: str, status: int | None, log: str) -> None:
         tail = "\n".join(log.splitlines()[-LOG_LINES:])
@@ -28,20 +28,21 @@ class ProcessFailed(RuntimeError):
 
 @dataclass
 class ProcessGroup:
-    """Processes, one for each of *commands*, alive while `with group:` lasts.
+    """Run a process for each of *commands* in a block: `with group:`.
 
     Args:
-        commands: name of a process → what follows `python -m`.
-        environment: their whole environment.
-        logs: folder of their output: `NAME.log`, and `NAME.out` if *apart*.
-        folder: their working directory, where they find their modules.
-        once: a process that ends with status 0 is done and not replaced.
-        replaced_at_most: replaced processes before the group fails; kills do not count.
-        apart: whether standard output is kept apart from the log.
+        commands: name of a process → its arguments after `python -m`.
+        environment: all environment variables of the processes.
+        logs: folder for the output: `NAME.log`, and `NAME.out` if *apart* is set.
+        folder: working directory, from which the processes import modules; None: the current one.
+        once: whether a process that ends with status 0 is done, so that it is not replaced.
+        replaced_at_most: maximum number of replaced processes; those that `kill` ended do not
+            count.
+        apart: whether standard output is written to `NAME.out` instead of the log.
 
     Attributes:
         replaced: number of processes that died and were replaced.
-        gone: names of processes that were killed for good.
+        gone: names of processes that were killed and not replaced.
     """
 
     commands: Mapping[str, Sequence[str]]
@@ -61,7 +62,7 @@ class ProcessGroup:
         return self
 
     def __exit__(self, *ended: object) -> None:
-        """End them in good order; kill those that do not end."""
+        """Send SIGTERM to all processes. Kill those that have not ended after `GRACE_S`."""
         for process in self._processes.values():
             process.terminate()
         deadline_s = time.monotonic() + GRACE_S
@@ -73,17 +74,17 @@ class ProcessGroup:
 
     @property
     def pids(self) -> dict[str, int]:
-        """Return the process ids by name."""
+        """Return name → process id."""
         return {name: process.pid for name, process in self._processes.items()}
 
     @property
     def done(self) -> bool:
-        """Return whether all have ended with status 0, but for those killed for good."""
+        """Return whether all processes, except those in `gone`, have ended with status 0."""
         left = self._processes.keys() - self.gone
         return all(self._processes[name].poll() == 0 for name in left)
 
     def kill(self, name: str, *, replace: bool = True) -> None:
-        """End one with SIGKILL, as a crash would; start another one, or none."""
+        """End the process *name* with SIGKILL, like a crash. If *replace*, start a new one."""
         if not replace:
             self.gone.add(name)
         process = self._processes[name]
@@ -94,10 +95,10 @@ class ProcessGroup:
             self.replace_dead()
 
     def replace_dead(self) -> None:
-        """Start a new process for each that died.
+        """Start a new process for each process that died.
 
         Raises:
-            ProcessFailed: too many died.
+            ProcessFailed: too many processes died.
         """
         for name, process in self._processes.items():
             status = process.poll()
@@ -110,11 +111,11 @@ class ProcessGroup:
             self._processes[name] = self._started(name)
 
     def log(self, name: str) -> str:
-        """Return what a process has logged."""
+        """Return the log of a process."""
         return (self.logs / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
     def output(self, name: str) -> str:
-        """Return what a process has printed, if that is kept apart."""
+        """Return the standard output of a process, if *apart* is set."""
         return (self.logs / f"{name}.out").read_text(encoding="utf-8")
 
     def _started(self, name: str) -> subprocess.Popen[bytes]:
@@ -127,8 +128,8 @@ class ProcessGroup:
                 [sys.executable, "-m", "holdfast_demo.child", *self.commands[name]],
                 cwd=self.folder,
                 env=self.environment,
-                stdin=subprocess.PIPE,  # open as long as the demo lives; nothing is written
+                stdin=subprocess.PIPE,  # closed when the demo ends; nothing is written
                 stdout=out,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for the demo, which ends them
+                start_new_session=True,  # so that Ctrl-C reaches only the demo, which ends them
             )

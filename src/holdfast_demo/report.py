@@ -1,4 +1,4 @@
-"""The report of a demo: its figures, a row for each invariant, one verdict, one exit code."""
+"""Print the report of a demo: its figures, a row for each invariant, and the verdict."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .demo import Demo, Figures, Invariant
 from .screen import drawn
 
 NAMED: Final = 3
-"""Problems of one invariant that the report names."""
+"""Maximum number of problems of one invariant that the report names."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoReport:
-    """The result of a demo.
+    """Hold the result of a demo.
 
     Attributes:
-        figures: the last ones.
-        invariants: the promises and the evidence.
-        killed: names of what the runner killed.
-        results: the figures for programs.
-        hints: what to do next.
-        folder: the evidence; it is removed unless an invariant is broken.
+        figures: the final figures.
+        invariants: the promises and the results of their checks.
+        killed: names of the processes that the runner killed.
+        results: the figures for the JSON report.
+        hints: what the user can do next.
+        folder: folder with the evidence. It is removed unless a promise was broken.
     """
 
     figures: Figures
@@ -42,20 +42,25 @@ class DemoReport:
 
     @classmethod
     def of(cls, demo: Demo, killed: Sequence[str], folder: Path) -> Self:
-        """Check the invariants of a demo that has ended, and read its figures."""
+        """Check the promises of a demo that has ended, and return its report."""
         found = tuple(demo.invariants())
         seed = {"seed": demo.seed} if _has_seed(demo) else {}
         hints = [*demo.hints(), *(f"The same again: --seed {demo.seed}" for _ in seed)]
         results = {**seed, **demo.results()}
         return cls(demo.final_figures(), found, killed, results, hints, folder)
 
+    @classmethod
+    def unchecked(cls, demo: Demo, killed: Sequence[str], folder: Path) -> Self:
+        """Return the report of a demo that was interrupted, without checking promises."""
+        return cls(demo.final_figures(), (), killed, {}, tuple(demo.hints()), folder)
+
     @property
     def ok(self) -> bool:
-        """Return whether every invariant was kept."""
+        """Return whether all promises were kept."""
         return all(each.kept for each in self.invariants)
 
     def as_json(self) -> str:
-        """Return the report for programs."""
+        """Return the report as JSON, for programs."""
         promises = [{"kept": each.kept, **asdict(each)} for each in self.invariants]
         more = {} if self.ok else {"folder": str(self.folder)}
         fields = {"ok": self.ok, **self.results, "killed": self.killed, "promises": promises}
@@ -67,14 +72,14 @@ def _has_seed(demo: Demo) -> bool:
 
 
 def print_report(report: DemoReport, console: Console) -> None:
-    """Print the figures, the invariants and the verdict."""
+    """Print the figures, the promises and the verdict."""
     parts: list[RenderableType] = list(drawn(report.figures))
     if report.invariants:
         parts += ["", _table(report.invariants), "", *_verdict(report)]
     parts += [Text(f"  {hint}", "dim", overflow="fold") for hint in report.hints]
     with console.capture() as capture:
         console.print(Padding(Group(*parts), (1, 2)))
-    # Rich fills every line up with blanks, which a log file does not want.
+    # Remove the blanks with which Rich fills up each line, because the output may be a log file.
     console.file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
@@ -100,7 +105,7 @@ def _verdict(report: DemoReport) -> Iterator[Text]:
     after = kills if report.killed else ""
     if broken:
         yield Text(f"✗ {broken} of {counted(number, 'promise')} not kept{after}", "bold red")
-        yield Text(f"  What is on disk: {report.folder}", "dim", overflow="fold")
+        yield Text(f"  The evidence is in {report.folder}", "dim", overflow="fold")
     else:
         every = f"all {number} promises were" if number > 1 else "the promise was"
         yield Text(f"✓ {every} kept{after}", "bold green")
@@ -115,17 +120,17 @@ def _problems(invariant: Invariant) -> Iterator[str]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, as in `1 task` and `1,204 tasks`."""
+    """Return a number with its noun, such as `1 task` or `1,204 tasks`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def printable(text: str) -> str:
-    """Return *text* with its control characters as escapes."""
+    """Return *text* with escapes in place of its control characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def size(octets: float) -> str:
-    """Return a number of bytes, as in `12.3 KiB`."""
+    """Return a number of bytes as text, such as `12.3 KiB`."""
     if octets < 2**20:
         return f"{octets / 2**10:,.1f} KiB" if octets >= 2**10 else f"{octets:.0f} bytes"
     return f"{octets / 2**20:,.1f} MiB"

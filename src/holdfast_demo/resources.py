@@ -1,4 +1,4 @@
-"""What a demo costs while it runs: memory, open files and connections, and whether they grow."""
+"""Measure memory, open files and connections while a demo runs, and check that they do not grow."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .demo import Invariant
 EVERY_S: Final = 5.0
 KEYS_EVERY_S: Final = 60.0
 OLD_S: Final = 240.0
-"""A process that lived for so long must not grow."""
+"""Seconds that a process must have been measured to be checked."""
 
 LEAST_S: Final = 300.0
-"""A shorter run has not settled: it is measured, and not judged."""
+"""Seconds that a run must last to be checked. A shorter run is still warming up."""
 
 DEMO: Final = "demo"
 SERVER: Final = "server"
-"""This process holds the evidence, and the server the data: their memory grows on purpose."""
+"""Names of this process and of the server."""
 
 MB: Final = 1 << 20
 MEMORY: Final = "memory in MB"
@@ -36,7 +36,7 @@ FILES: Final = "open files"
 CONNECTIONS: Final = "connections"
 UNKEPT: Final = "memory beside the keys in MB"
 SLACK: Final = {MEMORY: 1.0, FILES: 4.0, CONNECTIONS: 8.0, UNKEPT: 1.0}
-"""So much more is no growth, nor are 3 %."""
+"""What was measured → increase that does not count as growth, in addition to 3 %."""
 
 PROMISES: Final = {
     MEMORY: ("processes", "none takes more and more memory"),
@@ -45,10 +45,11 @@ PROMISES: Final = {
     UNKEPT: ("server", "no memory but for what is kept"),
 }
 NOT_JUDGED: Final = {(DEMO, MEMORY), (SERVER, MEMORY), (SERVER, FILES)}
-"""The server's files are its connections, which are judged over all its lives."""
+"""Values that are not checked. This process collects evidence and the server stores data, so their
+memory grows. The server's open files are its connections, which are checked separately."""
 
 PARTS: Final = 3
-"""A series is cut into so many parts; it may grow in the first one, while it warms up."""
+"""Number of equal parts of a series. Values may grow in the first part, while the demo warms up."""
 
 POINTS: Final = 12
 GROWTH: Final = 0.03
@@ -58,12 +59,12 @@ BLOCK: Final = re.compile(rb"\{([a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """Measured values of one process.
+    """Hold the measured values of one process.
 
     Args:
         name: name of the process.
         what: what was measured, with its unit.
-        points: instants in seconds, and values.
+        points: pairs (seconds since the start, value).
     """
 
     name: str
@@ -76,7 +77,7 @@ class TimeSeries:
         return self.points[-1][0] - self.points[0][0] if self.points else 0.0
 
     def parts(self) -> Sequence[float]:
-        """Return the medians of the beginning, the middle and the end; empty if too short."""
+        """Return the medians of beginning, middle and end; empty if there are too few values."""
         if len(self.points) < POINTS:
             return ()
         values = [value for _, value in self.points]
@@ -84,29 +85,29 @@ class TimeSeries:
         return [median(values[a:b]) for a, b in pairwise(ends)]
 
     def grew(self) -> bool:
-        """Return whether there was more at the end than in the middle, once it had settled.
+        """Return whether the values were higher at the end than in the middle.
 
-        A leak goes on growing in the last third; a pool, a cache or the allocator's reserve is
+        A leak still grows in the last third. A pool, a cache or the reserve of the allocator is
         full by then.
         """
         parts = self.parts()
         return bool(parts) and parts[-1] > parts[-2] * (1 + GROWTH) + SLACK[self.what]
 
     def sentence(self) -> str:
-        """Describe the growth."""
+        """Return a sentence that describes the growth."""
         first, middle, last = self.parts()
         return f"{self.what} of {self.name}: {first:,.1f}, then {middle:,.1f}, then {last:,.1f}"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
-    """What the server kept at one instant.
+    """Hold the memory and the keys of the server at one time.
 
     Attributes:
-        at_s: seconds since the beginning.
-        memory: bytes that the server used.
-        keys: number of keys by block.
-        bytes: bytes of keys by block.
+        at_s: seconds since the start.
+        memory: bytes of memory that the server used.
+        keys: block → number of keys.
+        bytes: block → bytes of its keys.
     """
 
     at_s: float
@@ -116,12 +117,17 @@ class KeyUsage:
 
     @property
     def beside(self) -> int:
-        """Return the bytes that are in no key: connections, scripts, the server itself."""
+        """Return the bytes outside keys: of connections, scripts and the server itself."""
         return self.memory - sum(self.bytes.values())
 
 
 def key_usage(server: Any, at_s: float) -> KeyUsage:
-    """Measure every key of the server of a redis-py client, in steps; *at_s* is noted."""
+    """Measure all keys of a server, in steps.
+
+    Args:
+        server: a redis-py client of the server.
+        at_s: seconds since the start, for the result.
+    """
     keys, taken = Counter[str](), Counter[str]()
     names = server.scan_iter(count=SCAN_STEP)
     while some := list(islice(names, SCAN_STEP)):
@@ -138,12 +144,12 @@ def key_usage(server: Any, at_s: float) -> KeyUsage:
 
 
 class ResourceMonitor:
-    """Measures processes, where there is a `/proc`, and the server.
+    """Measure the processes of a demo (on systems with `/proc`) and the server.
 
     Args:
         url: URL of the server.
-        pids: returns the process ids of now by name.
-        seconds: how long the demo runs.
+        pids: returns name → id of the current processes.
+        seconds: duration of the demo.
     """
 
     def __init__(self, url: str, pids: Callable[[], Mapping[str, int]], *, seconds: float) -> None:
@@ -160,14 +166,14 @@ class ResourceMonitor:
         self._server.close()
 
     def poll(self) -> None:
-        """Measure, if it is time to."""
+        """Measure if the last measurement is old enough."""
         at_s = time.monotonic() - self._began_s
         if at_s < self._next_s:
             return
         self._next_s = at_s + EVERY_S
         for name, pid in {DEMO: os.getpid(), **self._pids()}.items():
             self._measure(name, pid, at_s)
-        with suppress(redis.RedisError):  # the server is away
+        with suppress(redis.RedisError):  # the server was killed
             clients = self._server.info("clients")["connected_clients"]
             self._note(0, SERVER, CONNECTIONS, at_s, clients)
             if at_s >= self._next_keys_s:
@@ -177,7 +183,7 @@ class ResourceMonitor:
                 self._note(0, SERVER, UNKEPT, at_s, usage.beside / MB)
 
     def invariants(self) -> Iterator[Invariant]:
-        """Yield whether nothing grew, if the demo ran for long enough."""
+        """Check that nothing grew, if the demo ran long enough."""
         if self._seconds < LEAST_S:
             return
         for what, (block, promise) in PROMISES.items():
@@ -188,7 +194,7 @@ class ResourceMonitor:
                 yield Invariant(block, promise, points, "looks", problems)
 
     def results(self) -> dict[str, Any]:
-        """Return everything that was measured, for programs."""
+        """Return all measured values, for the JSON report."""
         courses = [
             {"name": each.name, "what": each.what, "began_s": each.points[0][0],
              "lasted_s": each.lasted_s, "parts": each.parts(), "grew": each.grew()}
@@ -204,7 +210,7 @@ class ResourceMonitor:
         ]
 
     def _measure(self, name: str, pid: int, at_s: float) -> None:
-        with suppress(OSError, ValueError):  # it has just ended, or this system has no /proc
+        with suppress(OSError, ValueError):  # the process has ended, or there is no /proc
             pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
             files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
             self._note(pid, name, MEMORY, at_s, pages * os.sysconf("SC_PAGE_SIZE") / MB)

@@ -1,4 +1,4 @@
-"""Retries while the server is away: a restart of the server must not end a demo."""
+"""Repeat calls while the server is unavailable, so that a restart of the server ends no demo."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ T = TypeVar("T")
 
 
 def retried(step: Callable[[], T], *, whole: bool = False) -> T:
-    """Call *step* until the server answers.
+    """Call *step* until the server replies, and return the result.
 
     Args:
-        step: what is to be done.
-        whole: it consists of several calls, all of which may be repeated; otherwise a call without
-            an answer is repeated by its own `OutcomeUnknown.repeat`.
+        step: makes one or several calls to the server.
+        whole: whether *step* may be repeated as a whole after `OutcomeUnknown`. If False, its only
+            call is repeated with `OutcomeUnknown.repeat`.
 
     Raises:
-        ServerUnavailable, OutcomeUnknown: the server was away for too long.
+        ServerUnavailable, OutcomeUnknown: the server was unavailable for too long.
     """
     deadline_s = time.monotonic() + LONGEST_S
     while True:

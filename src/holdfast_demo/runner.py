@@ -1,4 +1,4 @@
-"""Runs a demo: starts its server, kills what is to be killed, draws the screen, checks, reports."""
+"""Run a demo: start its server, kill processes, draw the screen, check the promises, and report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .report import DemoReport, print_report
 from .screen import DemoScreen
 
 INTERRUPTED: Final = 130
-"""128 + SIGINT, as shells report it."""
+"""Exit code after Ctrl-C: 128 + SIGINT, as in shells."""
 
 SIGNALS: Final = tuple(
     getattr(signal, name)
@@ -28,10 +28,10 @@ SIGNALS: Final = tuple(
 
 
 def run(demo: Demo, *, as_json: bool = False) -> int:
-    """Run a demo from its start to its report; return the exit code.
+    """Run a demo from its start to its report. Return the exit code.
 
     Raises:
-        DemoFailed: it could not start or go on.
+        DemoFailed: the demo could not start or continue.
         HoldfastError: the server could not be used.
     """
     console = Console(stderr=as_json, highlight=False, emoji=False)
@@ -57,7 +57,7 @@ def _played(demo: Demo, console: Console) -> DemoReport:
     with ExitStack() as ending:
         report = _in_context(demo, console, ending)
         if not report.ok:
-            ending.pop_all()  # the folder holds the evidence
+            ending.pop_all()  # keep the folder, because it has the evidence
         return report
 
 
@@ -69,28 +69,33 @@ def _in_context(demo: Demo, console: Console, ending: ExitStack) -> DemoReport:
         demo.start(context)
         if introduction := demo.introduction():
             console.print(f"\n  {introduction}\n", soft_wrap=True, markup=False)
-        opened.callback(_ignore_signals)  # the last to be added is the first to be called
+        opened.callback(_ignore_signals)  # added last, so that it is called first
         kills = KillSchedule(demo.faults(), seconds=demo.duration_s, seed=context.seed)
-        with DemoScreen(console, demo) as screen:
-            for _ in _life(demo, kills):
-                screen.show()
+        try:
+            with DemoScreen(console, demo) as screen:
+                for _ in _life(demo, kills):
+                    screen.show()
+        except KeyboardInterrupt:
+            print_report(DemoReport.unchecked(demo, kills.killed, context.folder), console)
+            raise
         return DemoReport.of(demo, kills.killed, context.folder)
 
 
 def _life(demo: Demo, kills: KillSchedule) -> Iterator[None]:
-    """Let the demo run to its end; yield several times a second."""
+    """Run the demo to its end. Yield several times a second."""
     began_s = time.monotonic()
     while demo.poll():
         kills.poll(time.monotonic() - began_s)
         yield
         time.sleep(TICK_S)
-    kills.poll(time.monotonic() - began_s)  # on a slow machine some are still due
+    kills.poll(time.monotonic() - began_s)  # on a slow machine some kills may still be due
     yield from demo.finish()
 
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """Have SIGTERM and a closed terminal end the demo as Ctrl-C does; restore all at the end."""
+    """Let SIGTERM and a closed terminal end the demo as Ctrl-C does. Restore the handlers at the
+    end."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number in SIGNALS:
         signal.signal(number, signal.default_int_handler)
@@ -102,6 +107,6 @@ def _signals() -> Iterator[None]:
 
 
 def _ignore_signals() -> None:
-    """Let nothing interrupt the cleaning: an impatient second Ctrl-C would leave processes."""
+    """Ignore signals while processes are ended: a second Ctrl-C would leave some running."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""The live screen: the figures of a demo on a terminal, a line a second anywhere else."""
+"""Show the figures of a demo: live on a terminal, otherwise as a line each second."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME_WIDTH: Final = 14
 
 
 class DemoScreen:
-    """`with DemoScreen(…) as screen:` shows a demo: a picture in place, or lines in a pipe."""
+    """Show a demo in a block, live on a terminal or as lines: `with DemoScreen(…) as screen:`."""
 
     def __init__(self, console: Console, demo: Demo) -> None:
         self._console = console
@@ -40,7 +40,7 @@ class DemoScreen:
             self._live.stop()
 
     def show(self) -> None:
-        """Draw the picture again, or print a line if the last one is old enough."""
+        """Draw the figures again. Without a terminal, print a line each second."""
         now_s = time.monotonic()
         if self._live:
             parts = Group(*drawn(self._demo.figures()))
@@ -51,7 +51,7 @@ class DemoScreen:
 
 
 def drawn(figures: Figures) -> Iterator[RenderableType]:
-    """Yield the parts of a picture, with an empty line between them."""
+    """Yield the figures for Rich, with an empty line between them."""
     parts: list[RenderableType] = []
     if figures.bars:
         parts.append(_bars(figures.bars))
@@ -74,7 +74,7 @@ def _bars(bars: Sequence[Bar]) -> Table:
 
 
 def notes(rows: Sequence[tuple[str, RenderableType]]) -> Table:
-    """Return names and notes beside each other."""
+    """Return a table with names and texts beside each other."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", width=NAME_WIDTH, no_wrap=True)
     table.add_column()
@@ -84,7 +84,7 @@ def notes(rows: Sequence[tuple[str, RenderableType]]) -> Table:
 
 
 def grid(about: Grid) -> Table:
-    """Return a table without lines."""
+    """Return the Rich table of a grid, without lines."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for number, name in enumerate(about.columns):
         left = number == 0 or name in about.left

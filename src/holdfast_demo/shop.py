@@ -1,4 +1,4 @@
-"""The shop: everybody reads the row cache, the database decides what is sold."""
+"""The shop in the world demo: readers use the row cache, buyers the database."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ INVALIDATE_EVERY_S: Final = 0.5
 
 
 class InvalidatedRow(NamedTuple):
-    """A row that was invalidated and read again.
+    """Record a row that was invalidated and read again.
 
     Attributes:
-        item: its id.
-        left: what the database had before; it has never more afterwards.
-        shown: what the cache showed afterwards.
+        item: id of the row.
+        left: stock in the database before; it is never higher afterwards.
+        shown: stock that the cache returned afterwards.
     """
 
     item: int
@@ -38,14 +38,14 @@ class InvalidatedRow(NamedTuple):
 
 
 class ShopDemo(Demo):
-    """Sell items of a database through a row cache: readers, buyers and refreshers.
+    """Sell items of a database, with readers and refreshers of a row cache, and buyers.
 
     Args:
         database: URL of the database.
 
     Attributes:
         shop: the module `shop` of the example.
-        engine: of the database.
+        engine: SQLAlchemy engine of the database.
     """
 
     name: ClassVar = "shop"
@@ -54,7 +54,7 @@ class ShopDemo(Demo):
         self._database = database
 
     def start(self, context: DemoContext) -> None:
-        """Fill the shelves and start the readers, buyers and refreshers."""
+        """Fill the database and start the readers, buyers and refreshers."""
         import sqlalchemy as sa
 
         module = example("fakeshop/__init__.py")
@@ -93,15 +93,15 @@ class ShopDemo(Demo):
         return True
 
     def finish(self) -> Iterator[None]:
-        """Stop the buyers, and wait until the refreshers have caught up."""
-        yield from until(lambda: bool(self.shop.sold_in(self.engine)))  # on a slow machine
+        """Wait for a sale, stop the buyers, and wait until the cache is up to date."""
+        yield from until(lambda: bool(self.shop.sold_in(self.engine)))
         self._staff.end("buyer")
         yield from until(lambda: not list(differing(self._stock(), self._shown())))
 
     def line(self) -> str:
         counts = self._staff.told()
         reads, sold, asked = (int(counts.get(what, 0)) for what in ("reads", "sold", "queries"))
-        return f"{reads:,} reads, {asked:,} SELECTs, {sold:,} sold"
+        return f"{reads:,} reads from the cache, {asked:,} SELECTs to keep it fresh, {sold:,} sold"
 
     def invariants(self) -> Iterator[Invariant]:
         """Compare the cache and the ledger with the database."""
@@ -114,7 +114,7 @@ class ShopDemo(Demo):
         yield balanced(everything, sum(stock.values()), len(ledger), self._staff.problems)
 
     def faults(self) -> Sequence[ProcessFault]:
-        """Kill a refresher; the other one goes on, and so does its successor."""
+        """Kill a refresher. The other one, and a new one, continue."""
         return [ProcessFault("refresher", partial(self._staff.replace, "refresher"))]
 
     def pids(self) -> Mapping[str, int]:
@@ -129,7 +129,7 @@ class ShopDemo(Demo):
             self._invalidated.append(InvalidatedRow(item, left, row.value["left"]))
 
     def _stock(self) -> dict[int, int]:
-        """Return what the database has, by item."""
+        """Return item → stock in the database."""
         import sqlalchemy as sa
 
         stock = self.shop.Stock
@@ -138,21 +138,21 @@ class ShopDemo(Demo):
         return {item: left for item, left in rows}  # noqa: C416  (rows are no pairs to a checker)
 
     def _shown(self) -> dict[int, int]:
-        """Return what the cache shows, by item, to a reader without the database."""
+        """Return item → stock in the cache, read without a source."""
         reader = self._hf.row_cache(self._cache.name)
         rows = retried(partial(reader.get_many, range(self.shop.ITEMS)))
         return {int(str(item)): row.value["left"] for item, row in rows.items() if row}
 
 
 def differing(stock: Mapping[int, int], shown: Mapping[int, int]) -> Iterator[str]:
-    """Yield a sentence for each row of the cache that is not as in the database."""
+    """Yield a sentence for each row of the cache that differs from the database."""
     for item, left in stock.items():
         if shown.get(item) != left:
             yield f"the cache shows {shown.get(item)} of item {item}, the database has {left}"
 
 
 def never_older(rows: Iterable[InvalidatedRow]) -> Invariant:
-    """Check that no row was shown as it was before it was invalidated: stocks only fall."""
+    """Check that no read after an invalidation returned older data: a higher stock."""
     rows = list(rows)
     problems = tuple(
         f"item {row.item} was invalidated when {row.left} were left, and showed {row.shown}"
@@ -164,7 +164,7 @@ def never_older(rows: Iterable[InvalidatedRow]) -> Invariant:
 
 
 def balanced(everything: int, left: int, sold: int, problems: Sequence[str]) -> Invariant:
-    """Check that the ledger holds exactly the items that are missing on the shelf."""
+    """Check that the ledger has exactly the items that are missing in the stock."""
     found = list(problems)
     if left + sold != everything:
         found.append(f"{sold:,} were sold and {left:,} are left of {everything:,}")

@@ -1,4 +1,4 @@
-"""The traffic demo: players open pages, search for guild mates as they type, and write to them."""
+"""The traffic demo: players open pages, search guild mates while they type, and write to them."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from .options import Seed, number
 from .players import PAGES, Players, misdelivered, misfound, missed
 
 SECONDS: Final = 30
-"""Seconds in each line of bars."""
+"""Number of seconds that each chart shows."""
 
 NAMES: Final = 4
 
 
 @dataclass
 class TrafficDemo(Demo):
-    """Count page hits, and let players find guild mates by what they type.
+    """Count page hits, and complete the names of players as they are typed.
 
-    Hits are collected in a buffer and count in seven precisions at once.
-    Meanwhile players join the guild and leave it, look for mates letter by
-    letter, in several scripts, and write to them; mail to a player who is no
-    member is refused.
+    Hits are collected in a buffer and counted in seven precisions at once.
+    Meanwhile players join and leave the guild, search for members letter by
+    letter in several scripts, and write to them. Mail to players who are not
+    members is refused.
 
-    At the end everything is compared with what the players noted themselves:
-    the exit code is 1 if a precision misses a hit, a search finds the wrong
-    names, or a mail went to the wrong player.
+    At the end everything is compared with the notes of the players. The exit
+    code is 1 if a precision misses a hit, a search finds wrong names, or a mail
+    went to the wrong player.
     """
 
     name: ClassVar = "traffic"
     seed: Seed = None
-    players: Annotated[int, number("--players", "How many play", 1, 64)] = 8
-    seconds: Annotated[float, number("--seconds", "How long they play", 1, 60)] = 15.0
+    players: Annotated[int, number("--players", "Number of players", 1, 64)] = 8
+    seconds: Annotated[float, number("--seconds", "Seconds of play", 1, 60)] = 15.0
     thinks_s: float = 0.02
     samples: int = 120
 
     def start(self, context: DemoContext) -> None:
-        """Let the players play."""
+        """Start the players."""
         self._hf = context.hf
         self._playing = Players(
             context.hf,
@@ -65,7 +65,7 @@ class TrafficDemo(Demo):
         return time.monotonic() - self._began_s < self.seconds
 
     def finish(self) -> Iterator[None]:
-        """Stop, after the first mail."""
+        """Wait for the first mail, and stop the players."""
         yield from until(lambda: sum(self._playing.mails.values()) > 0)
         self.end()
 
@@ -81,7 +81,7 @@ class TrafficDemo(Demo):
         for column in ({"style": "dim", "width": 14}, {"style": "cyan", "width": SECONDS}, {}):
             pages.add_column(**column)  # type: ignore[arg-type]
         for page in PAGES:
-            # The last second has just begun.
+            # Leave out the last sample, because its second has not ended.
             whole = Samples(self._hf.counter(page).samples(1)[-SECONDS - 1 : -1])
             rate = f"{sum(sample.value for sample in whole[-5:]) / 5:,.0f} hits/s"
             pages.add_row(page, whole.sparkline(), rate)
@@ -96,7 +96,7 @@ class TrafficDemo(Demo):
         return Figures(extra=[Text(self.line())])
 
     def invariants(self) -> Iterator[Invariant]:
-        """Compare counters, completions and mailboxes with what the players noted."""
+        """Compare counters, completions and mailboxes with the players' records."""
         playing = self._playing
         precisions = len(playing.reaching)
         problems = tuple(missed(playing.hits, playing.counted()))

@@ -1,4 +1,4 @@
-"""The world: all demos at once on one server, with the dashboard; killed and checked."""
+"""The world demo: run all demos at once on one server, with the dashboard."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.server import status
 
 from .chat import ChatDemo
 from .context import DemoContext
-from .dashboard import DashboardProcess, DashboardVisitor
+from .dashboard import DashboardProcess, DashboardVisitor, ShortLink
 from .demo import Bar, Demo, Figures, Invariant, ProcessFault
 from .downloads import DownloadsDemo
 from .example_files import example
@@ -31,7 +31,7 @@ from .traffic import TrafficDemo
 
 SHOWN_S: Final = 600.0
 CHECKED_S: Final = 60.0
-"""The default with --check, and without a terminal, where Ctrl-C is not possible."""
+"""Default seconds with --check, and without a terminal, where Ctrl-C is not possible."""
 
 PHONES: Final = 12
 PLAYERS: Final = 3
@@ -41,19 +41,19 @@ SAMPLES: Final = 1_000
 
 @dataclass
 class WorldDemo(Demo):
-    """See Holdfast at work.
+    """Show Holdfast at work.
 
-    All demos run at once on a server of their own: players trade, open pages
-    and write to guild mates, phones go through tunnels, a shop sells from
+    All demos run at once on their own server: players trade, open pages and
+    write to each other, phones go through tunnels, a shop sells from
     PostgreSQL, crawlers download, mails and logs are processed. A link to the
-    dashboard is printed. It ends by Ctrl-C, or after ten minutes; without a
+    dashboard is printed. It ends with Ctrl-C, or after ten minutes; without a
     terminal after one.
 
     With --check it takes a minute. Workers, consumers, a refresher and the
-    server are killed; at the end every promise is checked against evidence
-    from elsewhere: exit code 1 if one was not kept.
+    server are killed. At the end every promise is checked against independent
+    records; the exit code is 1 if one was not kept.
 
-    With a command only this one demo runs, as below.
+    With a command, only that demo runs.
     """
 
     name: ClassVar = "world"
@@ -65,7 +65,7 @@ class WorldDemo(Demo):
             metavar="S",
             min=5.0,
             max=7_200.0,
-            help="How long it runs, 5 to 7200.",
+            help="Seconds that it runs, 5 to 7200.",
             show_default="600; with --check, or without a terminal, 60",
         ),
     ] = None
@@ -81,7 +81,7 @@ class WorldDemo(Demo):
     ] = 0
 
     def check_options(self) -> None:
-        """Choose how long it runs, if the user does not."""
+        """Set the duration: the one that the user gave, or a default."""
         usual_s = SHOWN_S if sys.stdout.isatty() and not self.check else CHECKED_S
         self.duration_s = self.seconds or usual_s
 
@@ -93,9 +93,10 @@ class WorldDemo(Demo):
         self._database = self.opened.enter_context(example("fakeshop/__init__.py").database(None))
         self._site = self.opened.enter_context(DashboardProcess(context, port=self.port))
         self._demos = list(self._started(context))
-        self._link = self._site.link()
+        link = self._site.link()
+        self._link = self.opened.enter_context(ShortLink(link))
         if self.check:
-            self.opened.enter_context(DashboardVisitor(self._link))
+            self.opened.enter_context(DashboardVisitor(link))
         self._monitor = ResourceMonitor(context.url, self.pids, seconds=self.duration_s)
         self.opened.callback(self._monitor.close)
         self._faults = [fault for demo in self._demos for fault in demo.faults()]
@@ -111,7 +112,7 @@ class WorldDemo(Demo):
         return True
 
     def finish(self) -> Iterator[None]:
-        """Finish one demo after the other, if that is to be checked."""
+        """Finish one demo after the other, with --check only."""
         for demo in self._demos if self.check else ():
             self._finishing = demo.name
             yield
@@ -132,11 +133,17 @@ class WorldDemo(Demo):
         return Figures(
             bars=[Bar("time", min(elapsed_s, self.duration_s), self.duration_s, left)],
             notes=[(demo.name, demo.line()) for demo in self._demos],
-            extra=[self._link],
+            extra=[f"dashboard: {self._link}"],
         )
 
     def final_figures(self) -> Figures:
-        return Figures(notes=[(demo.name, demo.line()) for demo in self._demos])
+        seconds = min(time.monotonic() - self._began_s, self.duration_s)
+        ran = ("ran for", f"{seconds:.0f} s")
+        return Figures(notes=[ran, *((demo.name, demo.line()) for demo in self._demos)])
+
+    def hints(self) -> Iterator[str]:
+        if not self.check:
+            yield "holdfast demo --check kills processes and the server, and checks every promise"
 
     def invariants(self) -> Iterator[Invariant]:
         """Yield the promises of all demos."""
@@ -151,7 +158,7 @@ class WorldDemo(Demo):
         own = "a PostgreSQL of its own"
         if self._database.startswith("sqlite"):
             own = "SQLite; with holdfast[bench] it has a PostgreSQL of its own"
-        return f"The dashboard, to look at and to operate:\n  {self._link}\n  The shop has {own}."
+        return f"The dashboard, to look at and to operate: {self._link}\n  The shop has {own}."
 
     def faults(self) -> Sequence[ProcessFault]:
         """Return the faults of all demos and of the server."""
@@ -165,7 +172,8 @@ class WorldDemo(Demo):
         return pids if pid is None else {**pids, SERVER: pid}
 
     def _started(self, context: DemoContext) -> Iterator[Demo]:
-        """Start all demos, in the order in which they finish: the mail last, it mails the sales."""
+        """Start all demos, in the order in which they finish. The mail demo is the last, because it
+        sends mails for the sales of the shop."""
         shop = ShopDemo(self._database)
         chat = ChatDemo(seconds=self.duration_s, clients=PHONES)
         traffic = TrafficDemo(players=PLAYERS, thinks_s=THINKS_S, samples=SAMPLES)

@@ -24,7 +24,7 @@ SIZE = {"width": 1280, "height": 860}
 LEAST_BYTES = 20_000
 """An empty page takes less."""
 
-LINK = re.compile(r"http://\S+/dashboard/login#token=\S+")
+LINK = re.compile(r"http://localhost:\d+/\w+")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 

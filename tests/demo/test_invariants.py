@@ -99,12 +99,12 @@ CHECKS: dict[str, tuple[Callable[[], Invariant], Callable[[], Invariant], str]] 
     "a better one waited": (
         lambda: in_order(ClaimOrder(judged=True, claims=9)),
         lambda: in_order(ClaimOrder(judged=True, claims=9, passed_over=["expired-1"])),
-        "expired-1 was claimed while a better one waited",
+        "expired-1 was claimed while a more urgent one waited",
     ),
     "one in front waited": (
         lambda: in_order(ClaimOrder(judged=True, claims=9)),
         lambda: in_order(ClaimOrder(judged=True, claims=9, out_of_turn=["sold-1"])),
-        "sold-1 was claimed before one in front of it",
+        "sold-1 was claimed before one enqueued earlier",
     ),
     "the order was not judged": (
         lambda: in_order(ClaimOrder(judged=True, claims=9)),
@@ -144,12 +144,12 @@ CHECKS: dict[str, tuple[Callable[[], Invariant], Callable[[], Invariant], str]] 
     "a name is not found": (
         lambda: as_invariant(misfound({"Anna Smith"}, {"sm": ["Anna Smith"], "b": []})),
         lambda: as_invariant(misfound({"Anna Smith"}, {"sm": [], "b": []})),
-        "a search for 'sm' finds others",
+        "a search for 'sm' does not find exactly",
     ),
     "a name is found twice": (
         lambda: as_invariant(misfound({"Anna Smith"}, {"a": ["Anna Smith"]})),
         lambda: as_invariant(misfound({"Anna Smith"}, {"a": ["Anna Smith", "Anna Smith"]})),
-        "a search for 'a' finds others",
+        "a search for 'a' does not find exactly",
     ),
     "a mail came twice": (
         lambda: as_invariant(misdelivered({"Anna": 1}, {"Anna": 1, "Ben": 0})),

@@ -304,7 +304,7 @@ MISTAKES = {
         "guild.py",
         [("return self._names.remove(player) > 0", "return True")],
         TRAFFIC,
-        "finds others than the members",
+        "does not find exactly the members",
         ("2", "15"),
     ),
     "traffic: a player fails": Mistake(

@@ -1,1 +1,1 @@
-"""The logs demos: files that consumers keep, lines that consumers count."""
+"""The logs demos: consumers save the files of a feed, or count their lines."""

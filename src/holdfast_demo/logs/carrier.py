@@ -1,10 +1,10 @@
-"""A process that publishes logs to feeds, or that keeps the files of a feed.
+"""Publish logs to feeds, or save the files of a feed: the program of child processes.
 
     python -m holdfast_demo.logs.carrier publish FOLDER BEGAN_AT SECONDS
     python -m holdfast_demo.logs.carrier keep FOLDER CONSUMER
 
-Killed and started again, each goes on where it was. The server is `HOLDFAST_URL`, in the namespace
-`HOLDFAST_NAMESPACE`.
+After a kill, a new process continues where the old one ended. The program uses the server
+`HOLDFAST_URL` and the namespace `HOLDFAST_NAMESPACE`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Final
 from holdfast import FeedSealed, FileFeed, FileTaken, Holdfast, OutcomeUnknown, ServerUnavailable
 
 ARCHIVE: Final = "archive"
-"""This feed sends every file to each of `KEEPERS`."""
+"""Name of the feed that sends each file to all `KEEPERS`."""
 
 SHARED: Final = "logs"
-"""This feed sends each file to one of `COUNTERS`."""
+"""Name of the feed that sends each file to one of `COUNTERS`."""
 
 KEEPERS: Final = ("mirror-1", "mirror-2")
 COUNTERS: Final = ("geo-1", "geo-2")
@@ -32,8 +32,8 @@ LEASE_S: Final = 3.0
 BUDGET: Final = 8 << 20
 PAUSE_S: Final = 0.2
 PASSING: Final = (ServerUnavailable, OutcomeUnknown, FileTaken)
-"""Errors after which a step is repeated: the server was away, or for so long that a file was
-given to another consumer."""
+"""Errors after which a step is repeated: the server was killed, and perhaps a file was assigned to
+another consumer meanwhile."""
 
 
 def feeds(hf: Holdfast) -> list[FileFeed]:
@@ -45,7 +45,7 @@ def feeds(hf: Holdfast) -> list[FileFeed]:
 
 
 def publish(hf: Holdfast, folder: Path, began_at: float, seconds: float) -> None:
-    """Publish all logs of *folder*, spread over the time, and seal the feeds."""
+    """Publish all logs in *folder*, spread over *seconds* from *began_at* on; seal the feeds."""
     logs = sorted(path for path in folder.rglob("*.log"))
     for number, log in enumerate(logs):
         time.sleep(max(0.0, began_at + seconds * number / len(logs) - time.time()))
@@ -56,7 +56,7 @@ def publish(hf: Holdfast, folder: Path, began_at: float, seconds: float) -> None
 
 
 def keep(hf: Holdfast, folder: Path, consumer: str) -> None:
-    """Save every file for a consumer, until the feed is sealed and read."""
+    """Save all files for *consumer* in *folder*, until the feed is sealed and all are saved."""
 
     def save() -> None:
         for file in hf.file_feed(ARCHIVE).consumer(consumer).files():
@@ -67,13 +67,14 @@ def keep(hf: Holdfast, folder: Path, consumer: str) -> None:
 
 
 def _publish(feed: FileFeed, log: Path, name: str) -> None:
-    # A feed is sealed only by a publisher that had published all, and was killed then.
+    # Ignore FeedSealed: an earlier publisher had published all files and sealed the feed when it
+    # was killed.
     with log.open("rb") as content, suppress(FeedSealed):
         feed.publish(content, name=name)
 
 
 def _repeat(step: Callable[[], object]) -> None:
-    """Repeat *step* until it is done: publishing and consuming go on where they were."""
+    """Repeat *step* until it succeeds. Publishing and consuming continue where they ended."""
     while True:
         try:
             step()
@@ -84,7 +85,7 @@ def _repeat(step: Callable[[], object]) -> None:
 
 
 def main() -> None:
-    """Publish or keep, as the arguments say."""
+    """Call `publish` or `keep` with the arguments of the command line."""
     role, folder, *more = sys.argv[1:]
     where = os.environ["HOLDFAST_URL"], os.environ["HOLDFAST_NAMESPACE"]
     with Holdfast.from_url(where[0], namespace=where[1]) as hf:

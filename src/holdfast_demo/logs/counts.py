@@ -1,4 +1,4 @@
-"""The check of the tallies: a direct count of the logs, value by value."""
+"""Compare a tally with a direct count of the logs, value by value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..example_files import example
 
 
 def counted_once(tally: Tally, logs: Path) -> Invariant:
-    """Check that every line of the logs in a folder counts once in the tally."""
+    """Check that *tally* has counted each line of the logs in the folder *logs* once."""
     direct = example("logs.py").DirectCount.of(logs)
     lines = sum(direct.lines.values()) + direct.rejected
     promise = "each line is counted exactly once"
@@ -21,7 +21,7 @@ def counted_once(tally: Tally, logs: Path) -> Invariant:
 
 
 def differences(tally: Tally, direct: Any) -> Iterator[str]:
-    """Yield a sentence for each value that the tally has otherwise than a direct count."""
+    """Yield a sentence for each value with different counts in *tally* and *direct*."""
     yield from _unequal("lines", tally.days(), direct.lines)
     for (day, dimension), values in direct.values.items():
         found = {each.value: each.lines for each in tally.top(dimension, day=day, limit=10_000)}

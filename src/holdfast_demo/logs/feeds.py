@@ -1,4 +1,4 @@
-"""The logs of the world: kept by two consumers, counted by two others."""
+"""The logs in the world demo: two consumers save the logs, two others count their lines."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .counts import counted_once
 
 TALLY: Final = "daily"
 DAYS: Final = 10
-"""At least; in a long run so many that one comes every `DAY_S`."""
+"""Minimum number of days in the logs; a long run has one every `DAY_S`."""
 
 DAY_S: Final = 15.0
 LINES: Final = 3_000
-"""Lines of a day."""
+"""Number of lines of each day."""
 
 PUBLISHER: Final = "publisher"
 MODULE: Final = "holdfast_demo.logs.carrier"
@@ -35,7 +35,7 @@ Digests = Mapping[str, str]
 
 
 class LogFeedsDemo(Demo):
-    """Publish days of events to two feeds for *seconds*; keep them and count them."""
+    """Publish days of events to two feeds for *seconds*. Save them and count their lines."""
 
     name: ClassVar = "logs"
 
@@ -64,7 +64,7 @@ class LogFeedsDemo(Demo):
             context.environment(),
             folder,
             once=True,
-            # A counter ends when the server is away for long, and is started again.
+            # A counter ends if the server is unavailable for long, and is then started again.
             replaced_at_most=self._days_coming,
         )
         self.opened.enter_context(self._processes)
@@ -74,14 +74,14 @@ class LogFeedsDemo(Demo):
         return not self._processes.done
 
     def line(self) -> str:
-        with suppress(HoldfastError):  # the server is away: the last number will do
+        with suppress(HoldfastError):  # show the last number while the server is unavailable
             self._counted = sum(self._tally.days().values())
         kept = sum(len(list(folder.rglob("*.log"))) for folder in self._kept.values())
         lines = self._days_coming * LINES
         return f"{self._counted:,} of {lines:,} lines counted, {kept:,} files kept"
 
     def faults(self) -> Sequence[ProcessFault]:
-        """Kill the publisher, a keeper and a counter."""
+        """Kill the publisher, a consumer that saves files, and a consumer that counts lines."""
         names = (KEEPERS[0], COUNTERS[0], PUBLISHER)
         return [ProcessFault(name, partial(self._processes.kill, name)) for name in names]
 
@@ -89,7 +89,7 @@ class LogFeedsDemo(Demo):
         return self._processes.pids
 
     def finish(self) -> Iterator[None]:
-        """Wait until everything is published, kept and counted."""
+        """Wait until all logs are published, saved and counted."""
         yield from until(lambda: not self.poll(), progress=self.line)
 
     def invariants(self) -> Iterator[Invariant]:
@@ -104,7 +104,7 @@ class LogFeedsDemo(Demo):
 
 
 def digests_of(folder: Path) -> Digests:
-    """Return the digests of all logs in a folder and in those inside."""
+    """Return the digests of all logs in *folder* and in its subfolders."""
     return {
         log.relative_to(folder).as_posix(): hashlib.sha256(log.read_bytes()).hexdigest()
         for log in folder.rglob("*.log")
@@ -112,7 +112,8 @@ def digests_of(folder: Path) -> Digests:
 
 
 def unlike(consumer: str, published: Digests, kept: Digests) -> Iterator[str]:
-    """Yield a sentence for each file that a consumer lacks, has otherwise, or should not have."""
+    """Yield a sentence for each file that a consumer lacks, has with other content, or should not
+    have."""
     for name in sorted({*published, *kept}):
         if name not in kept:
             yield f"{consumer} has no {name}"

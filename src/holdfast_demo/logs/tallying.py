@@ -1,7 +1,7 @@
-"""The logs demo: four processes count days of events, one of them is killed, no line is lost.
+"""The logs demo: four processes count days of events. One of them is killed; no line is lost.
 
-The thread that publishes carries out the kill, in the middle of a log and of them all: so there is
-always a consumer that holds a log, and there is always more to come.
+The publishing thread kills the process in the middle of a log, after half of all bytes. So at this
+time a consumer holds a log, and more logs follow.
 """
 
 from __future__ import annotations
@@ -32,32 +32,33 @@ TALLY: Final = "daily"
 NAMES: Final = ("geo-1", "geo-2", "geo-3", "geo-4")
 BUDGET: Final = 8 << 20
 LEASE_S: Final = 2.0
-"""Short: the successor of a killed consumer is to be seen."""
+"""Lease in seconds; short, so that the user sees another consumer take over the log."""
 
 BEST: Final = 5
 BAR_WIDTH: Final = 30
 POLL_S: Final = 0.01
 STALL_S: Final = 60.0
-"""Without any change; longer than a lease, and than the processes need to start."""
+"""Seconds without progress after which the demo ends: longer than a lease and the start of a
+process."""
 
 
 @dataclass
 class LogsDemo(Demo):
-    """Send days of events to four consumers that count them, kill one, and lose nothing.
+    """Count the lines of logs in four processes, and kill one of them.
 
-    The game's servers have written a log for each day and realm. A feed takes
-    them to four processes of `holdfast logs tally`, each log to one of them,
-    within 8 MiB of the server's memory. In the middle of it one that holds a
-    log is killed with -9; another one goes on with it.
+    The servers of a game have written a log for each day and realm. A feed
+    gives each log to one of four processes of `holdfast logs tally`, and uses at
+    most 8 MiB of the server's memory. One process is killed with -9 while it
+    has a log; another process continues with this log.
 
     At the end the tally is compared with a direct count of the logs, value by
-    value: the exit code is 1 if a line is missing, or counts twice.
+    value. The exit code is 1 if a line is missing or counted twice.
     """
 
     name: ClassVar = "logs"
     seed: Seed = None
-    days: Annotated[int, number("--days", "How many", 1, 31)] = 7
-    lines: Annotated[int, number("--lines", "Events a day", 100_000, 10_000_000)] = 200_000
+    days: Annotated[int, number("--days", "Number of days", 1, 31)] = 7
+    lines: Annotated[int, number("--lines", "Events per day", 100_000, 10_000_000)] = 200_000
 
     def start(self, context: DemoContext) -> None:
         """Write the logs; start the counters and the thread that publishes."""
@@ -97,7 +98,7 @@ class LogsDemo(Demo):
         self._began_s = self._changed_s = time.monotonic()
 
     def poll(self) -> bool:
-        """Read how far it is.
+        """Read the progress. Return whether the demo goes on.
 
         Raises:
             ProcessFailed: a counter failed.
@@ -111,11 +112,11 @@ class LogsDemo(Demo):
             self._changed_s = now_s
         if self._failure is not None:
             raise DemoFailed(f"a log was not published: {self._failure}")
-        # What is missing after a standstill, the invariant will name.
+        # Without progress end the demo: the invariants then report what is missing.
         return not self._counters.done and now_s - self._changed_s < STALL_S
 
     def finish(self) -> Iterator[None]:
-        """Stop the thread."""
+        """Stop the publishing thread and read the final state."""
         self._stop()
         self._read()
         yield
@@ -194,19 +195,19 @@ class LogsDemo(Demo):
     def _read(self) -> None:
         status = self._feed.status()
         self._used = status.used
-        self._consumers = status.consumers or self._consumers  # nothing is left of a feed at last
+        self._consumers = status.consumers or self._consumers  # a feed that is over has none
         self._days = self._tally.days()
         self._rejected = self._tally.rejected().lines
         if self._days:
             self._best = self._tally.top("country", day=max(self._days), limit=BEST)
 
     def _reports(self) -> dict[str, dict[str, Any] | None]:
-        """Return what each counter has printed; nothing if it was killed, or has not ended."""
+        """Return name → report of each counter; None if it was killed or has not ended."""
         outputs = {name: self._counters.output(name) for name in NAMES}
         return {name: json.loads(text) if text else None for name, text in outputs.items()}
 
     def _chart(self) -> list[Table]:
-        """Return the countries with most lines of the last day."""
+        """Return a chart of the countries with the most lines on the last day."""
         if not self._best:
             return []
         day = max(self._days)
@@ -229,14 +230,15 @@ class LogsDemo(Demo):
                 self._failure = error
 
     def _note(self, name: str, published: int) -> None:
-        """Note how many bytes of a log are published."""
+        """Record how many bytes of a log are published. In the middle of all logs, kill a
+        counter."""
         self._published[name] = published
         in_the_middle = self._sent > sum(self._sizes.values()) / 2 and published < self._sizes[name]
         if in_the_middle and self._killed is None:
             self._kill()
 
     def _kill(self) -> None:
-        """Wait until the counters count, and kill one that holds a log."""
+        """Wait until lines were counted, then kill a counter that holds a log."""
         while not self._over.wait(POLL_S):
             holders = self._feed.status().holders
             counted = sum(self._tally.days().values())
@@ -246,7 +248,7 @@ class LogsDemo(Demo):
                 return
 
     def _stop(self) -> None:
-        """End the thread, also if it waits for consumers. Idempotent."""
+        """End the publishing thread, even if it waits for consumers. Idempotent."""
         self._over.set()
         if self._publishing.is_alive():
             with suppress(HoldfastError):

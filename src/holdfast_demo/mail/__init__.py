@@ -1,1 +1,1 @@
-"""The mail demos: tasks that send mails, and an SMTP server that checks them."""
+"""The mail demos: tasks send mails to an SMTP server; checks compare the mails with the events."""

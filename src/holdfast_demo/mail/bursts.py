@@ -1,4 +1,4 @@
-"""The mail of the world: bursts of an evening's events, and a mail for every sale of the shop."""
+"""The mails in the world demo: bursts of events, and a mail for each sale of the shop."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ WORKERS: Final = ("worker-1", "worker-2")
 CONCURRENCY: Final = 4
 LEASE_S: Final = 5.0
 BURST: Final = 60
-"""Mails at once: then some wait, in an order to be kept."""
+"""Number of mails that are enqueued together, so that some wait and their order can be checked."""
 
 MOST_WAITING: Final = 10 * BURST
-"""On a machine that sends no faster, the next burst is delayed while so many mails wait."""
+"""Number of waiting mails at which the next burst is delayed, for slow machines."""
 
 EVERY_S: Final = 3.0
 GARBLED_EVERY: Final = 5
-"""With so many bursts comes a task that cannot run."""
+"""Number of bursts after which a task is enqueued that cannot run."""
 
 SALES_EVERY_S: Final = 0.5
 SALES_AT_ONCE: Final = 100
@@ -47,7 +47,7 @@ DEAD_AT_MOST: Final = 1_000
 
 
 class MailBurstsDemo(Demo):
-    """Mail what happens, in bursts; and what the *shop* sells, by its ledger."""
+    """Send a mail for each event, in bursts, and for each sale in the ledger of *shop*."""
 
     name: ClassVar = "mail"
 
@@ -106,16 +106,16 @@ class MailBurstsDemo(Demo):
         return self._workers.pids
 
     def finish(self) -> Iterator[None]:
-        """Mail the last sales, and let the workers send what is queued."""
+        """Enqueue mails for the last sales, and wait until the workers have sent all mails."""
         while self._mail_sales():
             yield
         yield from until(self._all_sent, progress=lambda: len(self._server.deliveries))
 
     def invariants(self) -> Iterator[Invariant]:
-        """Check the maildir, the dead tasks, the times and the order."""
+        """Check the maildir, the dead-lettered tasks, the times and the order of the mails."""
         arrivals = self._server.deliveries + self._server.refusals
         mails = {event.task_id: event for event in self._events}
-        # The ledger decides what was sold, whatever was mailed.
+        # Expect a mail for each sale in the ledger, even if none was enqueued.
         sold = self._shop.shop.sold_in(self._shop.engine)
         mails |= {event.task_id: event for event in map(_sale_event, sold)}
         found = copies_of(mails.values(), self._store.message_ids())
@@ -128,7 +128,7 @@ class MailBurstsDemo(Demo):
         yield in_order(judge(mails.values(), priorities(), enqueued, arrivals, returned))
 
     def _mail_sales(self) -> int:
-        """Enqueue a mail for sales of the ledger that have none; return how many there were."""
+        """Enqueue a mail for each sale in the ledger without a mail. Return the number of mails."""
         shop, engine = self._shop.shop, self._shop.engine
         sales = shop.untold(engine, SALES_AT_ONCE)
         if sales:
@@ -141,7 +141,7 @@ class MailBurstsDemo(Demo):
         self._events += events
 
     def _enqueue_garbled(self) -> None:
-        """Enqueue a task without an address."""
+        """Enqueue a task that cannot run, because it has no address."""
         arguments = {"email": None, "player": "unknown", "code": "000000"}
         event = MarketEvent("reset", f"garbled-{self._bursts}", arguments)
         self._producer.enqueue([event])
@@ -154,14 +154,14 @@ class MailBurstsDemo(Demo):
 
 
 def _evening_after_evening(events: Sequence[MarketEvent]) -> Iterator[MarketEvent]:
-    """Yield the events again and again, each evening under names of its own."""
+    """Yield the events again and again, each time with new task ids."""
     for evening in count(1):
         for event in events:
             yield replace(event, task_id=f"{event.task_id}-{evening}")
 
 
 def _sale_event(number: int) -> MarketEvent:
-    """Return the event of a sale of the shop."""
+    """Return the event for the sale with this number in the shop."""
     buyer = f"buyer{number % 700}"
     arguments = {
         "email": f"{buyer}@players.example", "seller": "Fake Web Retailer", "buyer": buyer,

@@ -1,7 +1,7 @@
-"""The checks of the mails, and their figures.
+"""Check the mails, and compute their figures.
 
-Everything follows from the events, the Message-IDs in the maildir, the deliveries of this run and
-the logs of its workers; nothing here asks a server or a clock.
+The only evidence is the events, the Message-IDs in the maildir, the deliveries of this run, and the
+logs of its workers. No function calls a server or reads a clock.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .order import ClaimOrder
 from .smtp_server import MailArrival
 
 SLICES: Final = 20
-"""Parts of the time of a run, to show what was sent when."""
+"""Number of equal parts of a run for which mails are counted."""
 
 REPEATED_AT_MOST: Final = 64
-"""Finished tasks that a kill may repeat."""
+"""Maximum number of finished tasks that a kill may repeat."""
 
 GIVEN_BACK: Final = re.compile(
     r" WARNING task (\S+) "
@@ -32,14 +32,19 @@ GIVEN_BACK: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MailCopies:
-    """Ids of tasks without a mail, and of those with more than one."""
+    """Hold the ids of tasks without a mail, and of tasks with several mails."""
 
     missing: list[str]
     twice: list[str]
 
 
 def copies_of(events: Iterable[MarketEvent], copies: Counter[str]) -> MailCopies:
-    """Compare every event with *copies*: how often each Message-ID is in the maildir."""
+    """Find events without a mail, or with several.
+
+    Args:
+        events: the events.
+        copies: Message-ID → number of mails in the maildir.
+    """
     found = [(event.task_id, copies[event.mail_id]) for event in events]
     return MailCopies(
         missing=[task_id for task_id, count in found if count == 0],
@@ -49,18 +54,19 @@ def copies_of(events: Iterable[MarketEvent], copies: Counter[str]) -> MailCopies
 
 @dataclass(frozen=True, slots=True)
 class MailFigures:
-    """What became of the events of one kind, or of all.
+    """Hold the figures of the events of one kind, or of all events.
 
     Attributes:
-        priority: the priority of their tasks; empty for all.
-        events: their number.
-        sent: how many have their mail.
-        retried: how many mails of this run needed more than one attempt.
-        retries: how many more; refusals and killed workers alike.
-        wait_median_s: from the enqueue, for delayed mails from their time (producer's clock), to
-            the mail server's answer (its clock), over the mails of this run; None if there is none.
-        wait_longest_s: the longest of these waits.
-        over_time: mails stored in each of `SLICES` equal parts of the run.
+        priority: priority of the tasks; empty for all events.
+        events: number of events.
+        sent: number of events with a mail.
+        retried: number of mails of this run that needed more than one attempt.
+        retries: number of these additional attempts, after refusals and killed workers.
+        wait_median_s: median seconds that mails of this run waited; None if there are none. The
+            wait begins with the enqueue (for a delayed mail, at its time) by the producer's clock.
+            It ends with the mail server's reply by the mail server's clock.
+        wait_longest_s: the longest of these waits; None if there are none.
+        over_time: number of mails stored in each of `SLICES` equal parts of the run.
     """
 
     priority: str
@@ -75,7 +81,7 @@ class MailFigures:
 
 @dataclass(frozen=True, slots=True)
 class MailHistory:
-    """The deliveries of a run that lasted from *began_at* to *ended_at*, in epoch seconds."""
+    """Hold the deliveries of a run from *began_at* to *ended_at* (epoch seconds)."""
 
     deliveries: Sequence[MailArrival]
     began_at: float
@@ -84,7 +90,13 @@ class MailHistory:
     def figures(
         self, events: Sequence[MarketEvent], missing: set[str], priority: str = ""
     ) -> MailFigures:
-        """Return the figures of *events*; the first delivery of a mail counts."""
+        """Return the figures of *events*. Of several deliveries of a mail use the first.
+
+        Args:
+            events: the events.
+            missing: ids of tasks without a mail.
+            priority: priority of the tasks of these events.
+        """
         first = {mail.mail_id: mail for mail in reversed(self.deliveries)}
         found = [(event, first[event.mail_id]) for event in events if event.mail_id in first]
         waits = [mail.answered_at - mail.enqueued_at - event.delay_s for event, mail in found]
@@ -103,7 +115,7 @@ class MailHistory:
     def by_kind(
         self, events: Sequence[MarketEvent], priorities: Mapping[str, str], missing: set[str]
     ) -> dict[str, MailFigures]:
-        """Return the figures of each kind of event that there is, and of `all`."""
+        """Return kind of event → its figures, and under `all` those of all events."""
         kinds = {event.kind for event in events}
         rows = {
             kind: self.figures([e for e in events if e.kind == kind], missing, priority)
@@ -113,29 +125,31 @@ class MailHistory:
         return rows | {"all": self.figures(events, missing)}
 
     def _slice_of(self, instant: float) -> int:
-        """Return the part of the run; before and after count as its ends."""
+        """Return the number of the part of the run in which *instant* is. Times before and after
+        the run belong to the first and the last part."""
         seconds = self.ended_at - self.began_at
         part = SLICES * (instant - self.began_at) / seconds if seconds > 0 else 0
         return min(SLICES - 1, max(0, int(part)))
 
 
 def given_back(logs: Iterable[str]) -> set[str]:
-    """Return the ids of tasks that workers gave back, as their logs say and nothing else does.
+    """Return the ids of tasks that workers gave back, from their logs.
 
-    A claim that is given back costs no attempt and leaves no mail. A worker logs it before it calls
-    the server, so it is there even if the worker is killed right after it.
+    There is no other evidence, because a claim that is given back costs no attempt and leaves no
+    mail. A worker logs it before it calls the server, so the log has it even if the worker is
+    killed then.
     """
     return {found[1] for log in logs for found in GIVEN_BACK.finditer(log)}
 
 
 def once_at_least(found: MailCopies, mails: int) -> Invariant:
-    """Check that there is a mail for everything that happened."""
+    """Check that there is a mail for each event."""
     missing = tuple(f"there is no mail of {task}" for task in found.missing)
     return Invariant("queue", "an acknowledged task runs", mails, "mails", missing)
 
 
 def dead_with_a_reason(garbled: Sequence[MarketEvent], dead: Mapping[str, str]) -> Invariant:
-    """Check that what cannot run is dead, each with a reason, and nothing else is."""
+    """Check that exactly the garbled tasks are dead-lettered, each with a reason."""
     expected = {event.task_id for event in garbled}
     problems = [f"{task} is not dead-lettered" for task in sorted(expected - dead.keys())]
     problems += [f"{task} is dead without a reason" for task in sorted(dead) if not dead[task]]
@@ -145,7 +159,7 @@ def dead_with_a_reason(garbled: Sequence[MarketEvent], dead: Mapping[str, str]) 
 
 
 def not_too_often(found: MailCopies, kills: int) -> Invariant:
-    """Check that no more mails are there twice than killed workers may have sent twice."""
+    """Check that no more mails were sent twice than the killed workers may have repeated."""
     allowed, twice = kills * REPEATED_AT_MOST, len(found.twice)
     promise = f"a kill repeats at most {REPEATED_AT_MOST} of them"
     problems = (f"{twice} mails came twice, after {kills} kills",) if twice > allowed else ()
@@ -155,7 +169,7 @@ def not_too_often(found: MailCopies, kills: int) -> Invariant:
 def not_before_its_time(
     events: Iterable[MarketEvent], arrivals: Iterable[MailArrival]
 ) -> Invariant:
-    """Check that no delayed mail was begun before its time, stored or refused."""
+    """Check that no worker began a delayed mail before its time."""
     delays = {event.mail_id: event for event in events if event.delay_s}
     arrived = [(delays[mail.mail_id], mail) for mail in arrivals if mail.mail_id in delays]
     early = {e.task_id for e, mail in arrived if mail.started_at < mail.enqueued_at + e.delay_s}
@@ -165,8 +179,11 @@ def not_before_its_time(
 
 
 def in_order(found: ClaimOrder) -> Invariant:
-    """Check that nothing proves that other mails should have been claimed first."""
-    problems = [f"{task} was claimed while a better one waited" for task in found.passed_over]
-    problems += [f"{task} was claimed before one in front of it" for task in found.out_of_turn]
+    """Check that no task was claimed before another one that should have come first.
+
+    Only proven cases count as problems; see `ClaimOrder`.
+    """
+    problems = [f"{task} was claimed while a more urgent one waited" for task in found.passed_over]
+    problems += [f"{task} was claimed before one enqueued earlier" for task in found.out_of_turn]
     promise = "high before low, due first, first in first out"
     return Invariant("queue", promise, found.claims, "claims", tuple(problems))

@@ -1,8 +1,8 @@
-"""The mail demo: a mail for every event of an evening, worker processes, and a check of each mail.
+"""The mail demo: workers send a mail for each event of an evening, and each mail is checked.
 
-The mailing outlives this process. Task ids follow from the events, so an event is enqueued again
-only if neither the maildir has its mail nor the queue its task. What a killed run left in the queue
-is done by the next one, as soon as the leases of the dead workers have ended.
+A run that was killed can be continued. Task ids follow from the events, so an event is enqueued
+again only if the maildir has no mail of it and the queue no task. The next run also does the tasks
+that the killed run left in the queue, after the leases of the dead workers have ended.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from .smtp_server import MailArrival, MaildirStore, SmtpServer
 
 QUEUE: Final = "email"
 LEASE_S: Final = 10.0
-"""Short: the mails of a killed worker are to be seen running again."""
+"""Lease in seconds; short, so that the user sees the tasks of a killed worker run again."""
 
 STALL_S: Final = 60.0
-"""Without any change; longer than a lease and any wait between two attempts."""
+"""Seconds without progress after which the demo ends: longer than each lease and retry."""
 
 DEAD_LIMIT: Final = 1000
-"""So many tasks one call lists or replays."""
+"""Maximum number of dead-lettered tasks that one call lists."""
 
 BLOCKS: Final = "▁▂▃▄▅▆▇█"
 PACE_STEPS: Final = 40
@@ -64,20 +64,20 @@ OVERTAKING: Final = {
 
 @dataclass
 class MailDemo(Demo):
-    """Send thousands of real mails through a real queue, and count them.
+    """Send thousands of mails through a queue, and count them.
 
-    Fake Game's players want mail when something they offered was sold or
-    expired, when a sale begins, and when they forgot their password. Every
-    event becomes a task: resets with high priority, expired offers with low,
-    sales with a delay. Worker processes send the mails to an SMTP server that
-    refuses some at first. Then every event is looked up in the server's
-    maildir: the exit code is 1 if one is missing, if a sale was mailed before
-    its time, or if the records prove that the order was not kept.
+    Players get a mail when something was sold or expired, when a sale begins,
+    and when they forgot their password. Each event becomes a task: password
+    resets with high priority, expired offers with low, sales with a delay.
+    Worker processes send the mails to an SMTP server that refuses some at
+    first. Then every event is looked up in the server's maildir. The exit code
+    is 1 if a mail is missing, if one was sent before its time, or if the order
+    was not kept.
 
-    With --embedded, kill it at any time, by kill -9 too, and start it again
-    on the same folder. With --smtp the mails cannot be counted: the queue
-    must be empty and no task dead. Started again, it repeats mails that were
-    sent already, under the same Message-IDs.
+    With --embedded you can kill it at any time, also with kill -9, and start it
+    again on the same folder. With --smtp the mails cannot be counted: the queue
+    must be empty and no task dead. If you start it again, it repeats mails that
+    were sent already, under the same Message-IDs.
     """
 
     name: ClassVar = "mail"
@@ -90,7 +90,7 @@ class MailDemo(Demo):
     ] = None
     count: Annotated[
         int | None,
-        typer.Option("--count", metavar="N", min=1, help="Only the first so many events."),
+        typer.Option("--count", metavar="N", min=1, help="Use only the first N events."),
     ] = None
     workers: Annotated[int, number("--workers", "Worker processes", 1, 64)] = 2
     concurrency: Annotated[
@@ -128,7 +128,7 @@ class MailDemo(Demo):
             self._store = MaildirStore(folder / "maildir")
             self._server = self.opened.enter_context(SmtpServer(self._store))
         self._queue = context.hf.queue(QUEUE)
-        self._queue.replay()  # what earlier runs gave up; fails at once if the server is away
+        self._queue.replay()  # tasks that earlier runs gave up; fails if the server is unavailable
         self._stats: QueueStats = self._queue.stats()
         wanted = {event.mail_id for event in self._events}
         self._before = wanted.intersection(self._store.message_ids() if self._store else ())
@@ -141,7 +141,7 @@ class MailDemo(Demo):
         self._changed_s, self._last = time.monotonic(), (0, self._stats)
         smtp = self._server.address if self._server else self.smtp or ""
         environment = context.environment(FAKEGAME_SMTP=smtp)
-        if context.server_folder:  # so that the server lives as long as its workers
+        if context.server_folder:  # give the folder, so that the server runs until its workers end
             del environment["HOLDFAST_URL"]
             environment["HOLDFAST_EMBEDDED"] = str(context.server_folder)
         command = ["holdfast", "worker", "mail:tasks", "--queue", QUEUE]
@@ -163,13 +163,13 @@ class MailDemo(Demo):
         if (self._sent, self._stats) != self._last:
             self._changed_s, self._last = now_s, (self._sent, self._stats)
         elif now_s - self._changed_s > STALL_S + max(event.delay_s for event in self._events):
-            return False  # the invariants will name what is missing
-        if not self._unsettled:  # then no more will be sent: what has not come, comes now
+            return False  # the invariants will report what is missing
+        if not self._unsettled:  # all mails are sent, so the remaining resets are due
             self._producer.enqueue_resets(len(self._events), self._awaited)
         return bool(self._unsettled or self._producer.coming)
 
     def finish(self) -> Iterator[None]:
-        """Note the end."""
+        """Record the end of the run, and read the final state."""
         self._ended_at = time.time()
         self._follow()
         yield
@@ -309,13 +309,13 @@ class MailDemo(Demo):
     def _sent(self) -> int:
         if self._server:
             return len(self._events) - len(self._awaited)
-        # Then a task that is neither queued nor dead is done.
+        # The mails of the user's server are unknown: count tasks that are neither queued nor dead.
         enqueued = len(self._before) + len(self._producer.enqueued)
         return max(0, enqueued - self._unsettled - self._stats.dead)
 
     @property
     def _seconds(self) -> float:
-        """Return the seconds from the first enqueue to the last mail stored."""
+        """Return the seconds from the first enqueue to the last stored mail."""
         deliveries = self._server.deliveries if self._server else []
         ended_at = max((mail.answered_at for mail in deliveries), default=self._ended_at)
         return ended_at - self._began_at
@@ -336,7 +336,7 @@ class MailDemo(Demo):
     def _copies(self) -> MailCopies:
         if self._store:
             return copies_of(self._events, self._store.message_ids())
-        dead = self._dead()  # the mails of another server cannot be read: believe the queue
+        dead = self._dead()  # the mails of the user's server are unknown, so rely on the queue
         return MailCopies([e.task_id for e in self._events if e.task_id in dead], twice=[])
 
     def _kinds(self) -> dict[str, MailFigures]:
@@ -369,14 +369,14 @@ def _cells(kind: str, row: MailFigures) -> Iterator[Cell]:
     yield Text(LABELS.get(kind, kind), "bold" if kind == "all" else "")
     yield row.priority
     yield Text(f"{row.sent:,}", "" if row.sent == row.events else "bold red")
-    # All together waited for different things: some for their time, some for workers.
+    # Show no waits for all kinds together, because delayed mails wait for other reasons.
     for wait_s in (row.wait_median_s, row.wait_longest_s):
         yield "" if kind == "all" else "-" if wait_s is None else f"{wait_s:.2f} s"
     yield Text(strip(row.over_time), "cyan")
 
 
 def strip(values: Sequence[float]) -> str:
-    """Return blocks of eight heights; a dot where there is nothing."""
+    """Return a chart of *values*: blocks of eight heights, and a dot for 0."""
     top = max(values, default=0)
     if not top:
         return ""

@@ -1,4 +1,4 @@
-"""Events of Fake Game: each becomes a task of the example `mail.py`, which mails it."""
+"""Read events of Fake Game, and enqueue a task of the example `mail.py` for each."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ LABELS: Final = {
     "reset": "password reset", "sale": "sale begins", "sold": "sold", "expired": "expired",
 }  # fmt: skip
 FAST_MOTION: Final = 600
-"""Ten minutes until a sale begins take a second."""
+"""Factor by which times are shortened: ten minutes in the events are one second."""
 
 BATCH: Final = 250
-"""Tasks that one call enqueues."""
+"""Number of tasks that one call enqueues."""
 
 RESETS_UNTIL: Final = 0.9
-"""The last reset is enqueued when so many of the mails are sent: others are to be waiting then."""
+"""Fraction of the mails after which the last reset is enqueued, so that other mails still wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarketEvent:
-    """An event and the arguments of its task.
+    """Hold an event and the arguments of its task.
 
     Attributes:
-        kind: the kind of event, which names the task too.
-        task_id: the same in every run.
-        delay_s: for a sale, the time from its announcement to its start: no mail before that.
+        kind: kind of the event: `reset`, `sale`, `sold` or `expired`.
+        task_id: id of the task, the same in each run.
+        arguments: arguments of the task.
+        delay_s: for a sale, seconds from its announcement to its start, before which no mail may be
+            sent.
     """
 
     kind: str
@@ -54,7 +56,7 @@ class MarketEvent:
 
     @classmethod
     def parse(cls, line: str) -> Self:
-        """Read one line."""
+        """Parse one JSON line of the event file and return the event."""
         fields = json.loads(line)
         kind, event_id = fields["event"], fields["id"]
         arguments = {name: fields[name] for name in ARGUMENTS[kind]}
@@ -63,11 +65,11 @@ class MarketEvent:
 
     @property
     def mail_id(self) -> str:
-        """Return the Message-ID that `mail.py` gives to the mail."""
+        """Return the Message-ID of the event's mail."""
         return f"{self.task_id}@fakegame.example"
 
     def call(self) -> Call[None]:
-        """Return the call that mails this event, not before its time."""
+        """Return the task call that sends the mail of this event, after its delay."""
         call = task_for(self.kind).call(**self.arguments)
         return call.options(task_id=self.task_id, delay=self.delay_s or None)
 
@@ -80,23 +82,23 @@ def _delay_s(sale: dict[str, str]) -> float:
 
 
 def task_for(kind: str) -> Task[..., None]:
-    """Return the task of `mail.py` that mails events of this kind."""
+    """Return the task that sends mails for events of this kind."""
     task: Task[..., None] = getattr(example("fakegame/mail.py"), f"send_{kind}_email")
     return task
 
 
 def priorities() -> dict[str, str]:
-    """Return the priority of the tasks of each kind of event."""
+    """Return kind of event → priority of its task."""
     return {kind: task_for(kind).priority for kind in LABELS}
 
 
 def example_folder() -> Path:
-    """Return the folder of `mail.py` and `events.jsonl`."""
+    """Return the folder with `mail.py` and `events.jsonl`."""
     return example_file("fakegame/mail.py").parent
 
 
 def read_events(path: Path, count: int | None = None) -> list[MarketEvent]:
-    """Return the first *count* events of a file, all of them without a count.
+    """Return the first *count* events of a file; None: all.
 
     Raises:
         OSError: the file cannot be read.
@@ -116,12 +118,12 @@ def _events(path: Path, lines: Iterable[str]) -> Iterator[MarketEvent]:
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """When the producer enqueued a mail, by its own clock.
+    """Record when the producer enqueued a mail, by the producer's clock (epoch seconds).
 
     Attributes:
-        number: how many it had enqueued before.
-        called_at: the mail was not queued before this instant.
-        returned_at: it was queued from this instant on, or waited for its time.
+        number: number of mails that were enqueued before.
+        called_at: just before the call that enqueued the mail.
+        returned_at: just after this call.
     """
 
     number: int
@@ -130,19 +132,18 @@ class Enqueued:
 
 
 class EventProducer:
-    """Enqueues the mails of events, and notes when.
+    """Enqueue the tasks for events, and record when.
 
-    A player forgets the password while others wait for their mails, not before. So a reset is
-    enqueued when about as many mails are sent as there are events before it in the file. That
-    depends on no clock: there are mails to overtake on fast machines and on slow ones.
+    A password reset is enqueued when about as many mails were sent as there are events before it in
+    the file. So a reset overtakes waiting mails on fast machines and on slow ones.
 
     Args:
         hf: the client.
-        events: events of which some may have been mailed by an earlier run:
-        before: the Message-IDs of those.
+        events: the events.
+        before: Message-IDs of mails that an earlier run has sent.
 
     Attributes:
-        enqueued: when each mail was enqueued, by Message-ID.
+        enqueued: Message-ID → when the mail was enqueued.
     """
 
     def __init__(
@@ -158,20 +159,20 @@ class EventProducer:
 
     @property
     def coming(self) -> int:
-        """Return how many mails are not enqueued yet."""
+        """Return the number of mails that are not enqueued yet."""
         return len(self._market) + len(self._resets)
 
     def enqueue_batch(self) -> bool:
-        """Enqueue the next batch of what is no reset; return whether there was one."""
+        """Enqueue the next batch of events that are not resets. Return False if there is none."""
         batch, self._market = self._market[:BATCH], self._market[BATCH:]
         if batch:
             self.enqueue(batch)
         return bool(batch)
 
     def enqueue_resets(self, sent: int, awaited: Container[str]) -> None:
-        """Enqueue, one by one, the resets that come when so many mails are *sent*.
+        """Enqueue, one by one, the password resets that are due after *sent* mails.
 
-        Those that are not awaited any more were enqueued by an earlier run.
+        Skip those with a Message-ID that is not in *awaited*: their mails were sent already.
         """
         while self._resets and self._resets[0][0] <= sent:
             _, event = self._resets.popleft()
@@ -179,7 +180,7 @@ class EventProducer:
                 self.enqueue([event])
 
     def enqueue(self, events: Sequence[MarketEvent]) -> None:
-        """Enqueue these, and note when."""
+        """Enqueue *events* in one call, and record when."""
         calls = [event.call() for event in events]
         called_at = time.time()
         retried(partial(self._hf.enqueue_many, calls))

@@ -1,14 +1,13 @@
-"""The order in which the mails were claimed, as far as the records of a run prove it.
+"""Check the order in which workers claimed mails, as far as the records of a run prove it.
 
-Every mail carries the token of its claim, which is the server's clock at that moment in
-microseconds. The producer noted by its own clock before and after which instant it enqueued the
-mail. How far the two clocks can be apart follows from the records: no mail is claimed before its
-enqueue was called. What lies within that doubt is not held against the queue.
-
-Mails are sent side by side, so nothing is concluded from when they were begun or stored. A claim
-of a mail that never reached the mail server left no record: how long the mail waited for a first
-one is unknown. A claim that was given back does not even count as an attempt, so those are an
-argument (`given_back`).
+- Each mail contains the token of its claim. It is the time of the claim by the server's clock, in
+  microseconds.
+- The producer records, by its own clock, when it began and ended the call that enqueued a mail.
+- The records limit how far the two clocks can be apart, because no mail is claimed before the call
+  that enqueues it. Differences within these limits do not count as a wrong order.
+- When mails were begun or stored proves nothing, because several workers send at the same time.
+- A claim of a mail that did not reach the mail server has no record. So only the wait for a first
+  attempt is known, and only if the claim was not given back (`given_back`).
 """
 
 from __future__ import annotations
@@ -31,14 +30,20 @@ ROUNDING_S: Final = 0.002  # delays and the clock that they are held to are in w
 
 
 class ClockLead(NamedTuple):
-    """How far the server's clock is ahead of the producer's and the workers'."""
+    """Hold the least and the most seconds by which the server's clock may be ahead of the
+    producer's clock."""
 
     least_s: float
     most_s: float
 
 
 class PriorityLine(NamedTuple):
-    """One of the lists in which a queue holds its tasks; the smaller one is served first."""
+    """Name a list in which a queue has waiting tasks. The smaller one is served first.
+
+    Attributes:
+        priority: a value of `PRIORITIES`.
+        readiness: `DUE` (delayed tasks that are due) or `READY`.
+    """
 
     priority: int
     readiness: int
@@ -46,7 +51,14 @@ class PriorityLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MailClaim:
-    """One claim of a mail, by the server's clock; *enqueued* only if it was the first one."""
+    """Hold one claim of a mail.
+
+    Attributes:
+        event: the event of the mail.
+        line: the list from which the task was claimed.
+        claimed_at: when the task was claimed, by the server's clock (epoch seconds).
+        enqueued: when the mail was enqueued; None if this may not be its first claim.
+    """
 
     event: MarketEvent
     line: PriorityLine
@@ -55,29 +67,31 @@ class MailClaim:
 
     @property
     def first(self) -> Enqueued:
-        """Return when the mail of this first claim was enqueued."""
+        """Return `enqueued` of a claim that is known to be the first one."""
         assert self.enqueued is not None
         return self.enqueued
 
     @property
     def not_before(self) -> float:
-        """Return until when it surely could not be claimed, by the producer's clock."""
+        """Return the earliest time at which the mail could be claimed, by the producer's clock."""
         return self.first.called_at + self.event.delay_s
 
     @property
     def queued_by(self) -> float:
-        """Return from when on it surely could be claimed, by the producer's clock."""
+        """Return the time from which the mail certainly could be claimed, by the producer's
+        clock."""
         late_s = self.event.delay_s + ROUNDING_S if self.event.delay_s else 0.0
         return self.first.returned_at + late_s
 
 
 @dataclass(frozen=True, slots=True)
 class OvertakenMails:
-    """How many queued mails the mails of one kind overtook.
+    """Hold how many queued mails the mails of one kind overtook.
 
     Attributes:
-        mails: mails of the kind.
-        median, most: of the numbers of mails that each of them overtook.
+        mails: number of mails of the kind.
+        median: median number of mails that such a mail overtook.
+        most: highest number of mails that such a mail overtook.
     """
 
     mails: int
@@ -87,17 +101,19 @@ class OvertakenMails:
 
 @dataclass(frozen=True, slots=True)
 class ClaimOrder:
-    """What the records prove about the order; the lists hold task ids.
+    """Hold what the records prove about the order of claims.
 
     Attributes:
-        judged: False if they prove nothing: no records, or clocks that do not run alike.
+        judged: False if the records prove nothing: there are none, or the clocks contradict them.
         claims: number of claims.
-        doubt_s: seconds that the two clocks leave open: a shorter wait proves nothing.
-        passed_over: claimed while a mail that goes first surely waited: one of a higher priority,
-            or a delayed one of the same priority that was due.
-        out_of_turn: claimed before one of the same priority that was enqueued earlier.
-        overtaking: by password resets, queued mails of lower priority; by sales that begin, those
-            of their own priority that were queued when the sale was due.
+        doubt_s: uncertainty of the difference between the clocks, in seconds. A shorter wait proves
+            nothing.
+        passed_over: ids of tasks that were claimed while a more urgent task certainly waited: one
+            of a higher priority, or a delayed one of the same priority that was due.
+        out_of_turn: ids of tasks that were claimed before a task of the same priority that was
+            enqueued earlier.
+        overtaking: `reset` → how many mails of lower priority password resets overtook; `sale` →
+            how many mails of the same priority sales overtook.
     """
 
     judged: bool = False
@@ -109,7 +125,7 @@ class ClaimOrder:
 
     @property
     def kept(self) -> bool:
-        """Return whether nothing proves that the order was broken."""
+        """Return whether the records do not prove a wrong order."""
         return not self.passed_over and not self.out_of_turn
 
 
@@ -120,14 +136,14 @@ def judge(
     arrivals: Iterable[MailArrival],
     given_back: Container[str] = (),
 ) -> ClaimOrder:
-    """Return the order of the claims; their mails have reached the mail server.
+    """Check whether workers claimed mails in the promised order, and return the evidence.
 
     Args:
-        events: what was mailed.
-        priorities: priorities by kind of event.
-        enqueued: the mails that this run enqueued, by Message-ID.
-        arrivals: the mails that the server stored or refused.
-        given_back: ids of tasks that workers gave back: how long these waited is unknown.
+        events: the events of the mails.
+        priorities: kind of event → priority.
+        enqueued: Message-ID → when this run enqueued the mail.
+        arrivals: the mails that the mail server stored or refused. They contain the claims.
+        given_back: ids of tasks that workers gave back, for which the first claim is unknown.
     """
     by_mail = {event.mail_id: event for event in events}
     arrived = [mail for mail in arrivals if mail.token and mail.mail_id in by_mail]
@@ -154,13 +170,14 @@ def judge(
 
 
 def _is_own(mail: MailArrival, enqueued: Mapping[str, Enqueued]) -> bool:
-    """Return whether this run enqueued it; when an earlier run did, is unknown."""
+    """Return whether this run, not an earlier one, enqueued the mail that arrived."""
     own = enqueued.get(mail.mail_id)
-    return own is not None and mail.enqueued_at + 0.001 > own.called_at  # it is in whole ms
+    return own is not None and mail.enqueued_at + 0.001 > own.called_at  # the mail has whole ms
 
 
 def _lead(own: list[MailArrival], enqueued: Mapping[str, Enqueued]) -> ClockLead | None:
-    """Return None if the records contradict each other, or if there are none."""
+    """Return the limits of the difference between the clocks; None if the records contradict each
+    other, or if there are none."""
     if not own:
         return None
     most_s = min(mail.claimed_at - enqueued[mail.mail_id].called_at for mail in own)
@@ -171,14 +188,14 @@ def _lead(own: list[MailArrival], enqueued: Mapping[str, Enqueued]) -> ClockLead
 def _claim(
     mail: MailArrival, event: MarketEvent, priorities: Mapping[str, str], enqueued: Enqueued | None
 ) -> MailClaim:
-    # A mail that is tried again waits among the delayed ones, too.
+    # A mail that is tried again also waits in the list of delayed tasks.
     readiness = DUE if event.delay_s or mail.attempt > 1 else READY
     line = PriorityLine(PRIORITIES[priorities[event.kind]], readiness)
     return MailClaim(event, line, mail.claimed_at, enqueued)
 
 
 def _passed_over(claims: list[MailClaim], lead_s: float) -> list[str]:
-    """Return the mails that were claimed while a better one surely waited."""
+    """Return the ids of tasks that were claimed while a more urgent task certainly waited."""
     found = set[str]()
     for line in {claim.line for claim in claims}:
         waiting = sorted(
@@ -196,7 +213,8 @@ def _passed_over(claims: list[MailClaim], lead_s: float) -> list[str]:
 
 
 def _out_of_turn(claims: list[MailClaim]) -> list[str]:
-    """Return the mails that were claimed before an earlier one; the due ones have no turn."""
+    """Return the ids of tasks that were claimed before one that was enqueued earlier. Skip delayed
+    tasks, because they have no such order."""
     latest: dict[PriorityLine, float] = {}
     found = []
     ready = [claim for claim in claims if claim.enqueued and claim.line.readiness == READY]
@@ -217,7 +235,7 @@ def _overtaking(claims: list[MailClaim]) -> dict[str, OvertakenMails]:
         if not front:
             continue
         line = front[0].line
-        # Those of a lower priority wait longer anyway; a sale overtakes within its own.
+        # Count for a sale only mails of its own priority: it goes before lower ones anyway.
         behind = [c for c in ready if c.line > line and (kind == "reset" or c.line[0] == line[0])]
         counts = _overtaken(front, behind)
         found[kind] = OvertakenMails(len(counts), median(counts), max(counts))
@@ -225,7 +243,7 @@ def _overtaking(claims: list[MailClaim]) -> dict[str, OvertakenMails]:
 
 
 def _overtaken(front: list[MailClaim], behind: list[MailClaim]) -> list[int]:
-    """Return, for each of *front*, how many of *behind* were queued before and claimed after it."""
+    """Return, for each of *front*, how many of *behind* were queued earlier but claimed later."""
     coming = deque(sorted(behind, key=lambda claim: claim.queued_by))
     queued: list[float] = []
     counts = []

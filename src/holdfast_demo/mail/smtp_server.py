@@ -1,11 +1,11 @@
-"""The SMTP server: as difficult as real ones, it refuses some mails and some connections at first.
+"""Run an SMTP server that, like real ones, refuses some mails and some connections at first.
 
-Every mail that it answers with 250 is in the maildir by then; a mail that it refuses is not. What
-arrived is read from the mails themselves: the worker writes into their headers when the task was
-enqueued, when it was claimed, which attempt this is and when it began.
+When the server replies 250 to a mail, the mail is in the maildir; a refused mail is not. The server
+reads from the headers of a mail when its task was enqueued and claimed, which attempt this is, and
+when the attempt began. The worker writes these headers.
 
-The server runs on a thread and an event loop of its own. Its faults depend on nothing but the
-Message-ID and the number of the connection, so every run of the demo meets the same ones.
+The server runs in a separate thread with its own event loop. Its refusals depend only on the
+Message-ID and the number of the connection, so they are the same in each run.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from typing import Self
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-BACKLOG = 1024  # workers that all connect at once; the system lowers it to its own limit
+BACKLOG = 1024  # pending connections, as many workers connect at once; the system may lower it
 START_TIMEOUT_S = 10.0
-WRITERS = 4  # threads that store mails; few overlap their fsyncs, many only fight for the GIL
+WRITERS = 4  # threads that store mails; more would not be faster, because of the GIL
 
 
 class MaildirStore:
-    """A maildir that knows which Message-IDs it holds.
+    """Store mails in a maildir, and list their Message-IDs.
 
-    It has no state but the files: a demo that was killed and starts again finds every mail that was
-    answered with 250.
+    The files are the only state. So after a kill, a new run finds all mails to which the server
+    replied 250.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,16 +43,16 @@ class MaildirStore:
         self._maildir = mailbox.Maildir(folder)
 
     def add(self, content: bytes) -> None:
-        """Store one mail; it is on disk (`fsync`) when this returns.
+        """Store one mail. When this method returns, the mail is on disk (`fsync`).
 
         Raises:
-            OSError: it was not stored, the disk is full for example.
-            mailbox.Error: it was not stored, two writers chose the same file name.
+            OSError: the mail was not stored, for example because the disk is full.
+            mailbox.Error: the mail was not stored, because two writers chose the same file name.
         """
         self._maildir.add(content.replace(b"\r\n", b"\n"))
 
     def message_ids(self) -> Counter[str]:
-        """Return how many copies of each mail are on disk."""
+        """Return Message-ID → number of mails on disk."""
         return Counter(self._message_id(key) for key in self._maildir.keys())  # noqa: SIM118
 
     def _message_id(self, key: str) -> str:
@@ -62,29 +62,29 @@ class MaildirStore:
 
 @dataclass(frozen=True, slots=True)
 class SmtpFaults:
-    """What the server refuses; the defaults are frequent enough to be seen in a short run.
+    """Define which mails and connections the server refuses.
 
     Args:
-        refused_mails: so many mails in a thousand are refused once, a third of these twice.
-        every_connection: one connection in so many is refused; 0 refuses none.
+        refused_mails: how many of 1,000 mails are refused once; a third of these is refused twice.
+        every_connection: 150: each 150th connection is refused; 0: none.
     """
 
     refused_mails: int = 60
     every_connection: int = 150
 
     def refusals(self, mail_id: str) -> int:
-        """Return how often this mail is refused before it is taken: 0, 1 or 2 times."""
-        lot = zlib.crc32(mail_id.encode()) % 1000
-        return (lot < self.refused_mails) + (lot < self.refused_mails // 3)
+        """Return how often this mail is refused before it is accepted: 0, 1 or 2 times."""
+        hashed = zlib.crc32(mail_id.encode()) % 1000
+        return (hashed < self.refused_mails) + (hashed < self.refused_mails // 3)
 
     def turns_away(self, connection: int) -> bool:
-        """Return whether this connection, counted from 1, is refused."""
+        """Return whether the connection with this number, from 1, is refused."""
         return self.every_connection > 0 and connection % self.every_connection == 0
 
 
 @dataclass(frozen=True, slots=True)
 class SmtpRefusals:
-    """Number of mails answered with 451 and of connections answered with 421."""
+    """Count mails that were answered with 451, and connections that were answered with 421."""
 
     mails: int
     connections: int
@@ -92,13 +92,15 @@ class SmtpRefusals:
 
 @dataclass(frozen=True, slots=True)
 class MailArrival:
-    """A mail that arrived, by its own headers; instants are epoch seconds, attempts count from 1.
-
-    A mail without the headers counts as enqueued and begun when it was answered.
+    """Hold the headers of a mail that arrived. Times are epoch seconds.
 
     Attributes:
+        mail_id: Message-ID.
+        attempt: number of the attempt to send the mail, from 1.
         token: token of the claim; 0 without the header.
-        answered_at: when it was stored, or refused.
+        enqueued_at: when the task was enqueued; `answered_at` without the header.
+        started_at: when the worker began the attempt; `answered_at` without the header.
+        answered_at: when the mail was stored or refused.
     """
 
     mail_id: str
@@ -110,7 +112,7 @@ class MailArrival:
 
     @classmethod
     def read(cls, mail: Message) -> Self:
-        """Read the headers of a mail that was stored or refused just now."""
+        """Parse the headers of a mail that was stored or refused just now."""
         now = time.time()
         return cls(
             mail_id=message_id(mail),
@@ -123,18 +125,18 @@ class MailArrival:
 
     @property
     def claimed_at(self) -> float:
-        """Return when a worker claimed it: tokens are instants of the server's clock."""
+        """Return when a worker claimed the task: its token is the server's time in us."""
         return self.token / 1e6
 
 
 class SmtpServer:
-    """`with SmtpServer(store) as server:` takes mail at `server.address` until the block ends.
+    """Receive mails at `server.address` in a block: `with SmtpServer(store) as server:`.
 
-    The lists are changed on the server's loop only; any thread may read them.
+    Only the server's loop changes the lists; any thread may read them.
 
     Attributes:
-        deliveries: the mails that were stored, in that order.
-        refusals: the mails that were answered with 451, in that order.
+        deliveries: the mails that were stored, in order of time.
+        refusals: the mails that were answered with 451, in order of time.
     """
 
     def __init__(self, store: MaildirStore, faults: SmtpFaults | None = None) -> None:
@@ -153,12 +155,12 @@ class SmtpServer:
 
     @property
     def address(self) -> str:
-        """Return where the server listens, as `host:port`."""
+        """Return the address at which the server listens: `host:port`."""
         return self._listening.result(START_TIMEOUT_S)
 
     @property
     def refused(self) -> SmtpRefusals:
-        """Return what was refused so far."""
+        """Return how many mails and connections were refused so far."""
         return SmtpRefusals(len(self.refusals), self._turned_away)
 
     def __enter__(self) -> Self:
@@ -169,7 +171,7 @@ class SmtpServer:
     def __exit__(self, *ended: object) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join()
-        self._writers.shutdown()  # once they have stored what they began
+        self._writers.shutdown()  # waits until they have stored their mails
 
     async def handle_DATA(  # noqa: N802  (aiosmtpd looks for this name)
         self, _server: SMTP, _session: Session, envelope: Envelope
@@ -183,7 +185,7 @@ class SmtpServer:
             return "451 4.7.1 Greylisted, please try again later"
         loop = asyncio.get_running_loop()
         try:
-            # Not on the loop: the fsync of one mail would hold up all other connections.
+            # Store the mail in a thread, because its fsync would block all other connections.
             await loop.run_in_executor(self._writers, self._store.add, content)
         except (OSError, mailbox.Error) as error:
             return f"452 4.3.1 Cannot store the mail: {type(error).__name__}"
@@ -194,8 +196,8 @@ class SmtpServer:
         self._loop = asyncio.get_running_loop()
         self._ending = asyncio.Event()
         try:
-            # By host and port, not by a socket of ours: only then asyncio sets TCP_NODELAY, and
-            # without that every EHLO waits 40 ms for a delayed acknowledgement.
+            # Pass host and port, not a socket, because only then asyncio sets TCP_NODELAY. Without
+            # it each EHLO waits 40 ms for a delayed acknowledgement.
             server = await self._loop.create_server(self._accept, "127.0.0.1", 0, backlog=BACKLOG)
         except OSError as error:
             self._listening.set_exception(error)
@@ -214,7 +216,7 @@ class SmtpServer:
 
 
 class _BusyProtocol(asyncio.Protocol):
-    """A server that has too much to do: it says so and hangs up (RFC 5321, 3.8)."""
+    """Refuse a connection: reply that the server is too busy, and close it (RFC 5321, 3.8)."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

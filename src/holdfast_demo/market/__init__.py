@@ -1,1 +1,1 @@
-"""The market demos: sellers and buyers, guarded by transactions or by locks."""
+"""The market demos: sellers and buyers trade, under transactions or locks."""

@@ -1,4 +1,4 @@
-"""The audit: whether gold and items are conserved, from the server's own data."""
+"""Check that no gold and no items were lost or created, with the data on the server."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, Final
 from .trader import TradeCounts
 
 NAMED: Final = 3
-"""Items that a sentence names."""
+"""Maximum number of items that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """What all players have.
+    """Hold the gold and the items of all players.
 
     Attributes:
-        gold: gold by player.
-        bags: items by player.
-        offers: offers of the market by item.
+        gold: player → gold.
+        bags: player → items.
+        offers: item on the market → its offer.
     """
 
     gold: Mapping[str, int]
@@ -30,7 +30,7 @@ class Assets:
 
     @classmethod
     def read(cls, market: Any, players: Iterable[str]) -> Assets:
-        """Read them from the server, once all trading has ended."""
+        """Read the assets of *players* from the server. All trading must have ended."""
         redis, players = market.redis, list(players)
         return cls(
             {player: int(redis.get(market.purse(player)) or 0) for player in players},
@@ -41,17 +41,17 @@ class Assets:
 
     @property
     def total_gold(self) -> int:
-        """Return the gold of all players."""
+        """Return the sum of the gold of all players."""
         return sum(self.gold.values())
 
     @property
     def items(self) -> Counter[str]:
-        """Return how many of each item there are, on the market and in bags."""
+        """Return item → how often it is on the market or in bags."""
         return Counter(chain(self.offers, *self.bags.values()))
 
 
 def crafted_items(sellers: Iterable[str], counts: Iterable[TradeCounts]) -> set[str]:
-    """Return the names of all items that sellers have made."""
+    """Return the names of all items that the sellers have created."""
     pairs = zip(sellers, counts, strict=False)
     return {f"{seller}-{number}" for seller, each in pairs for number in range(each.crafted)}
 
@@ -59,14 +59,14 @@ def crafted_items(sellers: Iterable[str], counts: Iterable[TradeCounts]) -> set[
 def problems(
     assets: Assets, counts: TradeCounts, *, gold: int, items: set[str], buyers: Iterable[str]
 ) -> Iterator[str]:
-    """Yield a sentence for everything that is not conserved.
+    """Yield a sentence for each kind of loss or creation of gold or items.
 
     Args:
         assets: the assets at the end.
-        counts: what the traders counted, all together.
-        gold: the gold at the beginning.
-        items: all items that there ever were.
-        buyers: players whose bags were empty at the beginning.
+        counts: the sums of what the traders counted.
+        gold: the gold of all players at the beginning.
+        items: all items that were ever created.
+        buyers: players with an empty bag at the beginning.
     """
     if assets.total_gold != gold:
         yield f"there were {gold:,} gold, now there are {assets.total_gold:,}"

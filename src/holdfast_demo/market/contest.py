@@ -1,4 +1,4 @@
-"""The market demo: three guards against each other, for several crowds of traders."""
+"""The market demo: compare three ways to guard a market, with one, six and ten traders."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ GUARDS: Final = {
     "item_locks": "a lock per item",
 }
 CROWDS: Final = ((1, 1), (5, 1), (5, 5))
-"""Sellers and buyers."""
+"""Numbers of sellers and buyers in the rounds."""
 
 PURSE: Final = 1_000_000_000
-"""Gold of each buyer at the beginning: more than can be spent in any run."""
+"""Gold of each buyer at the beginning: more than a buyer can spend in a run."""
 
 CROWN, CROWN_PRICE, KING = "Crown of the Drowned King", 10 * PURSE, "king"
-"""On offer all the time, and too dear for everybody."""
+"""An item, its price and its seller. It is always on offer, but too expensive for all buyers."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarketRound:
-    """One round: a guard, and how many trade."""
+    """Define one round: the guard, and the numbers of sellers and buyers."""
 
     guard: str
     sellers: int
@@ -57,14 +57,14 @@ class MarketRound:
 
 @dataclass(frozen=True, slots=True)
 class RoundResult:
-    """The result of a round.
+    """Hold the result of a round.
 
     Attributes:
         of: the round.
-        counts: what its traders counted.
-        gold: the gold of all players at the end.
-        items: all items at the end, those on the market too.
-        problems: sentences; none when gold and items are conserved.
+        counts: the sums of what the traders counted.
+        gold: gold of all players at the end.
+        items: number of items at the end, in bags and on the market.
+        problems: sentences about gold and items that were lost or created; empty if none were.
     """
 
     of: MarketRound
@@ -74,7 +74,7 @@ class RoundResult:
     problems: tuple[str, ...]
 
     def cells(self) -> Iterator[Cell]:
-        """Yield its cells of the table."""
+        """Yield the cells of the result's row in the table."""
         counts = self.counts
         yield f"{self.of.sellers} × {self.of.buyers}"
         yield GUARDS[self.of.guard]
@@ -84,7 +84,7 @@ class RoundResult:
         yield Text(f"{counts.retries:,}", "" if counts.retries else "dim")
 
     def results(self) -> dict[str, Any]:
-        """Return its figures for programs."""
+        """Return the figures of the round for the JSON report."""
         counts = asdict(self.counts)
         del counts["waited_s"]
         wait = {"mean_wait_s": self.counts.mean_wait_s}
@@ -97,41 +97,40 @@ ROUNDS: Final = tuple(MarketRound(guard, *crowd) for crowd, guard in product(CRO
 
 @dataclass
 class MarketDemo(Demo):
-    """Trade on a market that is guarded in three ways, and compare them.
+    """Trade items under three kinds of locking, and compare them.
 
-    Sellers list items as fast as they can, buyers buy any item they see,
-    each in a process of its own. What is gone or too dear is refused. They do
-    so with WATCH, MULTI and EXEC, under one lock for the market, and under a
-    lock for each item: one seller and one buyer, five and one, five and five,
-    always for the same time.
+    Sellers list items as fast as they can, and buyers buy any item that they
+    see, each in its own process. The market uses WATCH, MULTI and EXEC, then
+    one lock for the market, then one lock for each item. Each runs with one
+    seller and one buyer, with five and one, and with five and five.
 
-    After each run everything is counted: the exit code is 1 if gold or an
-    item vanished or came from nowhere, or if one item was sold twice.
+    After each run everything is counted. The exit code is 1 if gold or an item
+    vanished or was created, or if one item was sold twice.
     """
 
     name: ClassVar = "market"
-    seconds: Annotated[float, number("--seconds", "How long each round lasts", 0.1, 60)] = 2.0
+    seconds: Annotated[float, number("--seconds", "Seconds per round", 0.1, 60)] = 2.0
     embedded: Path | None = None
     url: str | None = None
 
     def check_options(self) -> None:
-        """Refuse a cluster."""
+        """Raise `DemoFailed` for the URL of a cluster."""
         if self.url and not self.url.startswith(SCHEMES):
             message = f"the market needs one server: {' '.join(SCHEMES)}"
             raise DemoFailed(message, code=WRONG_USAGE)
 
     def start(self, context: DemoContext) -> None:
-        """Start the traders; remove all keys at the end."""
+        """Start the traders. Remove all keys of the market at the end."""
         self._namespace = context.namespace
         self._coming = deque(ROUNDS)
         self._round: MarketRound | None = None
         self._done: list[RoundResult] = []
-        context.hf.lock("market").inspect()  # fails at once if the server is away
+        context.hf.lock("market").inspect()  # fails if the server is unavailable
         module = example("market.py")
         self._redis = self.opened.enter_context(module.connect(context.url))
         self.opened.callback(self._remove_keys)
         self._markets = markets(module, self._redis, context.hf)
-        # As many as the largest round needs; the first ones trade, the others wait.
+        # Start as many traders as the largest round needs. In smaller rounds some of them wait.
         size = max(each.sellers + each.buyers for each in ROUNDS)
         pool = TraderPool(size, example_file("market.py"), context.url, context.namespace)
         self._pool = self.opened.enter_context(pool)
@@ -170,7 +169,7 @@ class MarketDemo(Demo):
         return Figures(grids=self._grids(), notes=notes)
 
     def invariants(self) -> Iterator[Invariant]:
-        """Yield whether gold and items are conserved, by guard."""
+        """Yield for each guard whether no gold and no items were lost or created."""
         for guard, label in GUARDS.items():
             done = [each for each in self._done if each.of.guard == guard]
             found = tuple(f"{each.of}: {problem}" for each in done for problem in each.problems)
@@ -187,7 +186,7 @@ class MarketDemo(Demo):
         return [Grid(columns, [[*each.cells()] for each in self._done], left=("guarded by",))]
 
     def _market(self, this: MarketRound) -> Any:
-        """Return the market of a round; in a cluster its keys are in one slot."""
+        """Return the market of a round. All its keys are in one slot."""
         crowd = f"{this.sellers}x{this.buyers}"
         return self._markets[this.guard](f"{self._namespace}:{{market:{this.guard}:{crowd}}}")
 

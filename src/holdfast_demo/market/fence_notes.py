@@ -1,6 +1,7 @@
-"""Notes of a market: the fences under which each change was made.
+"""Record the fences under which each change of a market was made, to check that fences rise.
 
-The note is made in the step that makes the change, so the notes are in the order of the changes.
+The note of a change is written in the same transaction as the change. So the notes are in the order
+of the changes.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import Any, Final
 from ..demo import Invariant
 
 LOOKS_S: Final = 0.05
-"""Pause between the decision and the change, in which a second holder would come in."""
+"""Seconds between decision and change, in which an error would let a second holder act."""
 
 Fences = Mapping[str, int]
-"""Name of a lock → the fence under which something was changed."""
+"""Name of a lock → the fence under which a change was made."""
 
 
 def noting_market(module: ModuleType) -> Any:
-    """Return the class of the market with a lock for each item and purse, and with notes."""
+    """Return the class of a market that has a lock for each item and purse, and writes notes."""
 
     class NotingMarket(module.ItemLockedMarket):  # type: ignore[misc, name-defined]
         def _change(self, fences: dict[str, int], commands: Any) -> None:
@@ -43,7 +44,7 @@ def read_notes(market: Any) -> list[Fences]:
 
 
 def fences_rise(notes: Iterable[Fences]) -> Invariant:
-    """Check that every change was made under a higher fence than the one before."""
+    """Check that each change was made under a higher fence of a lock than the previous change."""
     notes = list(notes)
     return Invariant(
         "locks", "fences only rise", sum(map(len, notes)), "fences", (*_fallen(notes),)

@@ -1,4 +1,4 @@
-"""The market of the world: a lock for each item and purse, and notes of all fences."""
+"""The market in the world demo: it has a lock for each item and purse, and records all fences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PACE_S: Final = 0.15
 
 
 class GuardedMarketDemo(Demo):
-    """Trade on one market for *seconds*, each trader in a process of its own."""
+    """Trade on one market for *seconds*, each trader in a separate process."""
 
     name: ClassVar = "market"
 
@@ -50,7 +50,7 @@ class GuardedMarketDemo(Demo):
         return self._pool.counts() is None
 
     def line(self) -> str:
-        with suppress(RedisError):  # the server is away: the last number will do
+        with suppress(RedisError):  # show the last number while the server is unavailable
             self._deals = self._redis.llen(notes_key(self._market.prefix))
         return f"{self._deals:,} deals, each under the locks of its item and purse"
 
@@ -58,11 +58,11 @@ class GuardedMarketDemo(Demo):
         return self._pool.pids(SELLERS + BUYERS)
 
     def finish(self) -> Iterator[None]:
-        """Wait for the last deals."""
+        """Wait until the traders have ended."""
         yield from until(lambda: not self.poll())
 
     def invariants(self) -> Iterator[Invariant]:
-        """Audit the market, and compare the fences in its notes."""
+        """Check the assets on the market, and the fences in its notes."""
         each = self._pool.counts() or []
         counts = TradeCounts.together(each)
         assets = Assets.read(self._market, [*SELLERS, *BUYERS])

@@ -1,9 +1,9 @@
-"""One seller or buyer, in a process of its own: no rival shares its interpreter.
+"""Run one seller or buyer in a separate process, so that traders do not share an interpreter.
 
     python -m holdfast_demo.market.trader
 
-The first line of standard input says where the market is. Every further line is an order, and is
-answered by one line. The process ends when its input does, however the demo ended.
+The first line of the standard input is JSON with the URL and namespace of the market. Each further
+line is an order; the process replies to it with one line. The process ends when its input ends.
 """
 
 from __future__ import annotations
@@ -27,35 +27,37 @@ from ..example_files import load_example
 from .fence_notes import noting_market
 
 BATCH: Final = 200
-"""Items that a seller crafts at once."""
+"""Number of items that a seller creates together."""
 
 PRICES: Final = (1, 100)
 PAUSE_S: Final = 0.001
-"""Pause of a buyer who finds nothing."""
+"""Seconds that a buyer pauses after finding no item."""
 
 AWAY_S: Final = 0.1
-"""Pause while the server is away."""
+"""Seconds between attempts while the server is unavailable."""
 
 LEASE_S: Final = 5.0
 
 MarketOf = Callable[[str], Any]
-"""Returns the market of a prefix."""
+"""Called with the prefix of a market's keys; returns the market."""
 
 
 @dataclass(frozen=True, slots=True)
 class TradeCounts:
-    """What traders did in one run; one of them, or all together.
+    """Count what one trader, or all traders, did in a round.
 
     Attributes:
-        crafted: items that they made.
-        listed: items that they offered.
-        gone: purchases refused because the item was sold already.
-        too_dear: purchases refused because the purse held less than the price.
-        cut_off: purchases that were not done when the run ended.
-        unsure: purchases and offers whose result only the data show, because a lease was lost.
-        retries: transactions undone by the change of another client.
-        waited_s: seconds of all purchases, from the decision to the result.
-        longest_s: the longest of these.
+        crafted: items that were created.
+        listed: items that were offered.
+        bought: items that were bought.
+        gone: purchases that were refused because the item was sold already.
+        too_dear: purchases that were refused because the buyer had too little gold.
+        cut_off: purchases that were not finished when the round ended.
+        unsure: purchases and offers with an unknown result, because a lease was lost or the server
+            did not reply.
+        retries: transactions that were repeated, because another client changed the data.
+        waited_s: sum of the seconds that purchases took, from the decision to the result.
+        longest_s: seconds that the longest purchase took.
     """
 
     crafted: int = 0
@@ -71,7 +73,7 @@ class TradeCounts:
 
     @classmethod
     def together(cls, counts: Iterable[Self]) -> Self:
-        """Return the sums, and the longest wait of all."""
+        """Return the sums of *counts*; for `longest_s`, the maximum."""
         counts = list(counts)
         sums = {f.name: sum(getattr(each, f.name) for each in counts) for f in fields(cls)}
         sums["longest_s"] = max((each.longest_s for each in counts), default=0.0)
@@ -79,13 +81,13 @@ class TradeCounts:
 
     @property
     def mean_wait_s(self) -> float | None:
-        """Return the seconds of a purchase; None if there was none."""
+        """Return the mean seconds that a purchase took; None if there was none."""
         purchases = self.bought + self.gone + self.too_dear + self.cut_off
         return self.waited_s / purchases if purchases else None
 
 
 def main() -> None:
-    """Carry out the orders."""
+    """Read orders from the standard input, carry them out, and print the counts."""
     where = json.loads(sys.stdin.readline())
     module = load_example(Path(where["example"]))
     with (
@@ -107,7 +109,7 @@ def main() -> None:
 
 
 def markets(module: ModuleType, redis: Any, hf: Holdfast) -> dict[str, MarketOf]:
-    """Return the markets by how they are guarded; every change of `noted` leaves a note."""
+    """Return name of a guard → function that returns a market. `noted` also writes notes."""
     return {
         "watch": lambda prefix: module.WatchedMarket(redis, prefix=prefix),
         "market_lock": lambda prefix: module.LockedMarket(redis, hf, prefix=prefix),
@@ -121,13 +123,13 @@ def _answer(fields: dict[str, Any]) -> None:
 
 
 class Trading:
-    """Trades for some seconds from now, and counts.
+    """Trade for *seconds* from now, and count the results.
 
     Args:
         market: a market of the example.
-        player: the name of the trader.
-        seconds: how long it trades.
-        pace_s: mean pause after each deal.
+        player: name of the trader.
+        seconds: duration of the trading.
+        pace_s: mean pause in seconds after each offer or purchase.
     """
 
     def __init__(self, market: Any, player: str, seconds: float, *, pace_s: float = 0.0) -> None:
@@ -138,7 +140,7 @@ class Trading:
         self._counts: dict[str, float] = {}
 
     def sell(self) -> None:
-        """Craft items, and list one after the other."""
+        """Create items, and offer one after the other."""
         for item in self._crafted():
             with self._counting_failures():
                 self._market.list_item(
@@ -150,7 +152,7 @@ class Trading:
                 return
 
     def buy(self, outcomes: Any) -> None:
-        """Buy any item that is there."""
+        """Buy any item on the market, one after the other."""
         while self._left_s():
             item = outcome = None
             with self._counting_failures():
@@ -162,7 +164,7 @@ class Trading:
                 time.sleep(self._pace_s or PAUSE_S)
 
     def counts(self) -> TradeCounts:
-        """Return what was counted."""
+        """Return the counts so far."""
         return TradeCounts(**self._counts, retries=self._market.retries)  # type: ignore[arg-type]
 
     def _crafted(self) -> Iterator[str]:
@@ -175,7 +177,7 @@ class Trading:
             yield from items
 
     def _put_into_bag(self, items: list[str]) -> None:
-        """Add items until the server answers; adding them twice does no harm."""
+        """Add items to the trader's bag; repeat this harmless call until the server replies."""
         while True:
             try:
                 self._market.redis.sadd(self._market.bag(self._player), *items)
@@ -199,7 +201,7 @@ class Trading:
 
     @contextmanager
     def _counting_failures(self, cut_off: str | None = None) -> Iterator[None]:
-        """Count a lost lease or a server that is away; they cost a purchase, not the demo."""
+        """Count a timeout, a lost lease or an unavailable server, instead of ending the demo."""
         try:
             yield
         except TimeoutError:

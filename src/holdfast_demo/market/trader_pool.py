@@ -1,4 +1,4 @@
-"""The processes of traders: started together, asked together, never left behind."""
+"""Start the processes of traders, send them orders, and end them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .trader import TradeCounts
 
 
 class TraderPool:
-    """`with TraderPool(…) as pool:` keeps *size* traders ready, and runs one round at a time.
+    """Run *size* traders in a block, one round at a time: `with TraderPool(…) as pool:`.
 
     Args:
         size: number of processes.
         example: path of the example `market.py`.
-        url: URL of the server; it goes through a pipe, as it may hold a password.
-        namespace: of the locks.
+        url: URL of the server. It is sent through a pipe, because it may contain a password.
+        namespace: namespace of the locks.
     """
 
     def __init__(self, size: int, example: Path, url: str, namespace: str) -> None:
@@ -37,7 +37,7 @@ class TraderPool:
         return self
 
     def __exit__(self, *ended: object) -> None:
-        for trader in self._traders:  # their leases end by themselves
+        for trader in self._traders:  # kill them: their leases end by themselves
             trader.kill()
         if self._round.ident is not None:
             self._round.join()
@@ -48,21 +48,21 @@ class TraderPool:
         """Send the address of the market to all traders, and wait until they are ready.
 
         Raises:
-            ProcessFailed: one of them ended instead.
+            ProcessFailed: a trader ended instead.
         """
         self._ask([self._where] * self._size)
 
     def start_round(
         self, sellers: Sequence[str], buyers: Sequence[str], order: Mapping[str, Any]
     ) -> None:
-        """Let the first traders trade under these names; return at once."""
+        """Start a round with *sellers* and *buyers*, without waiting for its end."""
         orders = [{**order, "player": name, "sells": True} for name in sellers]
         orders += [{**order, "player": name, "sells": False} for name in buyers]
         self._round = threading.Thread(target=self._trade, args=(orders,), name="market")
         self._round.start()
 
     def counts(self) -> list[TradeCounts] | None:
-        """Return what each trader counted; None as long as the round lasts.
+        """Return the counts of each trader; None while the round lasts.
 
         Raises:
             ProcessFailed: a trader ended instead.
@@ -72,7 +72,7 @@ class TraderPool:
         return None if self._round.is_alive() else self._counts
 
     def pids(self, names: Sequence[str]) -> dict[str, int]:
-        """Return the process ids of the traders that trade under these names."""
+        """Return name → id of the process that trades under this name."""
         return {name: trader.pid for name, trader in zip(names, self._traders, strict=False)}
 
     def _trade(self, orders: list[dict[str, Any]]) -> None:
@@ -100,7 +100,7 @@ def _started() -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # Ctrl-C is for the demo, which ends them
+        start_new_session=True,  # so that Ctrl-C reaches only the demo, which ends the traders
     )
 
 
