@@ -80,6 +80,11 @@ class Actor:
         self._pid = 0
 
     @property
+    def pid(self) -> int:
+        """Return its process id; 0 if it does not run."""
+        return self._pid
+
+    @property
     def is_running(self) -> bool:
         """Return whether it was started."""
         return bool(self._pid)

@@ -190,7 +190,7 @@ CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
         {"disordered": 1, "stale": 1},
     ),
     "losses: unreported": (LOSSES, [*said(1, 2), *read(1)], {"lost": 1}),
-    "losses: reported": (LOSSES, [*said(1, 2), *read(1), told_a_gap()], {"told": 1}),
+    "losses: reported": (LOSSES, [*said(1, 2), *read(1), told_a_gap()], {"reported": 1}),
     "losses: read after all": (LOSSES, [*said(1, 2), *read(1), told_a_gap(), *read(2)], {}),
     "mailbox: what is too much may go": (MAILBOX, mailbox(4), {}),
     "mailbox: unreported": (MAILBOX, mailbox(4, told=False), {"lost": 1}),

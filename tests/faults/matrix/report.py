@@ -17,32 +17,38 @@ from holdfast import __version__
 
 HEAD = """# The fault matrix
 
-Every block under every fault: real servers, real processes, a seeded schedule. The cells are
-`tests/faults/matrix`: one workload for each block, one nemesis for each fault, and a table of what
-is expected. This page is written by the run (`make faults-all`; `make faults` plays a choice of
-five minutes), and each row stays until its cell is played again. A cell is repeated with its
-schedule by `make faults-all ARGS="-k F7-queue --seed 17"`.
+What every block did under every fault: real servers, real processes, real kills, a seeded schedule.
 
-In each cell clients of both halves work; the fault comes again and again for some seconds; when it
-is over, every kind of operation must succeed again; then all is drained, and a judge compares what
-clients recorded with what the server has. Operations of unknown end are repeated as documented.
+```sh
+make faults                                       # a selection, in five minutes
+make faults-all                                   # all cells
+make faults-all ARGS="-k F7-queue --seed 17"      # one cell, with its schedule
+```
 
-Locks, tasks, feeds and rows have leases of a second here. Seconds to recover are counted from the
-end of the fault until each kind of operation was begun and done again by any client: from when a
-server that was away answers, from when a lost primary has a successor. All of it was measured on a
-busy machine. A cell that takes longer than its bound below has failed.
+These runs write this page; a row stays until its cell runs again. The cells are in
+`tests/faults/matrix`: one workload for each block, one nemesis for each fault, and a table of the
+expected results.
 
-Beside the matrix: `tests/core/test_zombie_primary.py` has a primary go on after its successor was
-elected, and shows what is lost without `Replicated` and kept with it; `tests/locks/faults` steps
-clocks and flushes servers at the very moment that a cell meets by chance; eviction policies are in
-`tests/core/test_eviction.py`, older envelopes and definitions in the tests of each block. A server
-killed under `appendfsync everysec` loses less than F5 cuts off.
+**How a cell runs.** Clients of both halves work while the fault comes again and again for some
+seconds. Afterwards every kind of operation must succeed again. Then everything is drained, and a
+judge compares what the clients recorded with what the server has. Operations with an unknown
+outcome are repeated as documented.
 
-| mark | |
+**How recovery is measured.** Locks, tasks, feeds and rows have leases of a second here. Seconds to
+recover are counted from the end of the fault (a server that was away answers, a lost primary has a
+successor) until each kind of operation was started and completed again by any client. All of it was
+measured on a busy machine. A cell that takes longer than its bound has failed.
+
+**Other tests of faults.** `tests/core/test_zombie_primary.py`: a primary goes on after the election
+of its successor. `tests/locks/faults`: clock steps and flushes at chosen moments.
+`tests/core/test_maxmemory.py`: eviction policies. The tests of each block: older envelopes and
+definitions. A server killed under `appendfsync everysec` loses less than F5 cuts off.
+
+| mark | meaning |
 |---|---|
-| S | safe: not one violation |
-| U | safe, and operations may end unknown: repeating them settles that |
-| B | bounded: only what is named below, and lost is only what was acknowledged shortly before |
+| S | safe: no violation |
+| U | safe, and operations may have an unknown outcome: repeating them settles that |
+| B | bounded: only what is named below, and only what was acknowledged shortly before is lost |
 | V | violated, as documented: only what is named below |
 | - | does not apply, for the reason below |
 """
@@ -124,7 +130,7 @@ def text_of(rows: Rows) -> str:
     sections = [
         HEAD,
         _section("At a glance", ["fault", *WORKLOADS, ""], _glance(rows)),
-        "A cell in brackets was not played yet; one in bold did not do what is expected.\n",
+        "A cell in brackets was not played yet; one in bold did not do what was expected.\n",
         _section(
             "Promises under faults",
             ["block", "held under", "bounded, or violated as documented, under", "broken under"],

@@ -46,6 +46,9 @@ MARKS = """
     F19b U     U          U      U        U     U            U        U     U      U
     F20  V     V          B      B        B     B            B        V     B      B
     F21  U     U          U      U        U     U            U        U     U      U
+    F22  -     -          S      -        -     -            -        -     -      -
+    F22b -     -          S      -        -     -            -        -     -      -
+    F22c -     -          S      -        -     -            -        -     -      -
 """
 
 
@@ -87,8 +90,14 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 lock": ({"overlap", "stale"}, FORGETFUL),
     "F5 semaphore": ({"overlap"}, FENCED),
     "F5 queue": ({"lost", "doubled"}, LOST),
-    "F5 chat": ({"lost", "told"}, f"{LOST}; readers who were shown more than is left get an error"),
-    "F5 mailbox": ({"lost", "told"}, f"{LOST}; its owner gets an error if shown more than is left"),
+    "F5 chat": (
+        {"lost", "reported"},
+        f"{LOST}; readers shown more than is left get an error",
+    ),
+    "F5 mailbox": (
+        {"lost", "reported"},
+        f"{LOST}; an owner shown more than is left gets an error",
+    ),
     "F5 completions": ({"lost", "stale"}, LOST),
     "F5 counter": ({"lost"}, LOST),
     "F5 rows": ({"stale"}, f"{LOST}, invalidations among them"),
@@ -155,6 +164,9 @@ REASONS = {
     "F17 lock": "a holder that dies: F1",
     "F17 semaphore": "a holder that dies: F1",
     "F19": "no database",
+    "F22": "it has no worker processes; killed clients: F1",
+    "F22b": "it has no worker processes; killed clients: F1",
+    "F22c": "it has no worker processes",
 }
 
 
@@ -211,6 +223,9 @@ CHOICE = """
     F19b queue
     F20  lock queue files
     F21  lock counter
+    F22  queue
+    F22b queue
+    F22c queue
 """
 """What `make faults` plays, in five minutes."""
 

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["lost", "told", "doubled", "disordered", "stale", "overlap", "astray"]
+Kind = Literal["lost", "reported", "doubled", "disordered", "stale", "overlap", "astray"]
 
 KINDS: dict[Kind, str] = {
     "lost": "acknowledged, and gone",
-    "told": "acknowledged, and gone, and its readers were notified",
-    "doubled": "asked for once, and done twice",
+    "reported": "acknowledged, and gone, and its readers were notified",
+    "doubled": "requested once, and done twice",
     "disordered": "in another order, or with other contents",
-    "stale": "said or accepted though it was over",
-    "overlap": "more holders than places",
+    "stale": "returned or accepted although it had ended",
+    "overlap": "more holders than permits",
     "astray": "left behind in the server, or nowhere in it",
 }
 

@@ -1,6 +1,6 @@
 """One nemesis for each fault, by family."""
 
-from faults.matrix.nemeses import access, clients, network, others, servers, topology
+from faults.matrix.nemeses import access, clients, network, others, processes, servers, topology
 from faults.matrix.nemeses.fault import Fault
 
 FAULTS: dict[str, Fault] = {
@@ -10,6 +10,7 @@ FAULTS: dict[str, Fault] = {
     **access.FAULTS,
     **topology.FAULTS,
     **others.FAULTS,
+    **processes.FAULTS,
 }
 
 __all__ = ["FAULTS", "Fault"]

@@ -43,7 +43,7 @@ FAULTS = {
         how={"alarm_s": STORM_S},
     ),
     "F16": Fault(
-        "everything is said twice",
+        "every request arrives twice",
         standalone(),
         how={"twice": True},
     ),

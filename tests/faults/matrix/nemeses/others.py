@@ -37,7 +37,7 @@ def take_away(target: Target, seconds: float) -> None:
 
 FAULTS = {
     "F17": Fault(
-        "a task kills each worker that runs it, until it is buried; a row cannot be loaded",
+        "a task kills each worker that runs it, until it is dead; a row cannot be loaded",
         standalone(),
         whole,
         [poison],

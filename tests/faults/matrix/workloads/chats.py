@@ -95,7 +95,7 @@ def judge(
 def judge_losses(history: Sequence[Operation], readers: Sequence[str]) -> list[Violation]:
     """Return acknowledged messages that no reader was shown, if the server may lose them.
 
-    Numbers are given out again then; a reader who was shown more than there is, is told of a reset.
+    Numbers are given out again then; a reader that was shown more than there is gets a reset.
     """
     found = []
     sent_ns = {
@@ -108,7 +108,7 @@ def judge_losses(history: Sequence[Operation], readers: Sequence[str]) -> list[V
         fetched = [op for op in own if op.kind == "fetch"]
         shown = {(user, number) for op in fetched for user, number in op.value["bodies"]}
         resets = [op for op in own if op.kind == "gap" and op.fields["gap"][2] == "reset"]
-        kind: Kind = "told" if resets else "lost"
+        kind: Kind = "reported" if resets else "lost"
         found += [
             Violation(kind, f"{message} to {reader}", sent_ns[message])
             for message in sorted(sent_ns.keys() - shown)

@@ -1,8 +1,11 @@
 """A task queue: producers of both halves, and workers that are processes of their own."""
 
+import os
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,12 +21,15 @@ from holdfast import Holdfast, TaskFailed
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores, workman
+from queues.faults import supervised as supervising
 from queues.faults.crew import each_call_is_one_task, each_claim_ran_once
 from queues.faults.queue_snapshot import QueueSnapshot
 
 LEASE_S = 1.0
 AT_ONCE = 4
 POISONER = "producer-sync.0"
+
+KINDS = [chores.plain, chores.on_the_loop, chores.told_at_once]
 
 DRAINED_S = 40.0
 WORKERS = 2
@@ -34,17 +40,18 @@ LONG = 0.1
 """This share of the tasks is long, so that who kills a worker interrupts one."""
 
 
-def produce(**about: Any) -> None:
+def produce(*, supervised: str = "", **about: Any) -> None:
     """Put tasks in line until the end: threads and coroutines, short and not so short."""
+    kinds = [*KINDS, supervising.computed] if supervised else KINDS
     with Client(**about) as client:
-        client.share(partial(_produce, Path(about["folder"]).parent / POISON))
+        client.share(partial(_produce, Path(about["folder"]).parent / POISON, kinds))
 
 
-def _produce(poison: Path, client: Client, me: str) -> None:
+def _produce(poison: Path, kinds: Sequence[Any], client: Client, me: str) -> None:
     number, poisoned = client.number, False
     while not client.over:
         key = f"{me}-{number}"
-        task = client.dice.choice([chores.plain, chores.on_the_loop, chores.told_at_once])
+        task = client.dice.choice(kinds)
         longest_s = LONG_S if client.dice.random() < LONG else SHORT_S
         call = task.call(key, client.dice.uniform(0, longest_s))
         with client.operation("enqueue", key, number=number) as op:
@@ -68,6 +75,17 @@ def work(*, url: str, namespace: str, folder: str, name: str, access: str = "", 
     workman.main(url, namespace, history, str(LEASE_S), str(AT_ONCE), "5", access)
 
 
+def supervise(
+    *, url: str, namespace: str, folder: str, name: str, supervised: str, **_: Any
+) -> None:
+    """Become `holdfast worker` with the options *supervised*."""
+    where = ["--url", url, "--namespace", namespace, "--grace", "5", "--quiet"]
+    how = ["--lease", str(LEASE_S), "--concurrency", str(AT_ONCE), *supervised.split()]
+    argv = [sys.executable, "-m", "holdfast", "worker", f"{supervising.__name__}:tasks"]
+    environment = {**os.environ, supervising.HISTORY: f"{folder}/{name}"}
+    os.execve(sys.executable, [*argv, *where, *how], environment)
+
+
 class Queues(Workload):
     """Two producers, one or two workers, one queue."""
 
@@ -83,7 +101,8 @@ class Queues(Workload):
             self.actor("produce", f"producer-{half}", half) for half in ("sync", "async")
         ]
         workers = 1 if self.alone else WORKERS
-        self._workers = [self.actor("work", f"worker-{n}", "sync") for n in range(workers)]
+        play = "supervise" if "supervised" in self.how else "work"
+        self._workers = [self.actor(play, f"worker-{n}", "sync") for n in range(workers)]
         return [*self._producers, *self._workers]
 
     def end(self) -> None:
@@ -97,6 +116,18 @@ class Queues(Workload):
             worker.terminate()
         for worker in self._workers:
             worker.wait()
+        if "supervised" in self.how:
+            eventually(lambda: not self._left_over(), reason="no worker process is left over")
+
+    def _left_over(self) -> list[Path]:
+        """Return the processes, at any depth below a supervisor, that still exist."""
+        mark = f"{supervising.HISTORY}={self.folder}/".encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if mark in path.read_bytes():
+                    found.append(path)
+        return found
 
     def repeated(self, history: Sequence[Operation]) -> int:
         """Tasks that ran to their end more than once."""
@@ -118,7 +149,15 @@ class Queues(Workload):
                 for op in history
                 if op.kind == "complete"
             }
-        return [*caught("astray", places.check), *judge(history, dead, counted)]
+        found = [*caught("astray", places.check), *judge(history, dead, counted)]
+        if not self._processes_came_and_went():
+            found.append(Violation("astray", "no process was started in place of another one"))
+        return found
+
+    def _processes_came_and_went(self) -> bool:
+        """Return whether the fault did what it should; each process has a history of its own."""
+        histories = [*self.folder.glob("worker-*.jsonl")]
+        return "supervised" not in self.how or len(histories) > 4 * WORKERS
 
     def _is_drained(self, raw: Any) -> bool:
         for worker in self._workers:
