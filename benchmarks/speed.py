@@ -39,165 +39,61 @@ class Line:
         benchmark: that measured it.
         title: of its table.
         ours: the case, by the beginning of its name.
-        theirs: likewise; each becomes a rival of this line.
+        theirs: the case of the rival, by the beginning of its name.
     """
 
     what: str
     benchmark: str
     title: str
     ours: str
-    theirs: Sequence[str]
+    theirs: str
 
 
 LINES: Final = (
     Line(
-        "a call, asyncio, 50 coroutines",
+        "server calls, 50 coroutines",
         "calls",
         "calls, asyncio, coroutines: 50",
         "holdfast",
-        ["redis-py"],
+        "redis-py",
     ),
     Line(
-        "a call, asyncio, 1 coroutine",
-        "calls",
-        "calls, asyncio, coroutines: 1",
-        "holdfast",
-        ["redis-py"],
-    ),
-    Line(
-        "a call, blocking, 1 thread",
-        "calls",
-        "calls, blocking, threads: 1",
-        "holdfast",
-        ["redis-py"],
-    ),
-    Line(
-        "a call, blocking, 16 threads",
-        "calls",
-        "calls, blocking, threads: 16",
-        "holdfast",
-        ["redis-py"],
-    ),
-    Line(
-        "a call that one replica has, 50 coroutines",
-        "durable",
-        "durable calls, asyncio, coroutines: 50",
-        "holdfast",
-        ["redis-py"],
-    ),
-    Line(
-        "a task enqueued",
-        "queue",
-        "enqueue, one after the other",
-        "holdfast",
-        ["Huey", "RQ", "Celery"],
-    ),
-    Line(
-        "a task enqueued, 50 coroutines",
-        "queue",
-        "enqueue, 50 coroutines at once",
-        "holdfast",
-        ["SAQ", "arq"],
-    ),
-    Line(
-        "a task that does nothing worked off, coroutines",
+        "tasks run by one worker, async no-ops",
         "queue",
         "one worker, no-op tasks, coroutines",
         "holdfast",
-        ["SAQ, 100", "taskiq", "arq"],
+        "SAQ, 100",
     ),
     Line(
-        "likewise, threads",
+        "tasks enqueued, one at a time",
         "queue",
-        "one worker, no-op tasks, plain functions in threads",
+        "enqueue, one after the other",
         "holdfast",
-        ["Huey", "Celery"],
+        "Huey",
     ),
     Line(
-        "a lock taken and given back",
+        "a lock acquired and released, one thread",
         "leases",
         "an uncontended lock acquired and released, one thread",
         "holdfast",
-        ["redis-py"],
+        "redis-py",
     ),
     Line(
-        "50 coroutines, a lock each",
-        "leases",
-        "50 coroutines, a lock each",
-        "holdfast",
-        ["redis-py"],
-    ),
-    Line(
-        "a message into one chat, 100 coroutines",
-        "messages",
-        "send to one chat, 100 coroutines",
-        "holdfast",
-        ["textbook", "bare lane"],
-    ),
-    Line(
-        "100 chats fetched, 5 new in each",
-        "messages",
-        "fetch of 100 chats, 5 new in each",
-        "holdfast",
-        ["textbook"],
-    ),
-    Line(
-        "a search among 10,000 names",
-        "completions",
-        "search, one client",
-        "holdfast",
-        ["textbook", "BYLEX"],
-    ),
-    Line(
-        "the same search, 16 clients at once",
-        "completions",
-        "search, 16 clients",
-        "holdfast, 16 coroutines",
-        ["textbook", "BYLEX"],
-    ),
-    Line(
-        "a count in seven precisions, 50 coroutines",
-        "counters",
-        "add, 50 coroutines",
-        "holdfast",
-        ["textbook"],
-    ),
-    Line(
-        "a cached row",
+        "a cached row read, one thread",
         "rows",
         "get a row that is cached, one thread",
         "holdfast",
-        ["redis-py", "dogpile"],
+        "redis-py",
     ),
     Line(
-        "100 rows that are not cached",
-        "rows",
-        "a hundred rows that are not cached, loaded together",
-        "holdfast",
-        ["dogpile", "cashews"],
-    ),
-    Line(
-        "changed rows refreshed, SQLite",
-        "rows",
-        "refresh rows of SQLite, one process",
-        "holdfast",
-        ["textbook"],
-    ),
-    Line(
-        "128 KiB from publisher to consumer",
-        "files",
-        "chunks of 128 KiB from one publisher to one consumer",
-        "holdfast",
-        ["plain"],
-    ),
-    Line(
-        "a line of a log, counted by place",
+        "log lines counted by place",
         "tallies",
         "10,000,000 lines by country, region and city; 3,000,000 networks",
         "holdfast",
-        ["Polars", "textbook"],
+        "Polars",
     ),
 )
+"""One line for each kind of work: the wins and the losses."""
 
 
 INTRO: Final = """\
@@ -235,27 +131,24 @@ def page(results: Results) -> str:
 
 def short(results: Results) -> Iterator[str]:
     """Yield the table of the README, without what was never measured."""
-    yield "| | Holdfast | beside it, in the same run | ratio |"
-    yield "|---|---|---|---|"
+    yield "| per second | Holdfast | rival, in the same run | ratio |"
+    yield "|---|---:|---:|---:|"
     for line in LINES:
-        table = results.get(line.benchmark, {}).get(line.title, {"rows": []})
-        ours = _cases(table, [line.ours])
-        rivals = _cases(table, line.theirs)
-        if ours and rivals:
-            beside = ", ".join(f"{row['case']} {_rate(row)}" for row in rivals)
-            ratios = ", ".join(f"{number(row[RATIO]['median'])} ×" for row in rivals)
-            yield f"| {line.what} | {_rate(ours[0])} | {beside} | {ratios} |"
+        rows = results.get(line.benchmark, {}).get(line.title, {"rows": []})["rows"]
+        ours, theirs = _case(rows, line.ours), _case(rows, line.theirs)
+        if ours and theirs:
+            ratio = number(theirs[RATIO]["median"])
+            yield f"| {line.what} | {_rate(ours)} | {theirs['case']}: {_rate(theirs)} | {ratio} × |"
 
 
-def _cases(table: Plain, names: Sequence[str]) -> list[Plain]:
-    """Return the first row that begins with each name; rivals may be missing."""
-    rows = [[row for row in table["rows"] if row["case"].startswith(name)] for name in names]
-    return [found[0] for found in rows if found]
+def _case(rows: Sequence[Plain], name: str) -> Plain | None:
+    """Return the first row with a case that begins with *name*."""
+    return next((row for row in rows if row["case"].startswith(name)), None)
 
 
 def _rate(row: Plain) -> str:
     [rate] = [value for column, value in row.items() if column.endswith("/s")][:1]
-    return f"{float(f'{rate:.3g}'):,.0f}/s"
+    return f"{float(f'{rate:.3g}'):,.0f}"
 
 
 def _markdown(rows: Sequence[Plain]) -> Iterator[str]:

@@ -83,6 +83,7 @@ CHECKS: Final = (
     Check("", pages=(("README.md", 0), ("docs/files.md", 0)), code=MISSING),
     Check("cli", pages=(("README.md", 0),), commands=("--help", "acl")),
     Check("demo", commands=("demo --help", "demo traffic --seconds 1", "demo mail --count 20")),
+    Check("dev", code="import watchfiles", commands=("worker --help",)),
     Check("server", pages=(("README.md", 0), ("README.md", 1), ("README.md", 2))),
     Check("web", ("httpx",), pages=(("docs/gateway.md", 0), ("docs/dashboard.md", 0))),
     Check("otel", ("opentelemetry-sdk",), pages=(("docs/telemetry.md", 1),)),
@@ -90,6 +91,7 @@ CHECKS: Final = (
     Check("sql", pages=(("docs/rows.md", 0),), code=LAZY),
     Check("geo", pages=(("docs/tallies.md", 0),), code="import polars, maxminddb"),
     Check("uvloop", pages=(("README.md", 0),), code=UVLOOP),
+    Check("cron", pages=(("docs/schedules.md", 0),)),
     Check("zstd", pages=(("docs/files.md", 0),), code=ZSTD),
     Check(
         "cli,server", pages=(("README.md", 0), ("docs/tasks.md", 0)), commands=("doctor --help",)

@@ -26,6 +26,9 @@ BOARD: Final = "HOLDFAST_BENCH_BOARD"
 HOLD_S: Final = "HOLDFAST_BENCH_HOLD_S"
 """The environment variable with the duration of a task."""
 
+STEPS: Final = "HOLDFAST_BENCH_STEPS"
+"""The environment variable with how much a task computes: turns of a loop."""
+
 QUEUE: Final = "bench"
 TASK: Final = "touch"
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 from ..harness import Bench
 from ..orders import ContenderFailed, Servant, Staff, kill
 from ..venvs import ROOT, interpreter
-from .contender import BOARD, HOLD_S, Brief
+from .contender import BOARD, HOLD_S, STEPS, Brief
 from .lineup import PACKAGES, Entry
 from .scoreboard import Scoreboard
 
@@ -38,6 +38,7 @@ class Crew:
         lease_s: see `Brief`.
         hold_s: how long each task takes.
         padding: see `Brief`.
+        steps: how much each task computes, in turns of a loop.
     """
 
     def __init__(
@@ -50,12 +51,13 @@ class Crew:
         lease_s: int = LEASE_S,
         hold_s: float = 0.0,
         padding: int = 0,
+        steps: int = 0,
     ) -> None:
         self.entry = entry
         self.board = Scoreboard.make(folder / "board", tasks + 1)
         brief = Brief(url, entry.places, lease_s, padding, dict(entry.options))
         self._brief = json.dumps(asdict(brief))
-        environment = {BOARD: str(folder / "board"), HOLD_S: str(hold_s)}
+        environment = {BOARD: str(folder / "board"), HOLD_S: str(hold_s), STEPS: str(steps)}
         self._staff = Staff(entry.name, ROOT, environment, folder / "output")
         self._producer = Servant(self._staff, self._command("produce"))
         self._workers: list[subprocess.Popen[bytes]] = []

@@ -6,6 +6,7 @@ system.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
@@ -57,18 +58,20 @@ def run(bench: Bench) -> Iterator[Table]:
         delays: dict[str, list[Delays]] = {crew.entry.name: [] for crew in able}
         for _ in range(bench.fewer(ROUNDS_PART)):
             for crew in able:
-                delays[crew.entry.name].append(_round(bench, crew, tasks))
+                delays[crew.entry.name].append(measured(bench, crew, tasks))
     rows = [_row(name, taken, delays[HOLDFAST.name]) for name, taken in delays.items()]
     title = f"from enqueue to start, a task every {GAP_S * 1000:g} ms"
     columns = ("case", "p50 ms", "p99 ms", "max ms", "lost", "ours ÷ this, p50")
     yield Table(title, columns, rows, list(_targets(delays)), notes)
 
 
-def _round(bench: Bench, crew: Crew, tasks: int) -> Delays:
+def measured(bench: Bench, crew: Crew, tasks: int, ready_s: float = 0.0) -> Delays:
+    """Measure one round, *ready_s* seconds after the worker has run its first task."""
     bench.server.clear()
     crew.board.clear()
     crew.start_worker()
     crew.greet()
+    time.sleep(ready_s)
     sent_ns = crew.order("paced", count=tasks, gap_s=GAP_S)["sent_ns"]
     crew.wait_done(tasks, _LAST_S)
     crew.kill_workers()

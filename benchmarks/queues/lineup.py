@@ -68,6 +68,13 @@ CELERY_THREADS: Final = Entry(
 CELERY_PREFORK: Final = Entry(
     "Celery, 2 processes", "celery", 2, 0.06, {"pool": "prefork", "prefetch": 64}, processes=True
 )
+CELERY_PREFORK_1: Final = replace(CELERY_PREFORK, name="Celery, 1 process", places=1)
+HOLDFAST_1: Final = Entry("holdfast, 1 process", "holdfast_processes", 1, processes=True)
+HOLDFAST_2: Final = replace(HOLDFAST_1, name="holdfast, 2 processes", places=2)
+HOLDFAST_CPU: Final = replace(
+    HOLDFAST_2, name="holdfast, cpu=True, 2 children", options={"cpu": True}
+)
+RQ_POOL: Final = Entry("RQ, pool of 2", "rq", 2, options={"pool": True}, processes=True)
 RQ: Final = Entry("RQ, SimpleWorker", "rq", 1, 0.02)
 
 

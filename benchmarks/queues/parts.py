@@ -7,7 +7,7 @@ from typing import Final
 
 from ..harness import Bench
 from ..report import Table
-from . import enqueue, latency, memory, recovery, step, throughput
+from . import enqueue, latency, memory, processes, recovery, step, throughput
 
 PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "throughput": throughput.run,
@@ -16,6 +16,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "recovery": recovery.run,
     "memory": memory.run,
     "step": step.run,
+    "processes": processes.run,
 }
 
 

@@ -10,11 +10,12 @@ import os
 import time
 from pathlib import Path
 
-from .contender import BOARD, HOLD_S
+from .contender import BOARD, HOLD_S, STEPS
 from .scoreboard import Scoreboard
 
 _board = Scoreboard(Path(os.environ[BOARD]))
 _hold_s = float(os.environ[HOLD_S])
+_steps = int(os.environ.get(STEPS, "0"))
 
 
 def touch(number: int, padding: str = "") -> int:
@@ -23,7 +24,17 @@ def touch(number: int, padding: str = "") -> int:
     _board.begin(number)
     if _hold_s:
         time.sleep(_hold_s)
+    if _steps:
+        compute(_steps)
     _board.end(number)
+    return number
+
+
+def compute(steps: int) -> int:
+    """Take the processor for so many turns of a loop; return what it computed."""
+    number = 1
+    for _ in range(steps):
+        number = number * 48271 % 2147483647
     return number
 
 

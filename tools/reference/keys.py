@@ -16,7 +16,7 @@ from holdfast.core.names import Namespace, Unit
 INTRO = """\
 # Keys
 
-Generated from the `keys.py` of each block. [The wire format](wire.md) tells how values are written
+Generated from the `keys.py` of each block. [Wire format](wire.md) describes how values are written
 and what other languages may write.
 
 A *unit* (a queue, a lock, a chat, …) lives in one hash slot; its keys are
@@ -26,10 +26,10 @@ a single `%`. Times are milliseconds since 1970 by the server's clock where noth
 
 Any unit may have `ledger:0` and `ledger:1` as well, a HASH each: the operations already applied,
 of even and of odd hours; both expire. `<namespace>:{catalog:<kind>}:names` (ZSET, name → when it
-was last noted) lists the units of a kind. It is a hint: a name that nobody noted for 30 days is
+was last noted) lists the units of a kind. It is a hint: a name that was not noted for 30 days is
 dropped, and of more than 10,000 the one not noted for longest.
 
-With [`durability=`](durability.md) a unit has a `mark` as well, a STRING that is gone again when
+With [`durability=`](durability.md) a unit has a `marker` as well, a STRING that is gone again when
 the script ends that sets it.
 """
 

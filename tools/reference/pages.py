@@ -117,7 +117,7 @@ def _chapter(member: griffe.Object) -> list[str]:
 def _kinship(member: griffe.Object) -> list[str]:
     """Return the bases of an error, or the constructor of a class that users call."""
     if ".errors." in member.path and isinstance(member, griffe.Class):
-        return [f"Caught as {' and '.join(f'`{base}`' for base in member.bases)} as well."]
+        return [f"Subclass of {' and '.join(f'`{base}`' for base in member.bases)}."]
     if _is_called(member):
         constructor = _target(member.all_members["__init__"])
         return [f"`{signature(constructor, called=member.name)}`"]

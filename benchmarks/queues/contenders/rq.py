@@ -7,13 +7,17 @@ from typing import Any
 
 from redis import Redis
 from rq import Queue, Retry, SimpleWorker
+from rq.worker_pool import WorkerPool
 
 from ..contender import ANSWER_S, BATCH, QUEUE, RESULT_TTL_S, Blocking, Brief, take_part
 from ..task import touch
 
 
 class Rq(Blocking):
-    """A job of a vanished worker is tried again, a minute after its time limit at the earliest."""
+    """A job of a vanished worker is tried again, a minute after its time limit at the earliest.
+
+    Option `pool`: a pool of so many workers as there are places, each in a process of its own.
+    """
 
     def __init__(self, brief: Brief) -> None:
         super().__init__(brief)
@@ -48,6 +52,15 @@ class Rq(Blocking):
         return handle.latest_result(timeout=round(ANSWER_S)).return_value
 
     def work(self) -> None:
+        if self.brief.options.get("pool"):
+            pool = WorkerPool(
+                [self._queue],
+                connection=self._redis,
+                num_workers=self.brief.places,
+                worker_class=SimpleWorker,
+            )
+            pool.start(logging_level="WARNING")
+            return
         SimpleWorker(
             [self._queue], connection=self._redis, maintenance_interval=self.brief.lease_s
         ).work(logging_level="WARNING")
