@@ -1,8 +1,8 @@
 """Holdfast: application building blocks on Valkey and Redis.
 
-Everything a user needs is imported from here. `Holdfast` is the blocking client, `AsyncHoldfast`
-its asyncio twin with the same names and signatures. Each name is loaded when it is first used, so
-that a program loads only the blocks that it uses. Type checkers read `__init__.pyi`.
+Import all public names from this package. `Holdfast` is the blocking client, and `AsyncHoldfast`
+has the same methods for asyncio. Each name is loaded when it is first used, so that a program loads
+only what it uses. Type checkers read `__init__.pyi`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The public names of `holdfast` by module, in reading order; each is loaded at its first use."""
+"""List the public names of `holdfast` by module, and load each name when it is first used."""
 
 from __future__ import annotations
 
@@ -22,16 +22,28 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "locks.states": ("Holder", "LockState", "SemaphoreState"),
     "queues._sync.handle": ("TaskHandle",),
     "queues._sync.queue": ("Queue",),
+    "queues.call": ("Call",),
+    "queues.ended_task": ("EndedTask",),
+    "queues.lifespan": ("WorkerInfo",),
+    "queues.middleware": ("Middleware",),
+    "queues.outcomes": ("GiveUp", "RetryAfter", "Snooze"),
+    "queues.queue_stats": ("QueueStats", "Throughput"),
     "queues.registry": ("Task", "TaskRegistry"),
-    "queues.task": ("Call", "Throughput", "QueueStats", "Retry"),
+    "queues.retry": ("Retry",),
+    "queues._sync.schedule_handle": ("ScheduleHandle",),
+    "queues.schedule.schedule": ("Schedule",),
+    "queues.schedule.status": ("ScheduleStatus",),
+    "queues.schedule.times": ("Cron", "Every", "Once"),
+    "queues.running_task": ("RunningTask", "current_task"),
     "queues.task_status": ("TaskStatus",),
-    "queues.worker.running_task": ("RunningTask", "current_task"),
     "queues.worker.worker": ("AsyncWorker", "Worker"),
+    "queues.worker.worker_health": ("WorkerHealth",),
     "queues.worker_status": ("WorkerStatus",),
     "messages._sync.chat": ("Chat",),
     "messages._sync.inbox": ("Inbox",),
     "messages._sync.inbox_stream": ("InboxStream",),
     "messages._sync.mailbox": ("Mailbox",),
+    "messages.inbox_values": ("InboxBatches", "InboxChatIds", "InboxUnread"),
     "messages.message": ("Batch", "Gap", "Message", "Position", "Undecodable"),
     "messages.states": ("ChatStatus", "MailboxStatus", "Reader"),
     "completions._sync.completions": ("Completions",),
@@ -83,16 +95,19 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
         "HoldfastError",
         "InvalidName",
         "LeaseLost",
+        "LifespanFailed",
         "LoadFailed",
         "LockTimeout",
         "MailboxFull",
         "NoSuchChat",
         "NoSuchMessage",
+        "NoSuchSchedule",
         "NotAMember",
         "NotDefined",
         "OutcomeUnknown",
         "PayloadTooLarge",
         "QueueAtCapacity",
+        "ScheduleExists",
         "ResultTimeout",
         "ServerFailed",
         "ServerInUse",
@@ -108,13 +123,14 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
         "UnknownConsumer",
         "UnknownTask",
         "Unsupported",
+        "WorkerCannotStart",
     ),
 }
-"""The names of each module. Those of a folder `_sync` stand for their asyncio twins as well."""
+"""Module → its public names. A name in a folder `_sync` also stands for its twin in `_async`."""
 
 
 def by_name(modules: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the module of each name, twins included: `AsyncLock` is in `locks._async.lock`."""
+    """Return the module of each name, with the asyncio names: `AsyncLock` → `locks._async.lock`."""
     found = {}
     for module, names in modules.items():
         for name in names:
@@ -134,9 +150,9 @@ def lazily(
     """Return a `__getattr__` for *package* that imports a public name when it is first used.
 
     Args:
-        package: its name.
+        package: name of the package.
         names: the module of each public name.
-        namespace: `globals()` of the package; keeps what was imported.
+        namespace: `globals()` of the package, where an imported name is stored.
     """
 
     def load(name: str) -> Any:

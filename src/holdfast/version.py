@@ -1,3 +1,3 @@
-"""The version of the package, in the one place from which everything else takes it."""
+"""Define the version of the package; the build reads it from this file."""
 
 __version__ = "0.1.0"

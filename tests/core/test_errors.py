@@ -30,17 +30,20 @@ from holdfast import (
     HoldfastError,
     InvalidName,
     LeaseLost,
+    LifespanFailed,
     LoadFailed,
     LockTimeout,
     MailboxFull,
     NoSuchChat,
     NoSuchMessage,
+    NoSuchSchedule,
     NotAMember,
     NotDefined,
     OutcomeUnknown,
     PayloadTooLarge,
     QueueAtCapacity,
     ResultTimeout,
+    ScheduleExists,
     ServerFailed,
     ServerInUse,
     ServerNotFound,
@@ -55,6 +58,7 @@ from holdfast import (
     UnknownConsumer,
     UnknownTask,
     Unsupported,
+    WorkerCannotStart,
     errors,
 )
 from holdfast.errors import shortened
@@ -92,7 +96,7 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
     ),
     (
         DefinitionConflict("the capacity of queue 'email'", 5, 8),
-        r"^the capacity of queue 'email' is 5, not 8 as given here; leave it out .* redefine\(\)$",
+        r"^the capacity of queue 'email' is 5, not 8 as given here; leave it out .* redefine\(\),",
         {"what": "the capacity of queue 'email'", "stored": 5, "given": 8, "enqueued": 0},
     ),
     (
@@ -102,7 +106,7 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
     ),
     (
         DefinitionConflict("the shards of row_cache 'stock'", 4, 2, fixed=True),
-        r"is 4, not 2 as given here; leave it out to take what is stored; it cannot be changed$",
+        r"is 4, not 2 as given here; leave it out to use the stored value; it cannot be changed$",
         {"stored": 4, "given": 2},
     ),
     (
@@ -149,6 +153,46 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         QueueAtCapacity("email", 10_000, 3),
         r"^queue 'email' is full: 10,000 tasks may wait; nothing was put into it \(3 of this call",
         {"queue": "email", "capacity": 10_000, "stored": 3},
+    ),
+    (
+        NoSuchSchedule("nightly"),
+        "^there is no schedule 'nightly': it was removed, has ended, or is stored in another",
+        {"name": "nightly"},
+    ),
+    (
+        ScheduleExists("nightly", "code declares it; choose another name"),
+        "^schedule 'nightly' exists: code declares it; choose another name$",
+        {"name": "nightly"},
+    ),
+    (
+        LifespanFailed("vm:7:ab", "start", "OSError: no pool"),
+        "^the lifespan of worker vm:7:ab failed at its start, OSError: no pool; no task was claim",
+        {"worker": "vm:7:ab", "moment": "start", "reason": "OSError: no pool"},
+    ),
+    (
+        LifespanFailed("vm:7:ab", "end", "OSError: no pool"),
+        "; its tasks had ended before$",
+        {"moment": "end"},
+    ),
+    (
+        WorkerCannotStart("h:6379", "credentials", "user is disabled", "correct them"),
+        r"^the worker cannot start: h:6379 rejects the user name or the password \(user .*\); cor",
+        {"server": "h:6379", "rejection": "credentials", "remedy": "correct them"},
+    ),
+    (
+        WorkerCannotStart("h:6379", "permission", "no right to HSET", "set the rule"),
+        r"^the worker cannot start: h:6379 denies this user what a worker needs \(no .*\); set",
+        {"reason": "no right to HSET"},
+    ),
+    (
+        WorkerCannotStart("h:6379", "tls", "certificate has expired", "check the certificates"),
+        "^the worker cannot start: TLS with h:6379 fails: certificate has expired; check the cert",
+        {"rejection": "tls"},
+    ),
+    (
+        WorkerCannotStart("h:6379", "settings", "DB index is out of range", "check the number"),
+        r"^the worker cannot start: h:6379 refuses the connection \(DB index .*\); check the",
+        {"rejection": "settings"},
     ),
     (
         TaskFailed("sold-17", "email", "dead", "failed: ValueError: no"),

@@ -89,11 +89,11 @@ async def test_only_what_is_known_and_wrong_is_said(
     unit, maxmemory_check = Namespace.of("eviction").unit("lock", "item"), MaxmemoryCheck()
     for _ in range(2):
         caller = AsyncCaller(settings)
-        await maxmemory_check.look(caller, [unit])
-        await maxmemory_check.look(caller, [unit])
+        await maxmemory_check.check(caller, [unit])
+        await maxmemory_check.check(caller, [unit])
         await caller.close()
     assert len(warnings(caplog)) == times
-    assert maxmemory_check._known == {("127.0.0.1", fresh_server.port)}
+    assert maxmemory_check._checked == {("127.0.0.1", fresh_server.port)}
 
 
 async def test_a_server_that_was_away_is_asked_the_next_time(
@@ -103,12 +103,12 @@ async def test_a_server_that_was_away_is_asked_the_next_time(
     settings = Settings.from_url(f"{fresh_server.url}?socket_timeout=0.05")
     unit, caller = Namespace.of("eviction").unit("lock", "item"), AsyncCaller(settings)
     maxmemory_check = MaxmemoryCheck()
-    await maxmemory_check.look(caller, [unit])
-    assert maxmemory_check._known == set()
+    await maxmemory_check.check(caller, [unit])
+    assert maxmemory_check._checked == set()
     fresh_server.resume()
 
     async def said() -> list[str]:
-        await maxmemory_check.look(caller, [unit])
+        await maxmemory_check.check(caller, [unit])
         return warnings(caplog)
 
     await eventually_async(said)
@@ -125,7 +125,7 @@ async def test_a_server_that_hangs_is_asked_once_for_many_units(fresh_server: Se
     units = [namespace.unit("lock", f"l{n}") for n in range(1000)]
     fresh_server.pause()
     async with asyncio.timeout(30):
-        await maxmemory_check.look(caller, units)
+        await maxmemory_check.check(caller, units)
         await caller.close()
     fresh_server.resume()
-    assert maxmemory_check._known == set()
+    assert maxmemory_check._checked == set()

@@ -161,10 +161,10 @@ def test_leases_of_a_moment_wake_a_sleeping_renewer_once(
     held = Held(standalone.url, secrets.token_hex(4))
     lease, _ = held.take("first")
     held.renewer.drop(lease)
-    [rounds] = held.renewer._rounds.values()
-    eventually(lambda: rounds.asleep)
+    [loop] = held.renewer._loops.values()
+    eventually(lambda: loop.asleep)
     woken, began = [], time.monotonic()
-    monkeypatch.setattr(rounds, "wake", lambda: (woken.append(1), _RenewalLoop.wake(rounds)))
+    monkeypatch.setattr(loop, "wake", lambda: (woken.append(1), _RenewalLoop.wake(loop)))
     for _ in range(100):
         lease, _ = held.take("again")
         held.renewer.drop(lease)

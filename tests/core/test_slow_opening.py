@@ -178,7 +178,7 @@ async def test_a_map_is_asked_for_on_the_connection_that_was_begun(cluster: Clus
         assert await routes.address(unit) is None
         assert await routes.address(unit) is None
         assert gate.visitors == 1
-        patient(*routes._asking.values())
+        patient(*routes._discovering.values())
         gate.opened.set()
 
         async def known() -> bool:

@@ -1,1 +1,1 @@
-"""What every block stands on: names, scripts, calls, connections, ledger, bell, renewer."""
+"""Provide what all blocks share: names, scripts, calls, connections, ledger, notifier, renewer."""

@@ -1,4 +1,4 @@
-"""The state of one call between its deliveries, and what its outcome means to the caller."""
+"""Track one call over its attempts, and convert its outcome to a value or an error."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ from .transport.outcome import Damaged, Lost, Moved, Outcome, Refused, Replied, 
 from .transport.request import ASKING, CallKind, Request
 
 PLAIN_REDIRECTS: Final = 5
-"""Redirections followed at once; after that the cluster is rearranging itself, so pause."""
+"""Number of redirections that are followed without a pause. More of them mean that the cluster is
+moving slots."""
 
 
 _MIDWAY: Final = "may have been applied in part, and another program has changed its keys"
 
 
 class Attempt(msgspec.Struct):
-    """One call under way.
+    """The state of one call, which may be sent several times.
 
     Attributes:
-        verb: what it does.
-        unit: to what.
-        kind: of connection.
-        until: the local monotonic time from which on it is not sent again.
-        reading: whether it changes nothing.
-        harmless: whether running it several times changes no more than once.
-        durable: whether it waits for its barrier.
-        redirects: how often it was sent to another server.
-        pauses: how often it waited before it was sent again.
+        verb: name of the script or command.
+        unit: the unit that the call is about.
+        kind: which connection sends the call.
+        until: local monotonic time after which the call is not sent again.
+        reading: whether the call changes nothing.
+        harmless: whether running the call several times has the effect of running it once.
+        durable: whether the call waits for a durability barrier.
+        redirects: number of redirections to another server.
+        pauses: number of pauses before the call was sent again.
     """
 
     verb: str
@@ -57,7 +58,12 @@ class Attempt(msgspec.Struct):
         return max(0.0, self.until - monotonic())
 
     def whole(self, request: Request, *, asked: bool) -> Request:
-        """Return what is sent for *request*; *asked* if an `ASK` redirected it."""
+        """Return the whole request to send: *request* with a marker if the call is durable.
+
+        Args:
+            request: the request of the call.
+            asked: whether an `ASK` redirected the call.
+        """
         whole = ASKING + request if asked else request
         if not self.durable:
             return whole
@@ -65,14 +71,14 @@ class Attempt(msgspec.Struct):
 
     @property
     def action(self) -> str:
-        """Return what it does, for messages."""
+        """Return the call in words, for error messages."""
         if self.reading:
             return f"reading {self.unit} ({self.verb})"
         return f"{self.verb} on {self.unit}"
 
 
 def value(outcome: Outcome, attempt: Attempt) -> Any:
-    """Return the answer in *outcome*, or raise the error that the user gets."""
+    """Return the value in *outcome*, or raise the error that the user gets."""
     if isinstance(outcome, Replied):
         return outcome.value
     match outcome:
@@ -85,20 +91,27 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
         case Unable(reason):
             raise Unsupported(attempt.action, reason, harmless=attempt.harmless)
         case Refused(reason):
-            raise ServerRefused(attempt.action, reason, harmless=attempt.harmless)
+            raise ServerRefused(
+                attempt.action, reason, harmless=attempt.harmless, rejection=outcome.rejection
+            )
         case _:
-            raise ServerUnavailable(attempt.action, reason_of(outcome), harmless=attempt.harmless)
+            raise ServerUnavailable(
+                attempt.action,
+                reason_of(outcome),
+                harmless=attempt.harmless,
+                rejection=getattr(outcome, "rejection", ""),
+            )
 
 
 def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
-    """Return whether *outcome* changed nothing, or nothing that a repeated call would double."""
+    """Return whether the call can be repeated: nothing was applied, or it is harmless."""
     return not isinstance(outcome, Replied | Lost | Refused) or (
         isinstance(outcome, Lost) and attempt.harmless
     )
 
 
 def reason_of(outcome: Outcome) -> str:
-    """Return why a call was not answered, and certainly not applied."""
+    """Return the reason in *outcome*, for a call that was certainly not applied."""
     if isinstance(outcome, Moved):
         return f"slot {outcome.slot} kept moving, last to {outcome.address}"
     return getattr(outcome, "reason", None) or "the server forgot the script just sent"

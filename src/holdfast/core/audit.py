@@ -1,15 +1,17 @@
-"""What an audit reads of a unit, and what it may say of it: no I/O.
+"""Define the interface between the audit and the blocks. No I/O.
 
-Each block knows its own keys and what has to hold between them. Its `audit.py` has
+The audit lists the keys of a unit, reads them into a `Snapshot`, and passes it to the checks of the
+block. Each block has a file `audit.py` with
 
-    KINDS                       the kinds of units that it knows
-    part(kind, name) -> Part    what the key called *name* of a unit is; None: nothing of ours
-    others(unit) -> [name]      keys that there may be beside those in the `Snapshot` of a unit: one
-                                may have come since they were listed
-    wanted(unit) -> [(name, field)]     values of which the sizes are to be read as well
-    faults(unit) -> [Fault]     what does not fit
+    KINDS                       the kinds of units that the block has
+    part(kind, name) -> Part    the expected type and lifetime of the key *name* of a unit; None if
+                                Holdfast stores no key of that name
+    others(unit) -> [name]      names of keys to read even if the listing did not have them, because
+                                they may have been created since
+    wanted(unit) -> [(name, field)]     fields of hashes; the audit adds the sizes of their values
+    faults(unit) -> [Fault]     the inconsistencies in the `Snapshot` of a unit
 
-Nothing is written.
+An audit writes nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ Reading = Literal["whole", "names", "count", "nothing"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a key is.
+    """The expected type and lifetime of a key, and how much of the key an audit reads.
 
     Attributes:
-        type: of the key.
-        expires: whether it has to; else it stays, or may do either.
-        reading: what an audit needs of it: `whole`; the `names` of a hash's fields; the `count` of
-            what it holds; `nothing`, of what is judged by its type and lifetime alone.
+        type: type of the key.
+        expires: whether the key must have a lifetime; if False, it may have one or not.
+        reading: what an audit reads: the `whole` content; the field `names` of a hash; the `count`
+            of elements; or `nothing` but the type and the lifetime.
     """
 
     type: Type
@@ -41,7 +43,7 @@ class Part:
 
 
 class Span(NamedTuple):
-    """Of a stream: how many entries it has, and the numbers of the first and the last one."""
+    """The number of entries of a stream, and the numbers of the first and the last entry."""
 
     length: int
     first: int
@@ -50,13 +52,15 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was read of a unit: what is missing is empty.
+    """The content of a unit's keys. A key that does not exist reads as empty.
 
     Attributes:
-        unit: which one.
-        contents: by part. Hashes and sorted sets as dicts, lists and sets as they are, strings as
-            bytes, a stream as a `Span`; what is only counted as a number.
-        sizes: by part and field, the bytes of values that `faults` asked for.
+        unit: the unit.
+        contents: name of a key → content: a dict for a hash or sorted set; a list; a set; bytes for
+            a string; a `Span` for a stream; a number for a key of which only the elements are
+            counted.
+        sizes: (name of a hash, field) → size in bytes of the value, for the fields that the
+            function `wanted` of the block returned.
     """
 
     unit: Unit
@@ -64,44 +68,44 @@ class Snapshot:
     sizes: Mapping[tuple[str, bytes], int] = field(default_factory=dict)
 
     def has(self, part: str) -> bool:
-        """Return whether the key exists."""
+        """Return whether the key *part* exists."""
         return part in self.contents
 
     def hash(self, part: str) -> Mapping[bytes, bytes]:
-        """Return a hash. If only its names are read, the values are empty."""
+        """Return the hash *part*. If only its field names are read, the values are empty."""
         return self.contents.get(part, {})  # type: ignore[no-any-return]
 
     def zset(self, part: str) -> Mapping[bytes, float]:
-        """Return a sorted set: member → score."""
+        """Return the sorted set *part*: member → score."""
         return self.contents.get(part, {})  # type: ignore[no-any-return]
 
     def list(self, part: str) -> Sequence[bytes]:
-        """Return a list."""
+        """Return the list *part*."""
         return self.contents.get(part, ())  # type: ignore[no-any-return]
 
     def set(self, part: str) -> frozenset[bytes]:
-        """Return a set."""
+        """Return the set *part*."""
         return self.contents.get(part, frozenset())  # type: ignore[no-any-return]
 
     def string(self, part: str) -> bytes:
-        """Return a string."""
+        """Return the string *part*."""
         return self.contents.get(part, b"")  # type: ignore[no-any-return]
 
     def count(self, part: str) -> int:
-        """Return how many elements a key holds that is only counted."""
+        """Return the number of elements of the key *part*, if its reading is `count`."""
         return self.contents.get(part, 0)  # type: ignore[no-any-return]
 
     def stream(self, part: str) -> Span:
-        """Return a stream."""
+        """Return the length and the ends of the stream *part*."""
         return self.contents.get(part, Span(0, 0, 0))  # type: ignore[no-any-return]
 
 
 class Fault(NamedTuple):
-    """Something that does not fit; the same words each time that it is found.
+    """An inconsistency in the keys of a unit. The same one always has the same text.
 
     Attributes:
-        part: in which key.
-        what: in a sentence.
+        part: name of the key, without the prefix of the unit.
+        what: the inconsistency, in a sentence.
     """
 
     part: str
@@ -109,19 +113,19 @@ class Fault(NamedTuple):
 
 
 _DIGITS: Final = 19
-"""Of a number of 64 bits."""
+"""Largest number of digits of a number of 64 bits."""
 
 LEDGER: Final = Part("hash", reading="nothing")
-"""Of each unit, `ledger:0` and `ledger:1`."""
+"""The keys `ledger:0` and `ledger:1`, which every unit may have."""
 
 
 def number(text: bytes | None) -> int | None:
-    """Return *text* as a whole number of 64 bits; None if it is none."""
+    """Return *text* as a whole number of at most 19 digits; None if it is not such a number."""
     if text is None or len(text) > _DIGITS or not (text.isascii() and text.isdigit()):
         return None
     return int(text)
 
 
 def shown(text: bytes) -> str:
-    """Return a member or field, for a sentence."""
+    """Return a member or field as quoted text, for a message."""
     return repr(text.decode(errors="backslashreplace"))

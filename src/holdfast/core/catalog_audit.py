@@ -1,4 +1,7 @@
-"""What has to hold in a list of names: it is a hint, so nothing but its type and lifetime."""
+"""Audit the catalog: only the type and the lifetime of its key.
+
+Its content is not checked, because it may rightly be out of date.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ KINDS = ("catalog",)
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """Return what a key of the catalog is."""
+    """Return the expected type and lifetime of the key *name*; None if it is not `names`."""
     return Part("zset", reading="nothing") if name == "names" else None
 
 
@@ -20,10 +23,10 @@ def others(_unit: Snapshot) -> Iterable[str]:
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """Return nothing: no sizes are needed."""
+    """Return no fields: no sizes are needed."""
     return ()
 
 
 def faults(_unit: Snapshot) -> Iterator[Fault]:
-    """Yield nothing: there are no rules but type and lifetime."""
+    """Yield no inconsistencies: the content is not checked."""
     yield from ()

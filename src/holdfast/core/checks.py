@@ -1,4 +1,4 @@
-"""Whole numbers as users give them, checked before any I/O."""
+"""Check whole numbers that users pass, before any I/O."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ def checked_int(
     """Return *value* if it is a whole number from *least* to *most*.
 
     Args:
-        value: as a user gives it; True and False are none.
-        what: names it in the errors.
-        least: the lowest that it may be; None: any.
-        most: the highest, or None; given only together with *least*.
-        unit: of it, for the errors.
+        value: the argument of a user; True and False are refused.
+        what: name of the argument, for errors.
+        least: lowest allowed value; None: no limits.
+        most: highest allowed value; None: no upper limit.
+        unit: unit of the number, for errors.
 
     Raises:
-        TypeError: it is not an int.
-        ValueError: it is out of range.
+        TypeError: *value* is not an int.
+        ValueError: *value* is out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{what} must be an int, got {type(value).__name__}")

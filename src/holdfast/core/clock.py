@@ -1,8 +1,11 @@
-"""Times. Public methods take seconds and datetimes; all code below takes whole milliseconds.
+"""Convert and measure times.
 
-Clocks by purpose: instants that are stored come from the server (`TIME` inside scripts), durations
-that are waited for here come from the local monotonic clock, and lifetimes on the server come from
-`since_boot`: the server's time goes on while this machine is suspended.
+Public methods accept seconds and datetimes; internal code uses whole milliseconds. Three clocks:
+
+- Instants that the server stores are read from the server's clock (`TIME` inside scripts).
+- Local waits are measured with the local monotonic clock.
+- The end of a lease is computed with `since_boot`, because the server's time passes even while
+  this machine is suspended.
 """
 
 from __future__ import annotations
@@ -20,12 +23,12 @@ Instant = float | datetime
 """Seconds since 1970 (UTC), or an aware datetime."""
 
 MAX_MS = 2**47
-"""About 4,460 years: what a duration or an instant may be at most. A double holds it exactly."""
+"""Longest duration and latest instant: about 4,460 years. A double represents it exactly."""
 
 
 def since_boot() -> float:
-    """Return the seconds of a clock that never steps, and runs while the machine is suspended."""
-    if sys.platform == "linux":  # where the monotonic clock stands still meanwhile
+    """Return the seconds of a clock that is never set, and runs while the machine is suspended."""
+    if sys.platform == "linux":  # On Linux the monotonic clock stops during a suspension.
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
@@ -34,29 +37,29 @@ def to_seconds(duration: Duration, what: str = "a duration") -> float:
     """Return *duration* in seconds, zero or more.
 
     Raises:
-        ValueError: it is negative, not a number, infinite or absurdly long.
-        TypeError: it is neither a number nor a timedelta.
+        ValueError: *duration* is negative, not a number, or longer than `MAX_MS`.
+        TypeError: *duration* is neither a number nor a timedelta.
     """
     if isinstance(duration, timedelta):
         duration = duration.total_seconds()
     if isinstance(duration, bool) or not isinstance(duration, int | float):
         raise TypeError(f"{what} must be seconds or a timedelta, got {type(duration).__name__}")
-    if not 0 <= duration <= MAX_MS / 1000:  # also refuses NaN
+    if not 0 <= duration <= MAX_MS / 1000:  # NaN is refused too.
         raise ValueError(f"{what} must be 0 seconds or more and finite, got {duration!r}")
     return float(duration)
 
 
 def to_timeout_s(timeout: Duration | None) -> float | None:
-    """Return *timeout* in seconds; None is no limit. Raise as `to_seconds`."""
+    """Return *timeout* in seconds; None means no limit. Raise as `to_seconds`."""
     return None if timeout is None else to_seconds(timeout, "timeout")
 
 
 def to_ms(duration: Duration, what: str = "a duration") -> int:
-    """Return *duration* in whole milliseconds, at least one: no lease may become 0 ms.
+    """Return *duration* in whole milliseconds. A shorter duration becomes one millisecond.
 
     Raises:
-        ValueError: it is not positive, or absurdly long.
-        TypeError: it is neither a number nor a timedelta.
+        ValueError: *duration* is not positive, or longer than `MAX_MS`.
+        TypeError: *duration* is neither a number nor a timedelta.
     """
     seconds = to_seconds(duration, what)
     if seconds == 0:
@@ -65,9 +68,9 @@ def to_ms(duration: Duration, what: str = "a duration") -> int:
 
 
 def not_early_ms(seconds: float) -> int:
-    """Return *seconds* in whole milliseconds, rounded up: a waiter must not come early.
+    """Return *seconds* in whole milliseconds, rounded up, so that a waiter does not wake early.
 
-    A millisecond is exact only up to the digits of a float; a trillionth too much is none.
+    Ignore less than half a microsecond, because it may be a rounding error of the float.
     """
     return math.ceil(round(seconds * 1000, 3))
 
@@ -76,8 +79,8 @@ def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
     """Return *instant* in milliseconds since 1970 (UTC).
 
     Raises:
-        ValueError: a datetime without a time zone, or a number that is negative or absurd.
-        TypeError: it is neither a number nor a datetime.
+        ValueError: *instant* is a datetime without a time zone, or is out of range.
+        TypeError: *instant* is neither a number nor a datetime.
     """
     if isinstance(instant, bool) or not isinstance(instant, int | float | datetime):
         got = type(instant).__name__
@@ -90,27 +93,32 @@ def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
 
 
 def from_epoch_ms(epoch_ms: int) -> datetime:
-    """Return the aware datetime of a stored instant."""
+    """Return the aware datetime (UTC) of *epoch_ms*, milliseconds since 1970."""
     return datetime.fromtimestamp(epoch_ms / 1000, UTC)
 
 
 def backoff_s(failures: int, first_s: float, longest_s: float) -> float:
-    """Return the seconds to wait after *failures* in a row: doubled each time, with equal jitter.
+    """Return the seconds to wait after *failures* in a row: exponential backoff with equal jitter.
 
-    Half is kept and half drawn at random, so that many clients that failed together do not come
-    back together (Brooker, "Exponential Backoff And Jitter", 2015).
+    The result is between half the full pause and the full pause, at random, so that clients that
+    failed together do not repeat together (Brooker, "Exponential Backoff And Jitter", 2015).
+
+    Args:
+        failures: number of failures in a row.
+        first_s: full pause after the first failure, in seconds; each further failure doubles it.
+        longest_s: longest full pause, in seconds.
     """
-    # The exponent is bounded because 2.0 ** 1024 overflows.
+    # Limit the exponent, because 2.0 ** 1024 overflows.
     full = min(longest_s, first_s * 2.0 ** min(max(failures - 1, 0), 64))
     return full / 2 + random.uniform(0, full / 2)
 
 
 class Deadline:
-    """A moment on the local monotonic clock until which something may take.
+    """The end of a timeout, on the local monotonic clock.
 
     Args:
-        timeout_s: seconds; None never ends.
-        since: from when on, by the local monotonic clock; None: from now on.
+        timeout_s: the timeout in seconds; None: no limit.
+        since: local monotonic time at which the timeout begins; None: now.
     """
 
     __slots__ = ("at",)

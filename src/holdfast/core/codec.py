@@ -1,4 +1,4 @@
-"""Values to bytes and back. JSON by default, so that other languages can read what is stored."""
+"""Convert values to bytes and back. The default is JSON, so that other languages can read it."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ import msgspec
 from ..errors import DecodeError, PayloadTooLarge
 
 MAX_PAYLOAD_BYTES: Final = 1 << 20
-"""1 MiB: what one task, message or result may take. A server is a poor place for larger things."""
+"""Largest size of one task, message or result: 1 MiB."""
 
 
 class Codec(Protocol):
-    """How values are stored. Must never run or import what it reads (no pickle)."""
+    """Converts values to bytes and back. It must never run or import what it reads (no pickle)."""
 
     def encode(self, value: Any) -> bytes:
-        """Return *value* as bytes; raise TypeError when it cannot be stored."""
+        """Return *value* as bytes. Raise TypeError if it cannot be stored."""
 
     def decode(self, data: bytes, into: Any = Any) -> Any:
-        """Return the value of *data* as the type *into*; raise ValueError when it is not one."""
+        """Return the value of *data* as the type *into*. Raise ValueError if it does not fit."""
 
 
 class JsonCodec:
-    """JSON by msgspec: also dataclasses, Structs, datetime, UUID, Decimal and bytes (base64)."""
+    """Stores JSON, with dataclasses, Structs, datetime, UUID, Decimal and bytes (as base64).
+
+    Models of pydantic are stored by the names of their fields.
+    """
 
     def encode(self, value: Any) -> bytes:
-        data = msgspec.json.encode(value)
-        if b"null" in data and _has_nan_or_infinity(msgspec.to_builtins(value)):
+        data = msgspec.json.encode(value, enc_hook=_of_pydantic)
+        if b"null" in data and _has_nan_or_infinity(
+            msgspec.to_builtins(value, enc_hook=_of_pydantic)
+        ):
             raise ValueError("JSON has neither NaN nor infinity")
         return data
 
@@ -37,15 +42,15 @@ class JsonCodec:
 
 
 JSON: Final = JsonCodec()
-"""The default codec: JSON, by msgspec."""
+"""The default codec."""
 
 
 def encoded(codec: Codec, value: Any, what: str) -> bytes:
-    """Return *value* as bytes, checked against the limit before any I/O.
+    """Return *value* as bytes. An error names it *what*.
 
     Raises:
-        TypeError: the codec cannot store it.
-        PayloadTooLarge: it takes more than `MAX_PAYLOAD_BYTES`.
+        TypeError: the codec cannot store *value*.
+        PayloadTooLarge: *value* takes more than `MAX_PAYLOAD_BYTES`.
     """
     try:
         data = codec.encode(value)
@@ -56,10 +61,10 @@ def encoded(codec: Codec, value: Any, what: str) -> bytes:
 
 
 def decoded(codec: Codec, data: bytes, into: Any, what: str) -> Any:
-    """Return the value of *data* as the type *into*.
+    """Return the value of *data* as the type *into*. An error names it *what*.
 
     Raises:
-        DecodeError: it is not one; too large, too deep, wrong fields, not even the format.
+        DecodeError: *data* is too large, or the codec cannot decode it as *into*.
     """
     if len(data) > MAX_PAYLOAD_BYTES:
         raise DecodeError(what, f"{len(data):,} bytes, the limit is {MAX_PAYLOAD_BYTES:,}")
@@ -70,13 +75,22 @@ def decoded(codec: Codec, data: bytes, into: Any, what: str) -> Any:
 
 
 def check_size(data: bytes, what: str) -> None:
-    """Refuse what is over the limit, with `PayloadTooLarge`."""
+    """Raise `PayloadTooLarge`, which names *what*, if *data* takes over `MAX_PAYLOAD_BYTES`."""
     if len(data) > MAX_PAYLOAD_BYTES:
         raise PayloadTooLarge(what, len(data), MAX_PAYLOAD_BYTES)
 
 
+def _of_pydantic(value: Any) -> Any:
+    """Return the JSON values of a model of pydantic, by its own serializer, without an import."""
+    kind = type(value)
+    serializer = getattr(kind, "__pydantic_serializer__", None)
+    if serializer is None:
+        raise TypeError(f"Encoding objects of type {kind.__name__} is unsupported")
+    return serializer.to_python(value, mode="json", by_alias=False, round_trip=True)
+
+
 def _has_nan_or_infinity(value: Any) -> bool:
-    """Return whether *value*, of builtin types, holds a float that JSON would turn into null."""
+    """Return whether *value*, of builtin types, has a float that JSON would store as null."""
     match value:
         case float():
             return not math.isfinite(value)

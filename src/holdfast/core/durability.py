@@ -1,4 +1,4 @@
-"""When a write counts as done."""
+"""Define on how many servers, and on which disks, a write must be before a call returns."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .clock import Duration, to_ms
 
 @dataclass(frozen=True, slots=True)
 class Replicated:
-    """A write returns when replicas have it in memory, so it survives the loss of its primary.
+    """Writes return after replicas have them in memory.
 
-    That is, if one of these replicas is the next primary. Fewer of them within the timeout is an
-    `OutcomeUnknown`: the write stands on the primary, and perhaps on replicas that could not say
-    so. Its `repeat()` waits for them again.
+    Such a write survives the loss of its primary, if one of these replicas becomes the next
+    primary. If too few replicas confirm it within the timeout, the call raises `OutcomeUnknown`:
+    the write is applied on the primary, and perhaps on replicas. Its `repeat()` waits again.
 
     Attributes:
-        replicas: how many, at least 1.
-        timeout: seconds (or a timedelta) that they have for it, more than 0.
+        replicas: number of replicas that must confirm, at least 1.
+        timeout: seconds (or a timedelta) within which they must confirm, more than 0.
     """
 
     replicas: int = 1
@@ -30,15 +30,16 @@ class Replicated:
 
 @dataclass(frozen=True, slots=True)
 class Fsynced:
-    """A write returns when its server, and maybe replicas, have it on disk.
+    """Writes return after their server, and replicas if required, have them on disk.
 
-    It survives the loss of power and of the process. With `appendfsync always` that takes as long
-    as the disk does, with `everysec` a second or two. Not in time is an `OutcomeUnknown`, as with
-    `Replicated`.
+    Such a write survives the loss of power and of the process. A write takes as long as the disk
+    with `appendfsync always`, and a second or two with `everysec`. If it is not confirmed within
+    the timeout, the call raises `OutcomeUnknown`, as with `Replicated`.
 
     Attributes:
-        replicas: how many beside the server itself; they too need `appendonly yes`.
-        timeout: seconds (or a timedelta) that they have for it, more than 0.
+        replicas: number of replicas that must confirm besides the server; they need
+            `appendonly yes` as well.
+        timeout: seconds (or a timedelta) within which they must confirm, more than 0.
     """
 
     replicas: int = 0

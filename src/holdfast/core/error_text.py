@@ -1,7 +1,7 @@
-"""What exceptions that user code raised say about themselves, read so that reading cannot fail.
+"""Read the name and the message of exceptions of user code, without raising.
 
-The class, the metaclass and the arguments of such an exception are the user's: each attribute may
-be a property that raises, and each conversion to text may raise anything.
+The class, the metaclass and the arguments of such an exception belong to the user. So each
+attribute may be a property that raises, and each conversion to text may raise.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from ..errors import on_one_line
 from ..errors.records import OneLineLogger
 
 _NAME: Final = type.__dict__["__name__"]
+_MRO: Final = type.__dict__["__mro__"]
+_LEAVES: Final = BaseExceptionGroup.__dict__["exceptions"]
 _NAME_LIMIT: Final = 200
 
 UNREADABLE: Final = "its message cannot be read"
@@ -27,11 +29,28 @@ def type_name(kind: type[BaseException]) -> str:
     return on_one_line(str.__str__(name)[:_NAME_LIMIT])
 
 
+def is_kind(error: BaseException, kind: type[BaseException]) -> bool:
+    """Return whether *error* is an instance of *kind*, as an `except` clause decides it."""
+    return any(each is kind for each in _MRO.__get__(type(error)))
+
+
+def leaves_of(error: BaseException) -> list[BaseException]:
+    """Return the exceptions in an exception group, at any depth; otherwise only *error*."""
+    found, left = [], [error]
+    while left:
+        each = left.pop()
+        if is_kind(each, BaseExceptionGroup):
+            left += reversed(_LEAVES.__get__(each))
+        else:
+            found.append(each)
+    return found
+
+
 def error_text(error: BaseException, limit: int) -> str:
     """Return the message of *error*, cut to *limit* characters; `UNREADABLE` if it raises."""
     try:
-        return str.__str__(str(error))[:limit]  # str() may return an object of a subclass
-    except BaseException:  # noqa: BLE001 (also KeyboardInterrupt: it is the error that raised it)
+        return str.__str__(str(error))[:limit]  # str() may return an object of a subclass.
+    except BaseException:  # noqa: BLE001 (the error's own __str__ may raise even KeyboardInterrupt)
         return UNREADABLE
 
 
@@ -48,23 +67,24 @@ def log_safely(
     error: BaseException | None = None,
     extra: Mapping[str, object] | None = None,
 ) -> None:
-    """Log *text*, with the traceback of *error* if it can be formatted and encoded. Raise nothing.
+    """Log *text*, and the traceback of *error* if it can be formatted and encoded. Never raise.
 
-    A log handler formats and encodes the traceback. If that fails, some handlers raise, and others
-    lose the record.
+    Check the traceback before, because a log handler formats and encodes it. If that fails, some
+    handlers raise, and others lose the record.
     """
     if error is not None and not _is_formattable(error):
         error = None
     try:
         logger.log(level, text, *args, exc_info=error, extra=extra, stacklevel=2)
-    except Exception:  # noqa: BLE001 (of a filter or a handler of the user's)
+    except Exception:  # noqa: BLE001 (a filter or a handler of the user may raise)
         with contextlib.suppress(Exception):
             sys.stderr.write(f"a log handler failed on: {text % args}\n")
 
 
 def _is_formattable(error: BaseException) -> bool:
     try:
-        "".join(traceback.format_exception(error)).encode()  # not so with lone surrogates
+        # encode() fails if the text has lone surrogates.
+        "".join(traceback.format_exception(error)).encode()
     except BaseException:  # noqa: BLE001 (as in `error_text`)
         return False
     return True

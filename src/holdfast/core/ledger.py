@@ -1,12 +1,13 @@
-"""Identities of writes, so that a repeated one is applied exactly once.
+"""Identify writes, so that a repeated write is applied exactly once.
 
-Every write carries a writer and a number. A writer is used by one operation at a time and counts
-upwards, so per writer the unit needs to remember only the last number and its answer: the session
-slots of NFSv4.1 (RFC 8881, section 2.10.6). The part `lua/parts/ledger.lua` keeps them, in two
-hashes by the hour of the server: an entry lives one to two hours, and no cleaner has to run.
+Every write carries the id of a *writer* and a number. Only one operation at a time uses a writer,
+and each one increments the number. So the server stores only the last number of each writer, and
+its answer, as the session slots of NFSv4.1 do (RFC 8881, section 2.10.6). `lua/parts/ledger.lua`
+stores them in two hashes, one for the even and one for the odd hours of the server. An entry
+expires after one to two hours.
 
-An operation with an unknown outcome keeps its writer to itself: nothing else may use the writer
-until the number is settled, and settling is up to the user.
+If the outcome of an operation is unknown, its writer is not used again: only the user may repeat
+the operation, with the same writer and number.
 """
 
 from __future__ import annotations
@@ -29,24 +30,28 @@ _OURS: Final = re.compile(r"hf:([0-9a-z]{13})\.([1-9][0-9]{0,14})(?::([1-9][0-9]
 
 
 def keys(unit: Unit) -> tuple[str, str]:
-    """HASH writer → number and answer: for even and for odd hours. They expire in two hours."""
+    """HASH writer → number and answer, for even and for odd hours; both expire within two hours."""
     return unit.key("ledger:0"), unit.key("ledger:1")
 
 
 def partly(error: ServerUnavailable, done: str) -> OutcomeUnknown:
-    """Return *error* as that of an operation after some of its steps were applied."""
+    """Return the error of an operation of several steps, if some were applied before *error*."""
     return OutcomeUnknown(error.action, f"{done}, then {error.reason}")
 
 
 class Operation:
-    """One write: a context that hands its identity back, or says how to repeat it.
+    """The identity of one write. Use it as a context manager around the calls of the write.
+
+    At the end of the context the writer becomes free for other operations, unless the context
+    raises `OutcomeUnknown`: then the error gets the identity, so that the user can repeat it.
 
     Attributes:
-        id: names it for the user, as `op_id`.
-        label: names what it makes, such as a task; no blanks, 100 bytes at most.
-        writer: who writes, as the ledger knows it.
-        number: the how-manieth operation of the writer this is.
-        place: of several things that were done together under one number, the how-manieth.
+        id: the `op_id` that identifies this operation for the user.
+        label: id of the object that the operation creates, such as a task: at most 100 bytes
+            without blanks.
+        writer: id of the writer in the ledger.
+        number: number of this operation among those of the writer.
+        place: position of one object, from 1, if the operation creates several objects.
     """
 
     __slots__ = ("_repeat", "_writers", "id", "label", "number", "place", "writer")
@@ -71,19 +76,21 @@ class Operation:
 
     @classmethod
     def named(cls, op_id: str, repeat: Callable[..., Any], verb: str = "") -> Operation:
-        """Return the operation that the user calls *op_id*."""
+        """Return the operation with the *op_id* that the user gave."""
         if ours := _OURS.fullmatch(op_id):
             label, place = op_id.removeprefix("hf:"), int(ours[3] or 1)
             return cls(ours[1], int(ours[2]), label, op_id, repeat, None, place)
         name = encode_name(op_id)
         label = name if len(name) <= _LABEL_BYTES else _digest(name)
-        # A user may call two operations the same: their answers must not meet.
+        # The user may give the same name to operations of different verbs. The verb in the writer
+        # keeps their entries apart.
         return cls(f"~{verb}~{name}", 1, label, op_id, repeat, None)
 
     def part(self, i: int) -> str:
-        """Return the writer of the *i*-th step of an operation; all steps have the same number.
+        """Return the writer for the *i*-th step of this operation. All steps have one number.
 
-        No writer of another operation looks like it: neither ours nor encoded names hold a colon.
+        It differs from the writers of all other operations, because neither generated writers nor
+        encoded names contain a colon.
         """
         return f"{self.writer}:{i}"
 
@@ -98,15 +105,15 @@ class Operation:
     ) -> None:
         if isinstance(error, OutcomeUnknown):
             error.repeatable(self.id, partial(self._repeat, op_id=self.id))
-        # A cancelled operation may still be in progress. No caller repeats it: its writer goes on
-        # with the next number: the server refuses the older one if it arrives after that. But the
-        # entry of a writer may be what another program damaged: the next operation takes a new one.
+        # The writer of a cancelled operation can be used again, although its request may still
+        # arrive, because the server refuses a request that arrives after a higher number. After
+        # DamagedData the writer is not used again, because its ledger entry may be damaged.
         elif self._writers is not None and not isinstance(error, DamagedData):
             self._writers.give_back(self)
 
 
 class Writers:
-    """The writers of one process that are free for the next operation."""
+    """Creates the operations of one process, and reuses writers that are free."""
 
     def __init__(self) -> None:
         self._free: deque[tuple[str, int]] = deque()
@@ -114,12 +121,12 @@ class Writers:
     def operation(
         self, op_id: str | None, repeat: Callable[..., Any], *, verb: str = ""
     ) -> Operation:
-        """Return a new operation, or the one that the user names again.
+        """Return a new operation, or the one with the given *op_id*.
 
         Args:
-            op_id: from an `OutcomeUnknown`, or a name that the user chose; None is a new one.
-            repeat: does the whole public call once more, with the given `op_id`.
-            verb: what the operation does to its unit; needed where several verbs share a unit.
+            op_id: from an `OutcomeUnknown`, or chosen by the user; None: create a new operation.
+            repeat: called with an `op_id` to repeat the whole public call.
+            verb: name of the operation; needed if a unit has operations of several names.
         """
         if op_id is not None:
             return Operation.named(op_id, repeat, verb)
@@ -131,12 +138,12 @@ class Writers:
         return Operation(writer, number + 1, label, f"hf:{label}", repeat, self)
 
     def give_back(self, operation: Operation) -> None:
-        """Make the writer of *operation* free: the outcome is known."""
+        """Make the writer of *operation* free for another operation."""
         self._free.append((operation.writer, operation.number))
 
 
 def new_writer() -> str:
-    """Return 64 random bits in 13 digits of base 36: unique, and short in every call."""
+    """Return the id of a new writer: 64 random bits as 13 digits of base 36."""
     number, digits = secrets.randbits(64), ""
     for _ in range(13):
         number, digit = divmod(number, 36)
@@ -145,7 +152,11 @@ def new_writer() -> str:
 
 
 def never(op_id: str) -> None:
-    """Repeat an internal operation; never called, as its caller asks until it is answered."""
+    """Fill the *repeat* argument of an operation that no user repeats.
+
+    Raises:
+        AssertionError: always.
+    """
     raise AssertionError(op_id)
 
 

@@ -1,4 +1,4 @@
-"""Whether a client is open, and which waiters wake when it closes."""
+"""Track whether a client is open, and wake its waiters when it closes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .concurrency.fork_hooks import register_after_fork
 
 
 class Flag(Protocol):
-    """What wakes a waiter: an event of either half."""
+    """Wakes a waiter: an `Event` for asyncio or for threads."""
 
     def set(self) -> None:
-        """Set the flag. From any thread."""
+        """Set the flag. Any thread may call this."""
 
 
 class Lifetime:
-    """The time from the start of a client to its `close`. Its calls and its notifier share it.
+    """The state of a client, which its calls and its notifier share: open or closed.
 
     Attributes:
-        closed: whether the client was closed. It never opens again.
+        closed: whether the client was closed. A closed client never opens again.
     """
 
     def __init__(self) -> None:
@@ -30,15 +30,15 @@ class Lifetime:
         register_after_fork(self)
 
     def check(self, action: str) -> None:
-        """Raise `ClientClosed` if the client was closed; *action* is what was to be done."""
+        """Raise `ClientClosed`, which names the *action*, if the client was closed."""
         if self.closed:
             raise ClientClosed(action)
 
     @contextmanager
     def set_on_close(self, flag: Flag) -> Iterator[None]:
-        """Set *flag* when the client closes while the context lasts.
+        """Set *flag* if the client closes before the context ends.
 
-        Check `closed`, or make a call, after entering: the client may be closed by then.
+        Check `closed`, or make a call, after entering, because the client may be closed already.
         """
         self._flags.add(flag)
         try:
@@ -47,11 +47,11 @@ class Lifetime:
             self._flags.discard(flag)
 
     def end(self) -> None:
-        """Refuse further calls, and wake all waiters. From any thread. Idempotent."""
+        """Refuse further calls, and wake all waiters. Any thread may call this. Safe to repeat."""
         self.closed = True
         for flag in list(self._flags):
             flag.set()
 
     def after_fork(self) -> None:
-        """Forget the waiters of the parent in a forked child."""
+        """Remove the parent's waiters in a forked child."""
         self._flags = set()

@@ -1,8 +1,8 @@
-"""Whether a server may drop keys by itself, and the warning that it may.
+"""Warn if a server is configured to evict keys when its memory is full.
 
-A lock or a queue that is dropped when memory is short is lost without an error. So workers and the
-renewer check once per client and server, beside their work: no call waits for it. If the user may
-not run the check, there is no warning; `holdfast doctor` reports what it cannot check.
+A lock or a queue that the server evicts is lost without an error. So workers and the renewer check
+each server once per client, in the background. If the client's user may not run INFO, there is no
+warning; `holdfast doctor` reports that.
 """
 
 from __future__ import annotations
@@ -23,44 +23,45 @@ _FACT: Final = re.compile(rb"^(maxmemory|maxmemory_policy):(\S+)", re.MULTILINE)
 
 
 class MaxmemoryCheck:
-    """Warns of servers that may drop keys: once for each server of a client."""
+    """Warns of servers that may evict keys: once for each server of a client."""
 
     def __init__(self) -> None:
-        self._known: set[Address] = set()
+        self._checked: set[Address] = set()
 
-    async def look(
+    async def check(
         self, caller: AsyncCaller, units: Iterable[Unit], *, kind: CallKind = CallKind.ORDINARY
     ) -> None:
-        """Ask the servers of *units*, as far as it is known where they live.
+        """Read the memory settings of the servers of *units*, and warn if one may evict keys.
 
-        One that does not answer is asked again the next time, but not for each of its units: those
-        may be many, a timeout each, and who closes the client waits for the end of this.
+        Skip units whose server is not known yet. If a server does not answer, the next call asks it
+        again. This call does not, because closing the client waits for this call, and each request
+        to that server would cost a timeout.
 
         Args:
-            caller: how to reach them.
-            units: which may be dropped.
-            kind: of the calls, as in `AsyncCaller.call`.
+            caller: sends the calls.
+            units: the units whose servers are checked.
+            kind: which connection sends the calls, as in `AsyncCaller.call`.
         """
         asked = set[Address]()
         for unit in units:
             address = caller.address_of(unit)
-            if address is None or address in self._known or address in asked:
+            if address is None or address in self._checked or address in asked:
                 continue
             asked.add(address)
             reply = None
             try:
                 reply = await caller.ask(address, unit, "INFO", "memory", kind=kind)
-            except ServerRefused:  # its user may not ask
+            except ServerRefused:  # The user has no permission to run INFO: do not ask again.
                 pass
             except ServerUnavailable:
                 continue
-            if address not in self._known:  # others may have looked meanwhile
-                self._known.add(address)
+            if address not in self._checked:  # A concurrent check may have warned.
+                self._checked.add(address)
                 _warn(caller.settings.where(address), reply)
 
 
 def _warn(where: str, reply: Any) -> None:
-    """Log a warning if *reply*, what the server at *where* says of its memory, is a reason to."""
+    """Log a warning if the INFO *reply* of the server *where* shows that it may evict keys."""
     facts = dict(_FACT.findall(reply if isinstance(reply, bytes) else b""))
     policy = facts.get(b"maxmemory_policy", b"noeviction").decode(errors="replace")
     if policy == "noeviction" or not int(facts.get(b"maxmemory", 0)):

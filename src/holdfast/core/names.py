@@ -1,12 +1,12 @@
-"""Names of users, turned into keys of the server.
+"""Convert names that users give to keys on the server.
 
-A *unit* (a queue, a lock, a chat, …) is what lives in one hash slot and is changed atomically. All
-its keys share one hash tag:
+A *unit* is one named object: a queue, a lock, a chat, and so on. All its keys share one hash tag,
+so they are in one hash slot, and a script can change them atomically:
 
     fakegame:{queue:email}:bodies
     └─namespace   └─kind └─name
 
-so `~fakegame:*` is an ACL pattern that matches everything of a namespace and nothing else.
+All keys of a namespace, and no others, match the ACL pattern `~fakegame:*`.
 """
 
 from __future__ import annotations
@@ -19,28 +19,31 @@ from redis.crc import key_slot
 from ..errors import InvalidName
 
 MAX_NAME_BYTES = 512
-"""Of an encoded name. Keys are repeated in every call, so long ones cost everywhere."""
+"""Largest size of an encoded name. Every call repeats the name in its keys."""
 
-# What keys may hold as it is: letters and digits of ASCII and a few signs. Left out are the
-# separators of keys (`:` `{` `}`), the escape itself, glob characters (an ACL rule and SCAN match
-# with them), blanks and controls, and all letters that look alike but differ in bytes.
+# All bytes are escaped except ASCII letters, digits and some signs. So escaped are: the separators
+# of keys (`:` `{` `}`), the escape character `%`, glob characters (special in ACL rules and SCAN),
+# blanks, control characters, and all other letters.
 _ESCAPED = re.compile(rb"[^A-Za-z0-9_.@+=,/~!$&'()#;<>|^-]")
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.@+=,/~!$&'()#;<>|^-]{1,512}")  # nothing in it is escaped
+_PLAIN = re.compile(r"[A-Za-z0-9_.@+=,/~!$&'()#;<>|^-]{1,512}")
+"""A name in which no character is escaped."""
 
-_EMPTY = "%"  # an escape without its two digits: no other name encodes to this
+_EMPTY = "%"
+"""The encoded form of the empty name. In other names, digits follow each `%`."""
 
 
 def encode_name(name: str) -> str:
-    """Return *name* as part of a key. Different names have different keys.
+    """Return *name* encoded for use in a key. Different names are encoded differently.
 
     Raises:
-        InvalidName: it holds half a surrogate pair, or encodes to more than `MAX_NAME_BYTES`.
-        TypeError: it is not a string.
+        InvalidName: *name* has an unpaired surrogate, or takes more than `MAX_NAME_BYTES` encoded.
+        TypeError: *name* is not a str.
     """
     if not isinstance(name, str):
         raise TypeError(f"a name must be a str, got {type(name).__name__}")
-    if type(name) is str and _PLAIN.fullmatch(name):  # a kind of str may show as something else
+    # Return only a plain str as it is: a subclass may format itself differently in a key.
+    if type(name) is str and _PLAIN.fullmatch(name):
         return name
     try:
         raw = name.encode()
@@ -57,7 +60,7 @@ def encode_name(name: str) -> str:
 
 
 def decode_name(encoded: str) -> str:
-    """Return the name that `encode_name` was given."""
+    """Return the name that `encode_name` encoded as *encoded*."""
     if encoded == _EMPTY:
         return ""
     return re.sub(
@@ -67,12 +70,12 @@ def decode_name(encoded: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One named thing in one hash slot.
+    """One named object, such as a queue or a lock, with all its keys in one hash slot.
 
     Attributes:
-        kind: the block's word for it, such as `queue`.
-        name: as the user gave it.
-        prefix: what all its keys and channels start with.
+        kind: kind of the object, such as `queue`.
+        name: name of the object as the user gave it.
+        prefix: the beginning of all its keys and channels.
         slot: its hash slot, 0 to 16383.
     """
 
@@ -82,7 +85,7 @@ class Unit:
     slot: int = field(compare=False)
 
     def key(self, part: str) -> str:
-        """Return the key, or the channel, of one *part* of the unit."""
+        """Return the key, or the channel, that ends in *part*."""
         return self.prefix + part
 
     def __str__(self) -> str:
@@ -91,14 +94,14 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The prefix that keeps one application's units apart from another's on the same server."""
+    """A prefix that separates the units of different applications on one server."""
 
     name: str
     prefix: str
 
     @classmethod
     def of(cls, name: str) -> Namespace:
-        """Return the namespace called *name*. Raise as `encode_name`."""
+        """Return the namespace *name*. Raise as `encode_name`."""
         return cls(name, encode_name(name) + ":")
 
     def unit(self, kind: str, name: str) -> Unit:

@@ -1,16 +1,15 @@
-"""The notifier: how all blocks wait for news from the server.
+"""Wake waiters and followers when the state of a unit changes on the server.
 
-A script that makes something ready notifies one waiting process: it takes the channel of the
-process from the unit's wait list and publishes to it (`SPUBLISH`, in the unit's slot; see
-`lua/parts/notify.lua`). A process keeps one pub/sub connection per server node.
+A *waiter* has a channel of its own. A script that makes something ready takes the first channel
+from the unit's wait list and publishes to it (`SPUBLISH`; see `lua/parts/notify.lua`). A
+notification is a hint and may be lost. So each waiter is also woken when its subscription begins,
+and checks the state at least every `RECHECK_S`: a lost notification costs a second, no data.
 
-A notification is a hint and may be lost. So every waiter is also woken after each subscription, and
-checks the state at least every `RECHECK_S`. A lost notification costs a second, never a message.
+*Followers* share the broadcast channel `bell` of their unit, to which a process subscribes once.
+There may be thousands of followers, too many to check the state every second. Instead, the process
+checks the connection every second, and wakes the followers if a notification may be lost.
 
-News for all who wait for a unit is published on a channel of its own, `bell`. A process
-subscribes to it once. There may be thousands of such followers, too many to check every second.
-They rely on the connection instead: it is pinged every `RECHECK_S`, and the followers are woken
-whenever it may have lost a notification.
+A process has one pub/sub connection to each server that it needs.
 """
 
 from __future__ import annotations
@@ -41,16 +40,16 @@ RECHECK_S: Final = 1.0
 """Seconds after which a waiter checks the state again, with or without a notification."""
 
 IDLE_BROADCASTS: Final = 1024
-"""Broadcasts without followers to which a process stays subscribed."""
+"""Number of broadcast channels without followers to which a process stays subscribed."""
 
 
 class Notifier:
-    """Receives the notifications for this process.
+    """Receives the notifications of a client.
 
     Args:
-        settings: where the server is.
-        where: makes the loop of the subscriptions, once per process.
-        lifetime: of the client; its end sets the flags of all waiters.
+        settings: settings of the connections.
+        where: returns the loop in which the connections run; called once per process.
+        lifetime: state of the client; its end wakes all waiters and followers.
     """
 
     def __init__(
@@ -62,22 +61,22 @@ class Notifier:
         self.lifetime = lifetime or Lifetime()
         self._settings = settings
         self._where = where
-        self._pubsubs: dict[int, _PubSub] = {}
+        self._pubsubs: dict[int, _PubSub] = {}  # by process id
 
     @contextmanager
     def listen(
         self, unit: Unit, flag: Flag, on_message: Callable[[bytes], None] | None = None
     ) -> Iterator[str]:
-        """Set *flag* at each notification about *unit* while the context lasts.
+        """Subscribe to a new channel of *unit*, and set *flag* at each message, in this context.
 
         Args:
-            unit: what the caller waits for.
-            flag: set at each notification, and whenever one may have been lost.
-            on_message: called with the content of a notification, if there is any. It runs in the
-                loop of the subscriptions, so it must be quick.
+            unit: the unit that the caller waits for.
+            flag: set at each notification, and when one may have been lost.
+            on_message: called with the content of each notification that is not empty. It runs in
+                the loop of the connections, so it must be quick.
 
         Yields:
-            The channel of this listener.
+            The channel.
         """
         with self.lifetime.set_on_close(flag):
             pubsub = self._here(unit)
@@ -90,17 +89,18 @@ class Notifier:
 
     @contextmanager
     def follow(self, units: Iterable[Unit], flag: Flag) -> Iterator[None]:
-        """Set *flag* at each broadcast about *units* while the context lasts.
+        """Set *flag* at each broadcast about *units*, and when one may be lost, in this context.
 
-        Check the state after entering, and whenever the flag is set: by a broadcast, and when one
-        may have been lost. No other checks are needed.
+        Check the state after entering, and whenever the flag is set. No other checks are needed.
         """
         followed, entered = [*units], list[Unit]()
         with self.lifetime.set_on_close(flag):
             broadcasts = self._here(*followed[:1]).broadcasts
             try:
                 for unit in followed:
-                    entered.append(unit)  # first, so that an interrupted `enter` is undone
+                    entered.append(
+                        unit
+                    )  # Before `enter`, so that an interrupted `enter` is undone.
                     broadcasts.enter(unit, lambda followers: followers.flags.add(flag))
                 yield
             finally:
@@ -108,7 +108,10 @@ class Notifier:
                     broadcasts.leave(unit, lambda followers: followers.flags.discard(flag))
 
     def close(self) -> None:
-        """Wake all waiters and close. Idempotent. Not in the loop of the subscriptions."""
+        """Wake all waiters and close the connections. Safe to repeat.
+
+        Do not call this in the loop of the connections: it would wait for itself.
+        """
         self.lifetime.end()
         pubsub = self._pubsubs.pop(os.getpid(), None)
         if pubsub is not None:
@@ -117,25 +120,30 @@ class Notifier:
             pubsub.loop.leave()
 
     def abandon(self) -> bool:
-        """Close soon; return whether anything is open. For the garbage collector: takes no lock."""
+        """Close soon, without waiting and without a lock, so that a finalizer may call this.
+
+        Return whether a connection may be open.
+        """
         pubsub = self._pubsubs.pop(os.getpid(), None)
         if pubsub is not None:
             pubsub.loop.leave_after(pubsub.close())
         return pubsub is not None
 
     def _here(self, *units: Unit) -> _PubSub:
-        """Return the subscriptions of this process. A child cannot use those of its parent.
+        """Return the subscriptions of this process. A forked child cannot use those of its parent.
 
         Raises:
-            ClientClosed: the client is closed; names *units*.
+            ClientClosed: the client is closed; the error names *units*.
         """
         pubsub = self._pubsubs.get(os.getpid())
         if pubsub is None:
             made = _PubSub(self._settings, self._where())
             pubsub = self._pubsubs.setdefault(os.getpid(), made)
-            if pubsub is not made:  # another thread was faster
+            if pubsub is not made:  # Another thread has stored one since.
                 made.loop.leave()
-        if self.lifetime.closed:  # checked last: `close` does both in reverse order
+        # Check this after `setdefault`: a concurrent `close` first ends the lifetime, and may have
+        # looked for subscriptions to close before this call stored one.
+        if self.lifetime.closed:
             self.close()
             self.lifetime.check(f"waiting for {', '.join(map(str, units)) or 'nothing'}")
         return pubsub
@@ -149,17 +157,17 @@ class _Waiter(msgspec.Struct, frozen=True, eq=False):
     passive: ClassVar[bool] = False
 
     def notify(self, message: bytes = b"") -> None:
-        """Wake the waiter."""
+        """Wake the waiter, and pass it a *message* that is not empty."""
         if message and self.on_message is not None:
             self.on_message(message)
         self.flag.set()
 
     def disconnected(self) -> None:
-        """Do nothing: without a connection the waiter checks the state by itself."""
+        """Do nothing, because a waiter checks the state every second anyway."""
 
 
 class _Followers:
-    """The followers of a unit in this process."""
+    """The followers of a unit in this process. They share one subscription."""
 
     passive: ClassVar[bool] = True
 
@@ -174,7 +182,7 @@ class _Followers:
         return not self.flags
 
     def open(self) -> None:
-        """Subscribe."""
+        """Subscribe to the broadcast channel."""
         self._open(self)
 
     def notify(self, message: bytes = b"") -> None:
@@ -184,12 +192,12 @@ class _Followers:
             flag.set()
 
     def disconnected(self) -> None:
-        """Wake all followers: without a connection they have to check the state."""
+        """Wake all followers, because a broadcast may be lost."""
         self.notify()
 
 
 class _PubSub:
-    """The subscriptions of a process, all in one loop."""
+    """The subscriptions of a client in one process. All of them run in one loop."""
 
     def __init__(self, settings: Settings, loop: LoopThread | OwnLoop) -> None:
         self.name = secrets.token_hex(6)
@@ -204,7 +212,7 @@ class _PubSub:
         self._connecting: defaultdict[Address, Mutex] = defaultdict(Mutex)
 
     def join(self, unit: Unit, channel: str, listener: _Waiter | _Followers) -> None:
-        """Keep *channel* subscribed on the server of *unit*, wherever that moves, until `leave`."""
+        """Keep *channel* subscribed until `leave`, even if the slot of *unit* moves."""
         if self._closed:
             return
         before = self._listening.get(channel)
@@ -231,7 +239,7 @@ class _PubSub:
 
     def call_soon(self, function: Callable[..., object], *args: object) -> None:
         """Call *function* soon in the loop of the subscriptions, unless that has ended."""
-        with contextlib.suppress(RuntimeError):  # it was closed with the last client
+        with contextlib.suppress(RuntimeError):  # The loop ended with its last client.
             self.loop.call_soon(function, *args)
 
     async def close(self) -> None:
@@ -249,12 +257,13 @@ class _PubSub:
         listener: _Waiter | _Followers,
         before: RunningTask[None] | None,
     ) -> None:
-        if before is not None:  # one subscription to a channel ends before the next one begins
+        if before is not None:  # End an earlier subscription to this channel first.
             await cancel_and_wait(before)
         failures = 0
         while True:
             generation = self._router.generation
-            with contextlib.suppress(Exception):  # also of the user's code
+            # The user's code, such as a credential provider, may raise any exception.
+            with contextlib.suppress(Exception):
                 address = await self._router.address(unit)
                 if address is not None:
                     connection = await self._connection(address)

@@ -1,4 +1,4 @@
-"""A pub/sub connection to one node, until it breaks."""
+"""Hold one pub/sub connection to one server, until it breaks."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .transport.request import Request
 from .transport.settings import Address, Settings
 
 _PING_S: Final = 1.0
-"""Seconds between two checks of the connection, while there are passive listeners."""
+"""Seconds without a message after which the connection is checked, if a listener is passive."""
 
 _IDLE_PING_S: Final = 15.0
-"""Seconds without a message before the connection is checked otherwise."""
+"""Seconds without a message after which the connection is checked, if no listener is passive."""
 
 
 class Listener(Protocol):
-    """What is notified of messages on a channel."""
+    """Receives the messages of a channel."""
 
     @property
     def passive(self) -> bool:
-        """Return whether it relies on the connection, and does not check the state by itself."""
+        """Return whether the listener only reacts to messages, and never checks the state."""
 
     def notify(self, message: bytes = b"") -> None:
-        """Process a notification: something may be new, and *message* may say what."""
+        """Process a *message*, or with an empty one: check the state."""
 
 
 class _Channel:
@@ -43,11 +43,11 @@ class _Channel:
 
 
 class PubSubConnection:
-    """The subscriptions of this process at one node.
+    """The subscriptions of this process at one server.
 
     Args:
-        settings: how to connect.
-        address: of the node.
+        settings: settings of the connection.
+        address: address of the server.
     """
 
     def __init__(self, settings: Settings, address: Address) -> None:
@@ -63,7 +63,7 @@ class PubSubConnection:
 
     @property
     def closed(self) -> bool:
-        """Return whether it is not open, or not any more."""
+        """Return whether the connection is not open: not opened yet, broken or closed."""
         return self._stream is None
 
     async def open(self) -> None:
@@ -76,15 +76,15 @@ class PubSubConnection:
             self._stream = await open_stream(
                 self._settings, self._address, self._receive, self._end
             )
-        except Exception as error:  # also of the user's code, such as a credential provider
+        except Exception as error:  # The user's credential provider may raise any exception.
             raise ConnectionError(str(error)) from error
         self._pinging = spawn(self._ping(), "holdfast notifier")
 
     async def subscribe(self, channel: str, listener: Listener) -> bool:
-        """Notify *listener* of messages on *channel*, until the connection or subscription ends.
+        """Notify *listener* of messages on *channel* until the connection or subscription ends.
 
         Returns:
-            Whether the server had confirmed the subscription.
+            Whether the server confirmed the subscription.
         """
         name, subscribed = channel.encode(), _Channel(listener)
         self._channels[name] = subscribed
@@ -116,7 +116,7 @@ class PubSubConnection:
             self._stream.write(Request.of(*command).payload)
 
     async def _ping(self) -> None:
-        """Ping the node when it is silent, and abort the connection if it does not answer."""
+        """Ping the server when it is silent, and abort the connection if it does not answer."""
         while self._stream is not None:
             await sleep(_PING_S)
             self._silence_s += _PING_S
@@ -128,19 +128,19 @@ class PubSubConnection:
                 self._send("PING")
 
     def _receive(self, messages: Sequence[Any]) -> None:
-        """Process messages and confirmations of subscriptions: both may mean news."""
+        """Process messages and confirmations. Both wake the listener of their channel."""
         self._silence_s = self._unanswered_s = 0.0
         for message in messages:
             if not isinstance(message, ErrorReply):
                 self._process(message)
-            elif not self._end_moved(message):  # any other error ends the connection
+            elif not self._end_moved(message):  # All errors but MOVED end the connection.
                 self._abort()
                 return
 
     def _process(self, message: Any) -> None:
         kind, name = message[0], message[1]
         if kind == b"sunsubscribe" and self._unsubscribing[name]:
-            self._unsubscribing[name] -= 1  # as requested; a later subscription stays
+            self._unsubscribing[name] -= 1  # Requested here. A later subscription stays.
             if not self._unsubscribing[name]:
                 del self._unsubscribing[name]
             return
@@ -149,11 +149,14 @@ class PubSubConnection:
             return
         subscribed.confirmed = True
         subscribed.listener.notify(message[2] if kind == b"smessage" else b"")
-        if kind == b"sunsubscribe":  # the slot has moved to another node
+        if kind == b"sunsubscribe":  # Not requested: the slot has moved to another server.
             subscribed.ended.set()
 
     def _end_moved(self, error: ErrorReply) -> bool:
-        """End the subscriptions of a slot that has moved; return whether *error* says so."""
+        """End the subscriptions of the slot that *error* reports as moved.
+
+        Return False if *error* is not MOVED.
+        """
         outcome = outcome_of(error, self._address)
         if not isinstance(outcome, Moved):
             return False
@@ -161,7 +164,7 @@ class PubSubConnection:
             if key_slot(name) == outcome.slot:
                 subscribed.ended.set()
         for name in [each for each in self._unsubscribing if key_slot(each) == outcome.slot]:
-            del self._unsubscribing[name]  # the node has dropped the subscription by itself
+            del self._unsubscribing[name]  # The server has ended the subscription by itself.
         return True
 
     def _abort(self) -> None:
@@ -170,8 +173,8 @@ class PubSubConnection:
         self._end()
 
     def _end(self, reason: str = "") -> None:
-        """End all subscriptions: their listeners need another connection."""
-        del reason  # the next connection reports it, if it matters
+        """End all subscriptions. Their listeners need another connection."""
+        del reason  # If the problem lasts, the next connection reports it.
         self._stream = None
         for subscribed in self._channels.values():
             subscribed.ended.set()

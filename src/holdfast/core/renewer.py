@@ -1,15 +1,15 @@
-"""The renewer: keeps leases alive from a thread of its own.
+"""Renew leases in a thread of the client.
 
-It serves both halves of a client from the private loop. So a blocked event loop or a long
-computation does not cost the user's leases. Each lease is renewed when a third of it has passed,
-many in one call per unit. A server that hangs delays only its own units.
+Blocking and asyncio clients share this thread, so leases do not end while the user's event loop is
+blocked or a computation takes long. A lease is renewed after a third of its life. Leases of one
+unit are renewed by one call. A server that does not answer delays only its own units.
 
-The renewer notes the unit of a lease in the catalog when it sees the lease in two checks in a row.
-So no acquisition waits for the note, and a lease that is held for a moment costs no note.
+The renewer records the unit of a lease in the catalog if it sees the lease in two checks in a row.
+So an acquisition does not wait for that call, and a lease that is held briefly does not cost it.
 
-A local clock that never steps decides about expiry. It is read before the request is sent, and the
-server can only grant the permit to another client later. So a holder learns of a loss in time,
-without any message.
+A lease ends by a local clock that is never set back. Its life is counted from before the request
+was sent, and the server counts from later. So the holder notices the end of a lease before the
+server can grant it to another client, even without a connection.
 """
 
 from __future__ import annotations
@@ -41,44 +41,45 @@ from .transport.settings import Settings
 logger: Final = logger_of("holdfast.renewer")
 
 BATCH_LIMIT: Final = 256
-"""Leases renewed in one call at most."""
+"""Largest number of leases that one call renews."""
 
 LONGEST_NAP_S: Final = 0.25
-"""Seconds between two checks of the leases. A lease that is due at once may wait that long."""
+"""Longest time between two checks of the leases, in seconds. A new lease may wait that long."""
 
 _QUIET_TICKS: Final = 8
-"""Checks without any lease before it sleeps. To wake it costs a busy holder more than these."""
+"""Number of checks without any lease after which the loop sleeps. A few checks are cheaper than
+waking the loop for each of many short leases."""
 
 _SHORTEST_NAP_S: Final = 0.02
-"""Seconds between two tries while a server does not answer."""
+"""Shortest time between two checks of the leases, in seconds."""
 
 _LOOKED_AT: Final = 1024
-"""The units of this many leases, the oldest ones, are noted. The catalog remembers no more units,
-and would note the same ones again and again."""
+"""Only the units of so many leases, the oldest ones, are recorded in the catalog. The catalog must
+remember all of them; otherwise it would record the same units again and again."""
 
 _NOTING: Final = "noting"
 _NOTING_LEASE_MS: Final = 10_000
-"""Notes share a connection with the renewals of leases of this length, the usual one."""
+"""Calls to the catalog use the connection of the renewals of leases of this length, the default."""
 
 
 class Lease(msgspec.Struct, eq=False, weakref=True):
     """A right that ends by itself unless it is renewed.
 
-    It is renewed only while its holder has this object.
+    The renewer has only a weak reference to a lease, and renews it while the holder keeps it.
 
     Attributes:
-        unit: what it is a lease of.
-        script: renews; its arguments are `lease_ms, (member, token)*`, it returns the pairs of
-            those that are lost.
+        unit: the unit of the lease, such as a lock or a queue.
+        script: renews leases. Its arguments are `lease_ms, (member, token)*`. It returns member and
+            token of each lease that is lost.
         keys: the keys of *script*.
-        member: who holds the lease.
-        token: which grant of it; a later grant to the same member is another lease.
-        lease_ms: how long it lives without renewal.
-        taken_at: by `since_boot`, before the grant was asked for.
-        on_lost: called once when it is lost, in the renewer's thread or the one that closes it.
-            It must be quick.
-        margin_ms: how much sooner than on the server it ends here.
-        until: by `since_boot`, when it is held no longer, renewed or not.
+        member: name of the holder.
+        token: number of the grant; a later grant to the same member has another token.
+        lease_ms: life of the lease without renewal, in milliseconds.
+        taken_at: time by `since_boot` just before the grant or the last renewal was requested.
+        on_lost: called once when the lease is lost, in the thread of the renewer or in the one that
+            closes the renewer. It must be quick.
+        margin_ms: milliseconds by which the lease ends earlier for its holder than on the server.
+        until: time by `since_boot` when the lease ends even if it is renewed.
         lost: whether `on_lost` was called.
     """
 
@@ -96,45 +97,51 @@ class Lease(msgspec.Struct, eq=False, weakref=True):
 
     @property
     def granted_until(self) -> float:
-        """Return when the server may grant it to another client, by `since_boot`."""
+        """Return when the lease ends without renewal, in the time of `since_boot`.
+
+        Only later can the server grant it to another client.
+        """
         return self.taken_at + (self.lease_ms - self.margin_ms) / 1000
 
     @property
     def ends_at(self) -> float:
-        """Return when it is lost, by `since_boot`."""
+        """Return when the lease ends, in the time of `since_boot`."""
         return min(self.granted_until, self.until)
 
     @property
     def ended(self) -> bool:
-        """Return whether it is lost by now."""
+        """Return whether the lease has ended."""
         now = since_boot()
         return self.until <= now or self.taken_at + (self.lease_ms - self.margin_ms) / 1000 <= now
 
     @property
     def due_at(self) -> float:
-        """Return when to renew it: after a third of its life, so two more tries remain."""
+        """Return when the lease needs the renewer, in the time of `since_boot`.
+
+        It is renewed after a third of its life, so that two more attempts are possible.
+        """
         if self.granted_until >= self.until:
-            return self.until  # it needs no more: what comes next is its end
+            return self.until  # No further renewal is needed, only the report of its end.
         return self.taken_at + self.lease_ms / 3000
 
     @property
     def due_in_s(self) -> float:
-        """Return the seconds until `due_at`; below 0 when it is overdue."""
+        """Return the seconds until `due_at`; negative if the lease is overdue."""
         return self.due_at - since_boot()
 
     def lose(self) -> None:
-        """Notify the holder, once."""
+        """Call `on_lost`, unless it was called before."""
         if not self.lost:
             self.lost = True
             self.on_lost()
 
 
 class Renewer:
-    """Renews leases until they are dropped. A forked child renews no lease of its parent.
+    """Renews leases until they are dropped. A forked child does not renew leases of its parent.
 
     Args:
-        settings: where the server is.
-        namespace: of the catalog that lists the units of the leases; None: no catalog does.
+        settings: settings of the client.
+        namespace: namespace of the catalog in which units are recorded; None: do not record them.
         maxmemory_check: checks the servers of these units.
     """
 
@@ -147,65 +154,68 @@ class Renewer:
         self._settings = settings
         self._namespace = namespace
         self._maxmemory_check = maxmemory_check or MaxmemoryCheck()
-        self._rounds: dict[int, _RenewalLoop] = {}
+        self._loops: dict[int, _RenewalLoop] = {}  # by process id
         self._closed = False
 
     def keep(self, lease: Lease) -> None:
-        """Renew *lease* from now on, until `drop` or its loss. Costs no I/O by itself.
+        """Renew *lease* until `drop`, or until it is lost. Do no I/O in this thread.
 
-        It is lost at once if this is closed.
+        If the renewer is closed, the lease is lost at once.
         """
-        rounds = self._rounds.get(process_id()) or self._begun()
-        rounds.leases[id(lease)] = ref(lease, partial(rounds.leases.pop, id(lease)))
-        if rounds.asleep or lease.lease_ms < 6000 * LONGEST_NAP_S:
+        loop = self._loops.get(process_id()) or self._started()
+        loop.leases[id(lease)] = ref(lease, partial(loop.leases.pop, id(lease)))
+        if loop.asleep or lease.lease_ms < 6000 * LONGEST_NAP_S:
             try:
-                rounds.asleep = False  # once is enough for all who come now
-                with contextlib.suppress(
-                    RuntimeError
-                ):  # it is closed just now, and its thread ended
-                    rounds.thread.call_soon(rounds.wake)
-            except BaseException:  # the next lease wakes it
-                rounds.asleep = True
+                loop.asleep = False  # Now other threads that call `keep` do not wake it, too.
+                with contextlib.suppress(RuntimeError):  # It was closed, and its thread has ended.
+                    loop.thread.call_soon(loop.wake)
+            except BaseException:  # Interrupted: the next lease must wake the loop.
+                loop.asleep = True
                 raise
-        if self._closed:  # first that, then the look: `close` does it the other way round
-            rounds.lose(lease)
+        # Check this after the lease was stored: a concurrent `close` first sets the flag, and may
+        # have read the leases before.
+        if self._closed:
+            loop.lose(lease)
             self.close()
 
     def drop(self, lease: Lease) -> None:
         """Stop renewing *lease*."""
-        rounds = self._rounds.get(process_id())
-        if rounds is not None:
-            rounds.leases.pop(id(lease), None)
+        loop = self._loops.get(process_id())
+        if loop is not None:
+            loop.leases.pop(id(lease), None)
 
     def close(self) -> None:
-        """Stop all renewals. The holders are notified of the loss of their leases. Idempotent."""
+        """Stop all renewals. All leases are lost; their holders are notified. Safe to repeat."""
         self._closed = True
-        rounds = self._rounds.pop(process_id(), None)
-        if rounds is not None:
-            for lease in rounds.held():
-                rounds.lose(lease)
-            rounds.thread.submit(rounds.close()).result()
-            rounds.thread.leave()
+        loop = self._loops.pop(process_id(), None)
+        if loop is not None:
+            for lease in loop.held():
+                loop.lose(lease)
+            loop.thread.submit(loop.close()).result()
+            loop.thread.leave()
 
     def abandon(self) -> bool:
-        """Stop soon; return whether it had begun. For the garbage collector: takes no lock."""
-        rounds = self._rounds.pop(process_id(), None)
-        if rounds is not None:
-            rounds.thread.leave_after(rounds.close())
-        return rounds is not None
+        """Stop soon, without waiting and without a lock, so that a finalizer may call this.
 
-    def _begun(self) -> _RenewalLoop:
+        Return whether the renewer was running.
+        """
+        loop = self._loops.pop(process_id(), None)
+        if loop is not None:
+            loop.thread.leave_after(loop.close())
+        return loop is not None
+
+    def _started(self) -> _RenewalLoop:
         made = _RenewalLoop(
             self._settings, self._namespace, self._maxmemory_check, LoopThread.enter()
         )
-        rounds = self._rounds.setdefault(process_id(), made)
-        if rounds is not made:  # another thread was faster
+        loop = self._loops.setdefault(process_id(), made)
+        if loop is not made:  # Another thread has stored one since.
             made.thread.leave()
-        return rounds
+        return loop
 
 
 class _RenewalLoop:
-    """The work of the renewer, all in the private loop of one process."""
+    """The renewals of one process. They run in the private loop of the process."""
 
     def __init__(
         self,
@@ -215,8 +225,8 @@ class _RenewalLoop:
         thread: LoopThread,
     ) -> None:
         self.thread = thread
-        # Shared with the holders; single steps are atomic. What an exception has made a holder
-        # forget is not renewed.
+        # By id. Other threads add and remove leases; each such operation is atomic. The references
+        # are weak, so a lease that an exception made its holder lose is not renewed.
         self.leases: dict[int, ref[Lease]] = {}
         self.asleep = True
         self._settings = settings
@@ -231,11 +241,11 @@ class _RenewalLoop:
         self._woken: Event | None = None
         self._closed = False
         self._quiet = 0
-        self._under_way: dict[Any, Any] = {}
+        self._tasks: dict[Any, Any] = {}
 
     def wake(self) -> None:
-        """Look at the leases now: there is a first one, or one that is short."""
-        self._quiet = 0  # although it may be dropped by now: another one will follow soon
+        """Check the leases now, because there is a first lease or a short one."""
+        self._quiet = 0  # Even if the lease was dropped: another one may follow soon.
         if self._woken is not None:
             self._woken.set()
         elif self._running is None and not self._closed:
@@ -246,7 +256,7 @@ class _RenewalLoop:
         return [lease for each in list(self.leases.values()) if (lease := each()) is not None]
 
     async def _run(self) -> None:
-        """Renew what is due, again and again."""
+        """Check the leases and renew them, until `close`."""
         self._woken = Event()
         while not self._closed:
             self._woken.clear()
@@ -259,14 +269,15 @@ class _RenewalLoop:
                         lease
                     )
             for group, due in groups.items():
-                if group not in self._under_way:
-                    self._under_way[group] = spawn(self._renew(group, due), "holdfast renewal")
-            self._look_for_news()
+                if group not in self._tasks:
+                    self._tasks[group] = spawn(self._renew(group, due), "holdfast renewal")
+            self._note_new_units()
             await self._woken.wait(self._nap_s())
 
     def _nap_s(self) -> float | None:
-        """Return the seconds until a lease is due; None to sleep after a time without leases."""
-        # First this, then the look at the leases: `keep` does it the other way round.
+        """Return the seconds until the next check; None: sleep until `wake`."""
+        # Set this before reading the leases: `keep` stores a lease before it reads this, so one of
+        # the two sees the change of the other.
         self.asleep = self._quiet >= _QUIET_TICKS
         leases = self.held()
         if not leases:
@@ -276,42 +287,44 @@ class _RenewalLoop:
         next_due_s = min(lease.due_in_s for lease in leases)
         return min(max(next_due_s, _SHORTEST_NAP_S), LONGEST_NAP_S)
 
-    def _look_for_news(self) -> None:
-        """Begin to note what is held now, was held at the last look, and was not noted lately."""
-        if self._catalog is None or _NOTING in self._under_way:
+    def _note_new_units(self) -> None:
+        """Record units with leases in this check and in the last one, unless done recently."""
+        if self._catalog is None or _NOTING in self._tasks:
             return
         seen = {lease.unit for lease in self.held()[:_LOOKED_AT]}
-        news = [unit for unit in seen & self._seen if not self._catalog.has(unit)]
+        new = [unit for unit in seen & self._seen if not self._catalog.has(unit)]
         self._seen = seen
-        if news:
-            self._under_way[_NOTING] = spawn(self._note(self._catalog, news), "holdfast catalog")
+        if new:
+            self._tasks[_NOTING] = spawn(self._note(self._catalog, new), "holdfast catalog")
 
-    async def _note(self, catalog: AsyncCatalog, news: list[Unit]) -> None:
+    async def _note(self, catalog: AsyncCatalog, units: list[Unit]) -> None:
         try:
-            for unit in news:
+            for unit in units:
                 await catalog.note(unit)
-            await self._maxmemory_check.look(
-                self._caller(_NOTING_LEASE_MS), news, kind=CallKind.RENEWAL
+            await self._maxmemory_check.check(
+                self._caller(_NOTING_LEASE_MS), units, kind=CallKind.RENEWAL
             )
         finally:
-            del self._under_way[_NOTING]
+            del self._tasks[_NOTING]
 
     async def close(self) -> None:
         self._closed = True
         self.wake()
-        for task in list(self._under_way.values()):
+        for task in list(self._tasks.values()):
             await task
         for caller in self._callers.values():
             await caller.close()
 
     def _caller(self, lease_ms: int) -> AsyncCaller:
-        """Return a caller with a timeout that leaves time for more tries before such a lease ends.
+        """Return a caller for renewals of leases of this length.
 
-        Leases may have any length, callers have connections: so their timeouts are powers of two.
+        Its timeout is at most a sixth of the length, so that several attempts are possible before a
+        lease ends. It is rounded down to a power of two, so that few callers are needed.
         """
         timeout_s = min(self._settings.timeout_s, 2.0 ** math.floor(math.log2(lease_ms / 6000)))
         if timeout_s not in self._callers:
-            # A handshake that takes longer than that must not begin again at each try.
+            # Opening a connection may take longer than this timeout, and must not begin again at
+            # each attempt.
             opening_s = self._settings.patience_s
             settings = replace(self._settings, timeout_s=timeout_s, opening_s=opening_s)
             self._callers[timeout_s] = AsyncCaller(settings)
@@ -320,11 +333,11 @@ class _RenewalLoop:
     async def _renew(self, group: Any, due: list[Lease]) -> None:
         try:
             for start in range(0, len(due), BATCH_LIMIT):
-                # Without an answer the next round tries again, and the local clock decides.
+                # After an error the next check tries again, until the lease ends.
                 with contextlib.suppress(HoldfastError):
                     await self._renew_batch(due[start : start + BATCH_LIMIT])
         finally:
-            del self._under_way[group]
+            del self._tasks[group]
 
     async def _renew_batch(self, batch: list[Lease]) -> None:
         first = batch[0]
@@ -346,13 +359,13 @@ class _RenewalLoop:
                 lease.taken_at = taken_at
 
     def lose(self, lease: Lease) -> None:
-        """Stop renewing *lease*, and notify its holder. From any thread."""
-        # A lease that its holder has just given up was not lost.
+        """Stop renewing *lease*, and notify its holder. Any thread may call this."""
+        # If the holder has dropped the lease meanwhile, it is not lost.
         if self.leases.pop(id(lease), None) is None:
             return
         try:
             lease.lose()
-        except Exception:  # the other leases must be renewed all the same
+        except Exception:  # An error of one holder must not stop the renewal of other leases.
             logger.exception(
                 "the holder of a lease of %s could not be notified of its loss", lease.unit
             )

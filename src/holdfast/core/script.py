@@ -1,13 +1,15 @@
-"""Lua scripts, shipped as package files: one atomic step each.
+"""Load Lua scripts from package files. Each script is one atomic step on the server.
 
-A file starts with `#!lua`, so that the server itself refuses keys of another slot and, with
-`flags=no-writes`, writes. The comment block below it is a contract which a test reads: KEYS with
-type, ARGV with unit, what is returned. A line `-- include NAME` stands for a part: the file
-`lua/parts/NAME.lua` of the block or, shared by all blocks, of `core`; it only defines functions
-and constants.
+A file starts with `#!lua`, so that the server refuses keys of another slot, and refuses writes if
+`flags=no-writes` follows. The comment block below is the header, which a test reads: KEYS with
+their types, ARGV with their units, and the reply. A line `-- include NAME` is replaced by the file
+`lua/parts/NAME.lua` of the block or of `core`. Such a part only defines functions and constants.
 
-The keys are bound by the names in the header: to the functions of the block's `keys.py` that are
-called so, `ready_h` to the first of the keys of `ready`, and `even` and `odd` to the ledger.
+The names of KEYS in the header define the keys of a call:
+
+- `NAME`: the key that the function `NAME` in the block's `keys.py` returns.
+- `NAME_h`, `NAME_m`, `NAME_l`: the first, second and third key that the function `NAME` returns.
+- `even`, `odd`: the two keys of the ledger.
 """
 
 from __future__ import annotations
@@ -28,21 +30,21 @@ _INCLUDE: Final = re.compile(r"^-- include (\w+)\n", re.MULTILINE)
 _KEY: Final = re.compile(r"^-- KEYS\[\d+\] +[A-Z]+ +([a-z]\w*)", re.MULTILINE)
 
 _NO_PREFIX: Final = Unit("", "", "", 0)
-"""Its keys are the parts that other units put behind their prefixes."""
+"""A unit with an empty prefix: its keys are the ends of the keys of all units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One script, ready to be called by its hash.
+    """One script, which is called by its hash.
 
     Attributes:
         name: `block/verb`, for messages.
-        source: what `EVAL` is sent when the server does not know the hash.
-        sha1: what `EVALSHA` is sent.
-        readonly: whether the server itself lets it change nothing.
-        package: of the block whose `keys.py` names its keys; empty: it has none.
-        verb: what it does.
-        facts: its name, for telemetry.
+        source: source of the script, with its parts.
+        sha1: hash of the source, for `EVALSHA`.
+        readonly: whether the script has `flags=no-writes`.
+        package: package of the block with the `keys.py` of its keys; empty if it has no keys.
+        verb: the last part of the name.
+        facts: the name as a fact for telemetry.
     """
 
     name: str
@@ -73,18 +75,18 @@ class Script:
 
     @classmethod
     def of(cls, name: str, source: str, package: str = "") -> Script:
-        """Return the script with this whole *source*."""
+        """Return the script *name* with this *source*, in which the parts are included."""
         digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
         readonly = "no-writes" in source.partition("\n")[0]
         return cls(name, source, digest, readonly, package)
 
     def keys(self, unit: Unit, *given: str | bytes) -> tuple[str | bytes, ...]:
-        """Return its keys for *unit*, in the order of the header.
+        """Return the keys of a call for *unit*, in the order of the header.
 
         Args:
-            unit: what it is called for.
-            given: the keys that a unit alone does not name, such as that of one row. They are the
-                last ones of the header, and if that says `first of`, there may be any number.
+            unit: the unit of the call.
+            given: the keys that depend on more than the unit, such as the key of one row. They come
+                last in the header. If the header says `first of`, their number may vary.
         """
         latest = self._latest
         if latest is None or latest[0] is not unit:
@@ -96,7 +98,7 @@ class Script:
         return _KEY.findall(self.source)
 
     def _bound(self, unit: Unit) -> tuple[Unit, tuple[str, ...]]:
-        """Return *unit* and its keys, and remember them: most calls are for the same unit again."""
+        """Return *unit* and its keys. Cache them, because most calls are for the same unit."""
         prefix, parts = unit.prefix, self._parts
         if parts is None:
             parts = self._bound_parts()
@@ -105,7 +107,7 @@ class Script:
         return latest
 
     def _bound_parts(self) -> tuple[str, ...]:
-        """Look up, once, the parts of all keys that the unit alone names."""
+        """Return the ends of all keys that depend only on the unit. Cache them."""
         names = import_module(f"{self.package}.keys")
         found = [part_of(names, name) for name in self.key_names()]
         parts = tuple(part for part in found if part is not None)
@@ -114,10 +116,10 @@ class Script:
 
 
 def part_of(keys: ModuleType, name: str) -> str | None:
-    """Return the part of the key called *name* in a header; None if it takes more than a unit.
+    """Return the end of the key *name* of a header; None if the key depends on more than the unit.
 
     Raises:
-        AttributeError: *keys*, the `keys.py` of the block, has no such key.
+        AttributeError: *keys*, the `keys.py` of the block, does not define the key.
     """
     if name in ("even", "odd"):
         return ledger.keys(_NO_PREFIX)[name == "odd"]

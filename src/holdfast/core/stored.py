@@ -1,7 +1,7 @@
-"""Values that come from the server, where any program may have changed them.
+"""Check values from the server, because another program may have changed them.
 
-Check a number with these functions before it bounds a loop or an allocation, and before arithmetic
-with it. Read values with a structure in a `decoding` context.
+Use these functions before a number is used in arithmetic, as the limit of a loop, or as the size of
+an allocation. Parse values of several fields in a `decoding` context.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .concurrency.interruption import raise_interruption
 
 MAX_INT: Final = 2**63 - 1
 MAX_EXACT: Final = 2**53
-"""Up to here a script computes exactly."""
+"""Largest number with which Lua scripts compute exactly."""
 
 _WHOLE: Final = re.compile(rb"-?[0-9]{1,19}")
 _SCORE: Final = re.compile(rb"-?(?:inf|[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?)")
@@ -29,14 +29,14 @@ _ERRORS_OF_VALUES: Final = (
     *(ValueError, TypeError, ArithmeticError, AttributeError, LookupError),
     msgspec.MsgspecError,
 )
-"""What Python raises when a value is not what it should be."""
+"""Errors that Python raises when a value has an unexpected type or content."""
 
 
-class decoding:  # noqa: N801  (a context that reads like a verb)
-    """A context that raises each error of a damaged value in its body as `DecodeError`.
+class decoding:  # noqa: N801  (a context manager that reads like a verb)
+    """A context manager that raises errors caused by a damaged value as `DecodeError`.
 
     Args:
-        what: is read, such as `feed 'logs'`.
+        what: names the value in the error, such as `feed 'logs'`.
     """
 
     __slots__ = ("_what",)
@@ -60,16 +60,16 @@ class decoding:  # noqa: N801  (a context that reads like a verb)
 
 
 def stored_int(value: Any, what: str, least: int = 0, most: int = MAX_INT) -> int:
-    """Return the whole number that *value* is: bytes of ASCII digits, or an int.
+    """Return *value*, ASCII digits or an int, as a whole number from *least* to *most*.
 
     Args:
-        value: what the server returned.
-        what: names it in the error: a key, or what the key holds.
-        least: the lowest that Holdfast stores there.
-        most: the highest.
+        value: the value from the server.
+        what: names the value in the error.
+        least: lowest number that Holdfast stores there.
+        most: highest number that Holdfast stores there.
 
     Raises:
-        DecodeError: It is not such a number.
+        DecodeError: *value* is not such a number.
     """
     number = value
     if isinstance(value, bytes) and _WHOLE.fullmatch(value):
@@ -82,12 +82,12 @@ def stored_int(value: Any, what: str, least: int = 0, most: int = MAX_INT) -> in
 
 
 def stored_score(value: Any, what: str) -> int:
-    """Return the score of a sorted set as a whole number, between -2^53 and 2^53.
+    """Return the score of a sorted set as a whole number between -2^53 and 2^53.
 
-    An infinite score, or one beyond these limits, counts as the limit.
+    A score beyond these limits becomes the limit.
 
     Raises:
-        DecodeError: It is not a number.
+        DecodeError: *value* is not a number. The error names it *what*.
     """
     if isinstance(value, bytes) and _SCORE.fullmatch(value):
         value = float(value)
@@ -97,10 +97,10 @@ def stored_score(value: Any, what: str) -> int:
 
 
 def stored_text(value: Any, what: str) -> str:
-    """Return the text that *value* is, in UTF-8.
+    """Return *value*, bytes in UTF-8, as text.
 
     Raises:
-        DecodeError: It is not such a text.
+        DecodeError: *value* is not valid UTF-8. The error names it *what*.
     """
     if not isinstance(value, bytes):
         raise DecodeError(what, f"{_shown(value)} is not a text{_ADVICE}")

@@ -1,6 +1,6 @@
-"""Subscriptions that stay open for a while after their last waiter.
+"""Keep subscriptions open after their last waiter has left.
 
-A process that waited for a unit once tends to wait again, and opening a subscription takes a call.
+A process that has waited for a unit often waits again, and opening a subscription takes a call.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from .names import Unit
 
 
 class Subscription(Protocol):
-    """What is opened for its first waiter, and closed once."""
+    """A subscription to one unit. It is opened after its first waiter has joined."""
 
     @property
     def empty(self) -> bool:
-        """Return whether there is no waiter."""
+        """Return whether the subscription has no waiter."""
 
     def open(self) -> None:
-        """Open it. It has its first waiter."""
+        """Open the subscription."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the subscription. It is not opened again."""
 
 
 S = TypeVar("S", bound=Subscription)
 
 
 class SubscriptionCache(Generic[S]):
-    """The subscriptions of one process, by unit. For all threads.
+    """The subscriptions of one process, by unit. All threads may use it.
 
     Args:
-        made: makes the subscription to a unit, not yet open.
-        idle: how many without waiters stay open.
+        made: returns a new subscription to a unit, not yet open.
+        idle: number of subscriptions without waiters that stay open.
     """
 
     def __init__(self, made: Callable[[Unit], S], idle: int) -> None:
@@ -49,7 +49,7 @@ class SubscriptionCache(Generic[S]):
         return self._subscriptions.get(unit) if self._subscriptions else None
 
     def enter(self, unit: Unit, join: Callable[[S], None]) -> S:
-        """Return the subscription to *unit*, and *join* it. Open it if it is not open."""
+        """Call *join* with the subscription to *unit*, and return it. Open it if it is not open."""
         with self._guard:
             subscription = self._subscriptions.get(unit)
             if subscription is None:
@@ -60,7 +60,7 @@ class SubscriptionCache(Generic[S]):
             return subscription
 
     def _opened(self, unit: Unit, join: Callable[[S], None]) -> S:
-        """Open a new subscription and store it; close it again if an exception interrupts this."""
+        """Open and store a new subscription. Close it if an exception interrupts this."""
         subscription = self._made(unit)
         try:
             join(subscription)
@@ -73,7 +73,11 @@ class SubscriptionCache(Generic[S]):
         return subscription
 
     def leave(self, unit: Unit, depart: Callable[[S], None]) -> None:
-        """Have one waiter *depart* from *unit*. Close the oldest idle one beyond the limit."""
+        """Call *depart* with the subscription to *unit*.
+
+        If the subscription has no waiter then, it becomes idle. If too many are idle, close the one
+        that has been idle longest.
+        """
         with self._guard:
             subscription = self._subscriptions.get(unit)
             if subscription is None:
@@ -88,7 +92,7 @@ class SubscriptionCache(Generic[S]):
                 self._subscriptions.pop(oldest).close()
 
     def close(self) -> None:
-        """Close all subscriptions, also those with waiters."""
+        """Close all subscriptions, even those with waiters."""
         with self._guard:
             subscriptions, self._subscriptions, self._idle = self._subscriptions, {}, {}
             for subscription in subscriptions.values():

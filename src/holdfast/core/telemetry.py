@@ -1,7 +1,4 @@
-"""The interface between a client and its telemetry.
-
-Without telemetry, `during` costs a call and no more.
-"""
+"""Define the interface between a client and its telemetry."""
 
 from __future__ import annotations
 
@@ -14,11 +11,18 @@ from .names import Unit
 from .trace import TraceContext, current_trace
 
 Verb = Literal["send", "receive", "process", "wait", "load", "call"]
-"""Tasks or messages are sent, messages received, a task is processed; a caller waits for a lock;
-rows are loaded from their source; a script is called."""
+"""Kind of an operation.
+
+- `send`: tasks or messages are sent.
+- `receive`: messages are received.
+- `process`: a task or message is processed.
+- `wait`: a caller waits for a lock or semaphore.
+- `load`: rows are loaded from their source.
+- `call`: a script is called.
+"""
 
 What = Literal["lost", "rows"]
-"""A lease was lost; rows were asked for."""
+"""Kind of an event: `lost`, a lease was lost; `rows`, rows were requested from a row cache."""
 
 Fact = str | int
 NO_FACTS: Final[Mapping[str, Fact]] = MappingProxyType({})
@@ -29,20 +33,24 @@ class Activity(Protocol):
 
     @property
     def trace(self) -> TraceContext | None:
-        """Return the trace that is sent along."""
+        """Return the trace to send with tasks and messages of this operation."""
 
     def received(self, messages: int, traces: Iterable[TraceContext]) -> None:
-        """Report that *messages* were received, and the *traces* of those that have one."""
+        """Report the number of received *messages*, and the *traces* of those that have one."""
 
     def ended(self, outcome: str, error: str = "") -> None:
-        """Report how it ended, unless by an exception: a word, and the type of the error."""
+        """Report a result; call this before the context ends, unless it ends with an exception.
+
+        Args:
+            outcome: the result in one word.
+            error: name of the error's class; empty if there was no error.
+        """
 
 
 class Telemetry(Protocol):
-    """Records what a client does. `OpenTelemetry` and `PrometheusMetrics` are two kinds.
+    """Records the operations of clients. `OpenTelemetry` and `PrometheusMetrics` implement it.
 
-    Its methods are called from every thread and event loop of the client; they must be quick, and
-    raise nothing.
+    All threads and event loops of a client call its methods. They must be quick and never raise.
     """
 
     def during(
@@ -54,23 +62,30 @@ class Telemetry(Protocol):
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        """Return a context for the duration of an operation.
+        """Return a context manager for an operation, which lasts as long as the context.
 
         Args:
-            verb: what.
-            unit: with which lock, queue, mailbox …
-            amount: tasks, messages or rows that it is about.
-            trace: it was sent in.
-            facts: of a call the `script`; of a task its `id`, `task` (its
-                name; empty if no worker here knows it) and `attempt`.
+            verb: kind of the operation.
+            unit: the lock, queue, mailbox or other unit of the operation.
+            amount: number of tasks, messages or rows.
+            trace: trace in which the processed task or message was sent; None if there is none.
+            facts: for `call`, the name of the `script`. For a processed task, its `id`, its
+                `attempt`, and `task`, its name (empty if this worker does not know it).
         """
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """Count events with a result, such as how rows were found."""
+        """Count events.
+
+        Args:
+            what: kind of the events.
+            unit: the unit of the events.
+            amount: number of events.
+            result: for `rows`, how the rows were found; otherwise empty.
+        """
 
 
 class _NoActivity:
-    """An operation without telemetry. The trace is passed on all the same."""
+    """Implement `Activity` without telemetry. It only passes the current trace on."""
 
     def __enter__(self) -> Activity:
         return self
@@ -101,7 +116,7 @@ def during(
     trace: TraceContext | None = None,
     facts: Mapping[str, Fact] = NO_FACTS,
 ) -> AbstractContextManager[Activity]:
-    """Return a context for the duration of an operation; see `Telemetry.during`."""
+    """Return a context manager for an operation; see `Telemetry.during`."""
     if telemetry is None:
         return _NO_ACTIVITY
     return telemetry.during(verb, unit, amount=amount, trace=trace, facts=facts)

@@ -1,4 +1,4 @@
-"""W3C trace context: which trace something belongs to, as it travels with tasks and messages."""
+"""Store the trace of a task or message with it, as a W3C trace context."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NO_SPAN: Final = "0" * 16
 
 
 class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The step of a trace in which something was sent.
+    """The trace and the span in which a task or message was sent.
 
     Attributes:
-        traceparent: version, trace, span and flags, as in the HTTP header of that name.
-        tracestate: what vendors add, as in that HTTP header; mostly empty.
+        traceparent: version, trace id, span id and flags, as in the HTTP header of that name.
+        tracestate: data of tracing systems, as in the HTTP header of that name; often empty.
     """
 
     traceparent: str
@@ -29,7 +29,7 @@ class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def parsed(cls, traceparent: str | None, tracestate: str | None = None) -> TraceContext | None:
-        """Return the trace in two headers; None if they are invalid by the standard."""
+        """Return the trace in the values of the two HTTP headers; None if they are invalid."""
         found = _PARENT.fullmatch(traceparent or "")
         if found is None:
             return None
@@ -39,7 +39,8 @@ class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
         if more and version == "00":
             return None
         state = tracestate or ""
-        known = f"00-{trace_id}-{span_id}-{flags}"  # of a later version, what this one has too
+        # Of a later version of the standard, keep the fields that version 00 has.
+        known = f"00-{trace_id}-{span_id}-{flags}"
         return cls(known, state if _STATE.fullmatch(state) else "")
 
     @property
@@ -54,20 +55,20 @@ class TraceContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def stored(trace: TraceContext | None) -> str:
-    """Return both parts in one text, with a blank between them; an empty text for None."""
+    """Return *trace* as text: `traceparent`, a blank, `tracestate`; an empty text for None."""
     if trace is None:
         return ""
     return f"{trace.traceparent} {trace.tracestate}" if trace.tracestate else trace.traceparent
 
 
 def restored(text: str) -> TraceContext | None:
-    """Return the trace in what `stored` returned; None if there is none."""
+    """Return the trace from a text that `stored` returned; None if it has no valid trace."""
     traceparent, _, tracestate = text.partition(" ")
     return TraceContext.parsed(traceparent, tracestate)
 
 
 def added_bytes(trace: TraceContext | None) -> int:
-    """Return the bytes that the trace adds to a JSON object."""
+    """Return the number of bytes that *trace* adds to a JSON object."""
     return 0 if trace is None else len(msgspec.json.encode(trace)) - len(b",")
 
 
@@ -75,17 +76,22 @@ _current: ContextVar[TraceContext | None] = ContextVar("holdfast_trace", default
 
 
 def current_trace() -> TraceContext | None:
-    """Return the trace that is sent along from here; None if Holdfast knows of none.
+    """Return the trace that tasks and messages sent from here continue; None if there is none.
 
-    In a task it is that in which it was enqueued (with `OpenTelemetry` the span of the attempt), in
-    a request to the gateway that of its headers, and in `with use_trace(…)` that one.
+    - While a task runs: the trace in which it was enqueued; with `OpenTelemetry`, the span of the
+      attempt.
+    - While the gateway processes a request: the trace in the request's headers.
+    - Inside `with use_trace(…)`: the given trace.
     """
     return _current.get()
 
 
 @contextmanager
 def use_trace(trace: TraceContext | None) -> Iterator[None]:
-    """Have tasks and messages that are sent within continue *trace*, such as `message.trace`."""
+    """Let tasks and messages that are sent in this context continue *trace*.
+
+    To continue the trace of a received message, pass `message.trace`.
+    """
     token = _current.set(trace)
     try:
         yield
@@ -94,5 +100,5 @@ def use_trace(trace: TraceContext | None) -> Iterator[None]:
 
 
 def enter_trace(trace: TraceContext | None) -> None:
-    """Set the trace that this context continues from now on."""
+    """Set the trace of the current task or thread from now on."""
     _current.set(trace)

@@ -2,11 +2,11 @@
 
     HoldfastError
     ├── ServerUnavailable      surely not applied
-    │   └── ServerRefused      the server answered with an error before doing anything
-    │       ├── Unsupported    it cannot make writes as durable as it should
+    │   └── ServerRefused      the server answered with an error before applying anything
+    │       ├── Unsupported    the server cannot make writes as durable as the client requires
     │       └── DamagedData (DecodeError)  another program changed the keys
     ├── ClientClosed           nothing was sent: the client was closed
-    ├── OutcomeUnknown         perhaps applied; `repeat()` makes it applied exactly once
+    ├── OutcomeUnknown         perhaps applied; after `repeat()` applied exactly once
     ├── InvalidName (ValueError)
     ├── PayloadTooLarge (ValueError)
     ├── DecodeError (ValueError)
@@ -14,40 +14,44 @@
     ├── DefinitionConflict (ValueError)
     ├── NotDefined (LookupError)
     ├── LockTimeout (TimeoutError)
-    ├── LeaseLost              someone else may hold it by now
+    ├── LeaseLost              another client may hold the lock by now
     ├── StaleFence             nothing was stored
+    ├── NoSuchSchedule (LookupError)
+    ├── ScheduleExists (ValueError)
+    ├── WorkerCannotStart      a server rejects it; no task was run
+    ├── LifespanFailed         the worker has ended
     ├── QueueAtCapacity        nothing of this call was stored in that queue
     ├── TaskFailed             there is no result, and there will be none
     ├── ResultTimeout (TimeoutError)
     ├── CounterOverflow (OverflowError)  nothing was counted
-    ├── TimeOutOfRange (ValueError)      likewise
-    ├── MailboxFull            nothing was put into it
+    ├── TimeOutOfRange (ValueError)      nothing was counted
+    ├── MailboxFull            the message was not stored
     ├── NoSuchChat (LookupError)
-    ├── NotAMember             of that chat
-    ├── ChatExists             under that id
+    ├── NotAMember             the user is not a member of the chat
+    ├── ChatExists             the chat was not changed
     ├── TooManyMembers (ValueError)
-    ├── StaleBatch             nothing was acknowledged: the server lost what the batch came from
+    ├── StaleBatch             nothing was acknowledged: the server lost the mailbox or chat
     ├── NoSuchMessage (LookupError)
-    ├── LoadFailed             and there is no older copy
-    ├── BudgetExceeded         of a feed; publishing again goes on
-    ├── DamagedFile            the feed goes on
-    ├── FileTaken              what was not acknowledged is read elsewhere
-    ├── FilesFailed            too often; they stay in the feed
-    ├── FilesMissed            by a consumer that was silent
+    ├── LoadFailed             the cache has no older copy of the rows
+    ├── BudgetExceeded         publishing the file again continues it
+    ├── DamagedFile            the next files of the feed can be read
+    ├── FileTaken              another consumer reads what was not acknowledged
+    ├── FilesFailed            the files failed too often; they stay in the feed
+    ├── FilesMissed            the consumer did not renew its lease in time
     ├── FileDiffers (ValueError)  nothing was published
-    ├── FeedSealed             likewise
-    ├── FeedAborted            everything in it is gone
-    ├── FeedLost               likewise
+    ├── FeedSealed             nothing was published
+    ├── FeedAborted            all files of the feed were deleted
+    ├── FeedLost               the server lost the feed
     ├── FeedCrowded            nothing was added
-    ├── StillPublishing        nothing was sealed
+    ├── StillPublishing        the feed was not sealed
     ├── UnknownConsumer (LookupError)
-    ├── BadGeoData (ValueError)  nothing of that file is used
+    ├── BadGeoData (ValueError)  the file is not used
     ├── ServerNotFound         no Valkey or Redis binary for the embedded server
     └── ServerFailed           the embedded server did not start or stop
         └── ServerInUse        it was not stopped, because processes have it open
 
-Each error builds its own message (what happened, to which named thing, what to do) and keeps its
-fields. Wrong arguments are plain `ValueError` and `TypeError`, raised before any I/O.
+Each message states what happened, to which named thing, and what to do. Wrong arguments raise plain
+`ValueError` and `TypeError` before any I/O.
 """
 
 from .base import (
@@ -99,10 +103,14 @@ from .messages import (
     TooManyMembers,
 )
 from .queues import (
+    LifespanFailed,
+    NoSuchSchedule,
     QueueAtCapacity,
     ResultTimeout,
+    ScheduleExists,
     TaskFailed,
     UnknownTask,
+    WorkerCannotStart,
 )
 from .rows import LoadFailed
 from .server import (
@@ -133,17 +141,20 @@ __all__ = [
     "HoldfastError",
     "InvalidName",
     "LeaseLost",
+    "LifespanFailed",
     "LoadFailed",
     "LockTimeout",
     "MailboxFull",
     "NoSuchChat",
     "NoSuchMessage",
+    "NoSuchSchedule",
     "NotAMember",
     "NotDefined",
     "OutcomeUnknown",
     "PayloadTooLarge",
     "QueueAtCapacity",
     "ResultTimeout",
+    "ScheduleExists",
     "ServerFailed",
     "ServerInUse",
     "ServerNotFound",
@@ -158,6 +169,7 @@ __all__ = [
     "UnknownConsumer",
     "UnknownTask",
     "Unsupported",
+    "WorkerCannotStart",
     "on_one_line",
     "shortened",
 ]

@@ -1,4 +1,4 @@
-"""What can go wrong everywhere."""
+"""Errors that any part of Holdfast may raise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class HoldfastError(Exception):
-    """Base class: `except HoldfastError` catches everything Holdfast raises by itself.
+    """Base class of all errors of Holdfast, except `ValueError` and `TypeError` for arguments.
 
     Errors can be copied and pickled, as process pools do.
     """
@@ -19,26 +19,32 @@ class HoldfastError(Exception):
 
 def _restored(kind: type[HoldfastError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
     error = kind.__new__(kind, *args)
-    error.args = args  # OSError, an ancestor of TimeoutError, leaves that to __init__
+    error.args = args  # OSError.__new__, inherited through TimeoutError, does not set it
     error.__dict__.update(state)
     return error
 
 
 class ServerUnavailable(HoldfastError):
-    """The server could not be asked. Nothing was applied, or nothing that a repeat would double.
+    """A call failed, and calling again is safe.
 
-    So calling again is safe.
+    Either nothing was applied, or the call is harmless to repeat.
 
     Attributes:
-        action: what was to be done, such as `queues/enqueue on queue 'email'`, or
-            `reading queue 'email' (queues/stats)`.
-        reason: what stood in the way.
+        action: the call, such as `queues/enqueue on queue 'email'`, or `reading queue 'email'
+            (queues/stats)`.
+        reason: why it failed.
+        rejection: what the server, or TLS, rejects: `credentials`, `permission`, `tls`, or
+            `settings` such as the number of the database. Calling again does not help then. It is
+            empty if the server may be reachable later.
     """
 
-    def __init__(self, action: str, reason: str, *, harmless: bool = False) -> None:
+    def __init__(
+        self, action: str, reason: str, *, harmless: bool = False, rejection: str = ""
+    ) -> None:
         super().__init__(f"{action} {'failed' if harmless else 'was not applied'}: {reason}")
         self.action = action
         self.reason = reason
+        self.rejection = rejection
 
 
 class ServerRefused(ServerUnavailable):
@@ -51,14 +57,14 @@ class ServerRefused(ServerUnavailable):
 class Unsupported(ServerRefused):
     """The server cannot make writes as durable as the client requires. Nothing was applied.
 
-    `Fsynced` takes Valkey or Redis 7.2 with `appendonly yes`.
+    `Fsynced` needs Valkey or Redis 7.2 with `appendonly yes`.
     """
 
     def __init__(self, action: str, reason: str, *, harmless: bool = False) -> None:
         super().__init__(
             action,
-            f"{reason}; Fsynced takes Valkey or Redis 7.2 with `appendonly yes`, and either needs "
-            "a user who may WAIT and WAITAOF (see acl_rule)",
+            f"{reason}; Fsynced needs Valkey or Redis 7.2 with `appendonly yes`, and both kinds of "
+            "durability need a user who may WAIT and WAITAOF (see acl_rule)",
             harmless=harmless,
         )
 
@@ -66,11 +72,11 @@ class Unsupported(ServerRefused):
 class ClientClosed(HoldfastError):
     """The client was closed, by `close` or at the end of its `with` block.
 
-    Nothing was sent. It is not a `ServerUnavailable`: to call again does not help. A call that
-    waits while another thread or task closes the client ends with this error too.
+    Nothing was sent, and calling again would fail too. A call that waits while another thread or
+    task closes the client raises this error as well.
 
     Attributes:
-        action: what was to be done, such as `queues/enqueue on queue 'email'`.
+        action: the call, such as `queues/enqueue on queue 'email'`.
     """
 
     def __init__(self, action: str) -> None:
@@ -84,16 +90,17 @@ class ClientClosed(HoldfastError):
 class OutcomeUnknown(HoldfastError):
     """The reply was lost: the operation was applied once, or not at all.
 
-    Or, with `durability`, fewer servers than asked confirmed it in time: it is applied, but may not
-    survive their loss.
+    With `durability` it may also mean: the operation was applied, but too few servers confirmed it
+    in time, so the write may be lost when a server fails.
 
-    Call `repeat()` (await it in asyncio), or the same method again with `op_id=error.op_id`,
-    within five minutes: the operation is then applied exactly once, and answers as it would have.
+    To apply the operation exactly once, call `repeat()` (in asyncio, await it) within five minutes,
+    or call the same method again with `op_id=error.op_id`. Both return what the first call would
+    have returned.
 
     Attributes:
-        action: what was to be done, such as `queues/enqueue on queue 'email'`.
+        action: the call, such as `queues/enqueue on queue 'email'`.
         reason: how the reply was lost.
-        op_id: names this operation; None when repeating is harmless by nature.
+        op_id: identifies this operation; None if the operation is harmless to repeat without it.
     """
 
     _again: Callable[[], Any] | None = None
@@ -108,16 +115,22 @@ class OutcomeUnknown(HoldfastError):
         self.op_id: str | None = None
 
     def repeatable(self, op_id: str | None, again: Callable[[], Any]) -> None:
-        """Set what `repeat` calls. The outermost public method sets it last."""
+        """Set the function that `repeat` calls.
+
+        Nested methods all call this. The outermost one is last, so `repeat` calls that one.
+        """
         self.op_id = op_id
         self._again = again
 
     def repeat(self) -> Any:
-        """Do it again, counting once. Returns (asyncio: await it) what the first call would have.
+        """Repeat the operation: it is applied exactly once. In asyncio, await the result.
+
+        Returns:
+            what the first call would have returned.
 
         Raises:
-            OutcomeUnknown: this reply was lost too; repeat that one.
-            ServerUnavailable: the server cannot be asked now; repeat later, within five minutes.
+            OutcomeUnknown: this reply was lost too; call `repeat` of the new error.
+            ServerUnavailable: the server cannot be reached; repeat within five minutes.
         """
         if self._again is None:
             raise RuntimeError(
@@ -128,7 +141,12 @@ class OutcomeUnknown(HoldfastError):
 
 
 class InvalidName(HoldfastError, ValueError):
-    """A name that cannot be stored: not encodable, or too long."""
+    """A name cannot be stored: it is not valid Unicode, or too long.
+
+    Attributes:
+        name: the name.
+        problem: why it cannot be stored.
+    """
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"invalid name {shortened(name)}: {problem}")
@@ -137,7 +155,13 @@ class InvalidName(HoldfastError, ValueError):
 
 
 class PayloadTooLarge(HoldfastError, ValueError):
-    """A payload over the limit, refused before any I/O."""
+    """A payload is larger than the limit. Nothing was sent.
+
+    Attributes:
+        what: names the payload.
+        size: its size in bytes.
+        limit: the largest size in bytes.
+    """
 
     def __init__(self, what: str, size: int, limit: int) -> None:
         super().__init__(
@@ -150,7 +174,12 @@ class PayloadTooLarge(HoldfastError, ValueError):
 
 
 class DecodeError(HoldfastError, ValueError):
-    """Stored bytes that are not what they should be. Nothing in them was run or imported."""
+    """Stored bytes have another form than Holdfast writes. Nothing in them was run or imported.
+
+    Attributes:
+        what: names the stored value.
+        problem: what is wrong with it.
+    """
 
     def __init__(self, what: str, problem: str) -> None:
         super().__init__(f"{what} cannot be decoded: {problem}")
@@ -159,15 +188,15 @@ class DecodeError(HoldfastError, ValueError):
 
 
 class DamagedData(ServerRefused, DecodeError):
-    """Keys on the server do not hold what Holdfast writes: another program changed them.
+    """Keys on the server have a content that Holdfast does not write: another program changed them.
 
     The operation was not applied. It fails in the same way until the keys are restored or deleted;
     `holdfast fsck` names them.
 
     Attributes:
-        action: what was to be done, such as `locks/acquire on lock 'a'`.
+        action: the call, such as `locks/acquire on lock 'a'`.
         reason: what is wrong, with the name of the key if it is known.
-        what: whose keys they are, such as `lock 'a'`.
+        what: the unit that has the keys, such as `lock 'a'`.
         problem: the same as *reason*.
     """
 
@@ -184,13 +213,15 @@ class DamagedData(ServerRefused, DecodeError):
 
 
 class DefinitionConflict(HoldfastError, ValueError):
-    """Something is defined otherwise on the server than this program says.
+    """The server stores another value of an option than this program gives.
+
+    Raised with `on_conflict="error"`, and for options that cannot be changed.
 
     Attributes:
-        what: such as `the capacity of queue 'email'`.
-        stored: what the server keeps.
-        given: what was said here.
-        enqueued: how many tasks of the same `enqueue_many` came before, and are in their queues.
+        what: the option, such as `the capacity of queue 'email'`.
+        stored: the value that the server stores.
+        given: the value that this program gives.
+        enqueued: how many earlier tasks of the same `enqueue_many` are in their queues.
     """
 
     def __init__(
@@ -198,11 +229,13 @@ class DefinitionConflict(HoldfastError, ValueError):
     ) -> None:
         before = f" ({enqueued:,} tasks of this call are in their queues)" if enqueued else ""
         change = (
-            "; it cannot be changed" if fixed else ", or change it for everyone with redefine()"
+            "; it cannot be changed"
+            if fixed
+            else ", change it with redefine(), or give on_conflict='keep' or 'update'"
         )
         super().__init__(
-            f"{what} is {stored!r}, not {given!r} as given here{before}; leave it out to take what "
-            f"is stored{change}"
+            f"{what} is {stored!r}, not {given!r} as given here{before}; leave it out to use the "
+            f"stored value{change}"
         )
         self.what = what
         self.stored = stored
@@ -211,10 +244,10 @@ class DefinitionConflict(HoldfastError, ValueError):
 
 
 class NotDefined(HoldfastError, LookupError):
-    """The server stores no definition yet, and this call gives none.
+    """The server stores no value of a required option yet, and this program gives none.
 
     Attributes:
-        what: such as `the limit of semaphore 'api'`.
+        what: the option, such as `the limit of semaphore 'api'`.
     """
 
     def __init__(self, what: str) -> None:
@@ -223,7 +256,7 @@ class NotDefined(HoldfastError, LookupError):
 
 
 def on_one_line(text: str) -> str:
-    """Return *text* of a stranger for a log: line ends and other controls as escapes."""
+    """Return untrusted *text* for a log: line ends and other control characters as escapes."""
     return text if text.isprintable() else repr(text)[1:-1]
 
 

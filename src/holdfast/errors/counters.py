@@ -1,4 +1,4 @@
-"""What can go wrong with counters."""
+"""Errors of counters."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from .base import HoldfastError
 
 
 class CounterOverflow(HoldfastError, OverflowError):
-    """A sample would be 2^63 or more, either way; nothing was counted.
+    """An add would make a sample overflow 64 bits. Nothing was counted.
 
     Attributes:
-        counter: such as `counter 'hits'`.
+        counter: the counter, such as `counter 'hits'`.
     """
 
     def __init__(self, counter: str) -> None:
@@ -20,11 +20,12 @@ class CounterOverflow(HoldfastError, OverflowError):
 
 
 class TimeOutOfRange(HoldfastError, ValueError):
-    """Something is said to have happened when a counter cannot count it; nothing was counted.
+    """The time of an add is too late or too early for the counter. Nothing was counted.
 
     Attributes:
-        counter: such as `counter 'hits'`.
-        ahead: seconds ahead of the server's clock; None: older than all that the counter keeps.
+        counter: the counter, such as `counter 'hits'`.
+        ahead: seconds by which the time is ahead of the server's clock; None: the time is older
+            than all samples that the counter keeps.
     """
 
     def __init__(self, counter: str, ahead: float | None) -> None:

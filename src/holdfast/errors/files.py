@@ -8,16 +8,16 @@ from .base import HoldfastError, shortened
 
 
 class BudgetExceeded(HoldfastError):
-    """There was no room in the budget of a feed in time. What was sent of the file stays there.
+    """Publishing a file timed out, because the feed had used up its byte budget.
 
-    Publish it again: that goes on where it was.
+    The part that was sent stays in the feed. Publish the file again to continue.
 
     Attributes:
-        feed: its name.
-        file: what was to be published.
-        budget: bytes.
-        waited: seconds.
-        holders: the consumers that need the oldest bytes; empty: none of them has begun.
+        feed: name of the feed.
+        file: name of the file.
+        budget: size of the budget in bytes.
+        waited: seconds that `publish` waited.
+        holders: the consumers that have not read the oldest bytes; empty if no consumer has begun.
     """
 
     def __init__(
@@ -25,9 +25,9 @@ class BudgetExceeded(HoldfastError):
     ) -> None:
         who = ", ".join(map(repr, holders[:10])) or "its consumers"
         super().__init__(
-            f"the budget of feed {feed!r} ({budget:,} bytes) was used up for {waited:.3g} s, file "
-            f"{shortened(file)} is not published whole: {who} did not read; start or stop "
-            "them, redefine(budget=…), or publish it again, which goes on where it was"
+            f"the budget of feed {feed!r} ({budget:,} bytes) was used up for {waited:.3g} s, so "
+            f"file {shortened(file)} is published only in part: {who} did not read; start or stop "
+            "them, redefine(budget=…), or publish the file again to continue"
         )
         self.feed = feed
         self.file = file
@@ -37,19 +37,19 @@ class BudgetExceeded(HoldfastError):
 
 
 class DamagedFile(HoldfastError):
-    """A file is not what was or should have been published. The feed goes on with the next one.
+    """A file is damaged or incomplete. The next files of the feed can be read.
 
     Attributes:
-        feed: its name; None: it is a file of this machine.
+        feed: name of the feed; None: the file is on this machine.
         file: name of the file.
-        problem: what is wrong.
+        problem: what is wrong with the file.
     """
 
     def __init__(self, feed: str | None, file: str, problem: str) -> None:
         where = "" if feed is None else f" of feed {feed!r}"
         super().__init__(
-            f"file {shortened(file)}{where} is damaged: {problem}; what came before that is good, "
-            "go on with the next file"
+            f"file {shortened(file)}{where} is damaged: {problem}; the content before that is "
+            "good; go on with the next file"
         )
         self.feed = feed
         self.file = file
@@ -59,39 +59,40 @@ class DamagedFile(HoldfastError):
 class FileTaken(HoldfastError):
     """A consumer does not hold a file any more. Another consumer may hold it by now.
 
-    That one reads again what was not acknowledged, so drop what you have of it.
+    The other consumer reads again everything that was not acknowledged, so discard that.
 
     Attributes:
-        feed: its name.
+        feed: name of the feed.
         file: name of the file.
     """
 
     def __init__(self, feed: str, file: str) -> None:
         super().__init__(
-            f"file {shortened(file)} of feed {feed!r} is not held here any more: there was no sign "
-            "of life for its lease, or it was settled; what was not acknowledged is read "
-            "elsewhere, drop it and go on with the next file"
+            f"file {shortened(file)} of feed {feed!r} is not held here any more: its lease was not "
+            "renewed in time, or the file was settled; another consumer reads what was not "
+            "acknowledged, so drop it and go on with the next file"
         )
         self.feed = feed
         self.file = file
 
 
 class FilesMissed(HoldfastError):
-    """A consumer was silent for so long that files were dropped for which others needed the room.
+    """A feed deleted files that a consumer had not read.
 
-    The error is raised once; the consumer then goes on with the files that are there.
+    This happens if the consumer does not renew its lease in time and the feed has used up its byte
+    budget. The error is raised once; the consumer then continues with the remaining files.
 
     Attributes:
-        feed: its name.
+        feed: name of the feed.
         consumer: name of the consumer.
-        count: how many files.
+        count: number of files that the consumer missed.
     """
 
     def __init__(self, feed: str, consumer: str, count: int) -> None:
         super().__init__(
-            f"consumer {consumer!r} of feed {feed!r} missed {count:,} files: it showed no sign of "
-            "life for its lease, and the budget was used up; call files() again to go on, and "
-            "publish what is missing under other names"
+            f"consumer {consumer!r} of feed {feed!r} missed {count:,} files: it did not renew its "
+            "lease in time, and the budget was used up; call files() again to go on, and publish "
+            "the missing files under other names"
         )
         self.feed = feed
         self.consumer = consumer
@@ -99,22 +100,22 @@ class FilesMissed(HoldfastError):
 
 
 class FilesFailed(HoldfastError):
-    """All files that a sealed feed has left for a consumer failed too often.
+    """The consumer of a sealed feed failed too often on each file that it has not finished.
 
-    They stay in the feed. `FileFeed.retry` hands them out again.
+    The files stay in the feed. After `FileFeed.retry` the consumer gets them again.
 
     Attributes:
-        feed: its name.
+        feed: name of the feed.
         consumer: name of the consumer.
-        count: how many files.
+        count: number of failed files.
     """
 
     def __init__(self, feed: str, consumer: str, count: int) -> None:
         files = "1 file" if count == 1 else f"{count:,} files"
         super().__init__(
             f"consumer {consumer!r} of feed {feed!r} has read everything but {files}, which failed "
-            "too often: files(failed=True) says why; remove the cause, then call retry() and read "
-            "them"
+            "too often: files(failed=True) lists the reasons; remove the cause, call retry(), and "
+            "read again"
         )
         self.feed = feed
         self.consumer = consumer
@@ -122,10 +123,10 @@ class FilesFailed(HoldfastError):
 
 
 class FileDiffers(HoldfastError, ValueError):
-    """Another file of the same name was published. Nothing was changed.
+    """The feed has a file of the same name with other content. Nothing was changed.
 
     Attributes:
-        feed: its name.
+        feed: name of the feed.
         file: name of the file.
     """
 
@@ -139,44 +140,44 @@ class FileDiffers(HoldfastError, ValueError):
 
 
 class FeedSealed(HoldfastError):
-    """The feed was sealed: it takes no more files. Nothing was published.
+    """The feed is sealed: it accepts no more files. Nothing was published.
 
     Attributes:
-        feed: its name.
-        file: of which only a part was there when the feed was sealed by force, so that its
-            consumers are told that it is damaged; None: nothing of it is there.
+        feed: name of the feed.
+        file: name of the file, if only a part of it was published when the feed was sealed with
+            `force`: consumers get it as damaged. None: the feed has no part of it.
     """
 
     def __init__(self, feed: str, file: str | None = None) -> None:
         part = f", and consumers have file {shortened(file)} as damaged" if file else ""
         super().__init__(
             f"feed {feed!r} is sealed, it takes no more files{part}: "
-            "use another name for what comes now"
+            "use another name for further files"
         )
         self.feed = feed
         self.file = file
 
 
 class FeedAborted(HoldfastError):
-    """The feed was aborted, and everything in it was dropped.
+    """The feed was aborted, and all its files were deleted.
 
     Attributes:
-        feed: its name.
+        feed: name of the feed.
     """
 
     def __init__(self, feed: str) -> None:
         super().__init__(
-            f"feed {feed!r} was aborted, everything in it is gone: use another name, or wait for "
-            "an hour until this one can begin again"
+            f"feed {feed!r} was aborted, everything in it is gone: use another name, or use this "
+            "one again after an hour"
         )
         self.feed = feed
 
 
 class FeedLost(HoldfastError):
-    """The server lost the feed, or the feed was not used for a day.
+    """The server lost the feed, or deleted it because it was not used for a day.
 
     Attributes:
-        feed: its name.
+        feed: name of the feed.
     """
 
     def __init__(self, feed: str) -> None:
@@ -188,11 +189,11 @@ class FeedLost(HoldfastError):
 
 
 class StillPublishing(HoldfastError):
-    """A feed cannot be sealed: some of its files are not published whole.
+    """A feed was not sealed, because some of its files are published only in part.
 
     Attributes:
-        feed: its name.
-        count: how many.
+        feed: name of the feed.
+        count: number of such files.
         files: names of some of them.
     """
 
@@ -200,8 +201,8 @@ class StillPublishing(HoldfastError):
         some = ", ".join(map(shortened, files)) + (", …" if len(files) < count else "")
         super().__init__(
             f"feed {feed!r} was not sealed: {count:,} of its files are not published whole: "
-            f"{some}; publish them again, which goes on where it was, or seal(force=True) to "
-            "count them as damaged"
+            f"{some}; publish them again to complete them, or seal(force=True) to mark them "
+            "as damaged"
         )
         self.feed = feed
         self.count = count
@@ -209,11 +210,11 @@ class StillPublishing(HoldfastError):
 
 
 class UnknownConsumer(HoldfastError, LookupError):
-    """A feed has no consumer of that name.
+    """The definition of a feed lists its consumers, and this name is not among them.
 
     Attributes:
-        feed: its name.
-        consumer: the name that is not a consumer's.
+        feed: name of the feed.
+        consumer: the name that is not listed.
     """
 
     def __init__(self, feed: str, consumer: str) -> None:
@@ -226,10 +227,10 @@ class UnknownConsumer(HoldfastError, LookupError):
 
 
 class FeedCrowded(HoldfastError):
-    """A feed has the highest number of files, or of consumers.
+    """A feed has the largest allowed number of files, or of consumers. Nothing was added.
 
     Attributes:
-        feed: its name.
+        feed: name of the feed.
         what: `files` or `consumers`.
     """
 

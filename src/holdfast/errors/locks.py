@@ -1,4 +1,4 @@
-"""What can go wrong with locks and semaphores."""
+"""Errors of locks and semaphores."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .base import HoldfastError
 
 
 class LockTimeout(HoldfastError, TimeoutError):
-    """No place was free in time; nothing is held, and the place in line is given up.
+    """No permit became free in time. Nothing is held, and the caller has left the wait queue.
 
     Attributes:
-        what: such as `lock 'market:item:42'`.
-        waited: seconds.
-        holder: who had the place at last, or the first of several; empty if nobody knows.
+        what: the lock or semaphore, such as `lock 'market:item:42'`.
+        waited: seconds that the caller waited.
+        holder: name of the holder; of a semaphore, of its first holder; empty if unknown.
     """
 
     def __init__(self, what: str, waited: float, holder: str) -> None:
@@ -25,16 +25,16 @@ class LockTimeout(HoldfastError, TimeoutError):
 
 
 class LeaseLost(HoldfastError):
-    """A place was lost before it was given back: someone else may hold it by now.
+    """A lease ended before its permit was released: another client may hold the permit by now.
 
-    What was written meanwhile may clash with what the next holder writes, unless the fence guards
-    it (`hf.fenced`).
+    Data written since then may conflict with writes of the next holder, unless the fence guards
+    the data (`hf.fenced`).
 
     Attributes:
-        what: such as `lock 'market:item:42'`.
-        fence: of the lease that was lost.
-        lost_at: when it ended, by the server's clock; None when the server did not say.
-        taken_by: who has the place since; None when nobody took it, or the server did not say.
+        what: the lock or semaphore, such as `lock 'market:item:42'`.
+        fence: the fence of the lost lease.
+        lost_at: when the lease ended, by the server's clock; None if unknown.
+        taken_by: name of the holder that has the permit now; None if there is none, or if unknown.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class LeaseLost(HoldfastError):
         lost_at: datetime | None = None,
         taken_by: str | None = None,
         *,
-        reason: str = "it was not renewed in time, or the server does not know of it any more",
+        reason: str = "it was not renewed in time, or the server has lost it",
     ) -> None:
         when = f" at {lost_at.isoformat(timespec='milliseconds')}" if lost_at else ""
         whose = f"; {taken_by} holds it now" if taken_by else ""
@@ -59,12 +59,14 @@ class LeaseLost(HoldfastError):
 
 
 class StaleFence(HoldfastError):
-    """A value was stored under a later fence: the lease of this one was lost meanwhile.
+    """A write was refused, because the value was written under a later fence.
+
+    The lease with the fence of this write was lost, and another client has taken the lock since.
 
     Attributes:
-        what: such as `fenced 'stock:42'`.
-        fence: what was given.
-        stored: the later one.
+        what: the value, such as `fenced 'stock:42'`.
+        fence: the fence of this write.
+        stored: the later fence, stored with the value.
     """
 
     def __init__(self, what: str, fence: int, stored: int) -> None:

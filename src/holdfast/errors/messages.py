@@ -1,4 +1,4 @@
-"""What can go wrong with mailboxes and chats."""
+"""Errors of mailboxes and chats."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from .base import HoldfastError, shortened
 
 
 class MailboxFull(HoldfastError):
-    """As many messages wait unread in a mailbox as may; this one was not put into it.
+    """A mailbox has as many unread messages as allowed. The message was not stored.
 
     Attributes:
-        mailbox: its name.
-        capacity: how many messages may be unread; with a *sender*, how many of that one.
-        oldest_at: when the oldest of them was sent; None when that is not known.
-        sender: whose messages are too many (`per_sender` of `send`); None: all together are.
+        mailbox: name of the mailbox.
+        capacity: how many messages may be unread: in total, or of *sender* if it is set.
+        oldest_at: when the oldest unread message was sent; None if unknown.
+        sender: the sender that reached the limit `per_sender` of `send`; None: the mailbox is full.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class MailboxFull(HoldfastError):
         else:
             super().__init__(
                 f"mailbox {mailbox!r} takes at most {capacity:,} unread messages of one sender, "
-                f"and {shortened(sender)} has as many there; nothing was put into it; wait for its "
+                f"and {shortened(sender)} has reached that; nothing was put into it; wait for its "
                 "reader"
             )
         self.mailbox = mailbox
@@ -45,10 +45,10 @@ class MailboxFull(HoldfastError):
 
 
 class NoSuchChat(HoldfastError, LookupError):
-    """A chat that was never created, that its last member has left, or that the server lost.
+    """A chat does not exist: it was never created, its last member left, or the server lost it.
 
     Attributes:
-        chat_id: its id.
+        chat_id: id of the chat.
     """
 
     def __init__(self, chat_id: str) -> None:
@@ -63,8 +63,8 @@ class NotAMember(HoldfastError):
     """A user is not, or no longer, a member of a chat. Nothing was changed.
 
     Attributes:
-        user: who.
-        chat_id: of which chat.
+        user: name of the user.
+        chat_id: id of the chat.
     """
 
     def __init__(self, user: str, chat_id: str) -> None:
@@ -77,10 +77,10 @@ class NotAMember(HoldfastError):
 
 
 class ChatExists(HoldfastError):
-    """There is a chat with that id already. It was not changed.
+    """A chat with that id exists already. It was not changed.
 
     Attributes:
-        chat_id: the id.
+        chat_id: id of the chat.
     """
 
     def __init__(self, chat_id: str) -> None:
@@ -92,12 +92,12 @@ class ChatExists(HoldfastError):
 
 
 class TooManyMembers(HoldfastError, ValueError):
-    """A chat would have more members than it may. No member was added.
+    """A chat would have more members than allowed. No member was added.
 
     Attributes:
-        what: which chat.
-        members: how many it has, or would have.
-        limit: how many it may have.
+        what: names the chat.
+        members: number of members that it has, or would have.
+        limit: largest allowed number of members.
     """
 
     def __init__(self, what: str, members: int, limit: int) -> None:
@@ -111,14 +111,14 @@ class TooManyMembers(HoldfastError, ValueError):
 
 
 class StaleBatch(HoldfastError):
-    """The server lost what a batch came from: the mailbox or chat, or its newest messages.
+    """The server has lost the messages of a batch, so the batch cannot be acknowledged.
 
-    The log of that name, or the message of the batch's last number, is another one now. Nothing was
-    acknowledged. The next batch says what happened with a `Gap`.
+    The mailbox or chat of this name, or the message with the batch's last number, is now another
+    one. Nothing was acknowledged. The next batch reports the loss with a `Gap`.
 
     Attributes:
-        what: such as `mailbox 'jack451'`.
-        epoch: of the batch.
+        what: the mailbox or chat, such as `mailbox 'jack451'`.
+        epoch: epoch of the batch.
     """
 
     def __init__(self, what: str, epoch: int) -> None:
@@ -131,18 +131,18 @@ class StaleBatch(HoldfastError):
 
 
 class NoSuchMessage(HoldfastError, LookupError):
-    """A number that no message of a mailbox or chat has had yet. Nothing was changed.
+    """No message of a mailbox or chat has had this number yet. Nothing was changed.
 
     Attributes:
-        what: such as `mailbox 'jack451'`.
+        what: the mailbox or chat, such as `mailbox 'jack451'`.
         seq: the number.
-        top: the number of its newest message; 0: there is none.
+        top: number of the newest message; 0: there is no message.
     """
 
     def __init__(self, what: str, seq: int, top: int) -> None:
         super().__init__(
-            f"{what} has no message {seq} yet, its newest is {top}: nothing was changed; if you "
-            "were given that number, the server lost it, so fetch again"
+            f"{what} has no message {seq} yet, its newest is {top}: nothing was changed; if the "
+            "number came from a batch, the server lost that message, so fetch again"
         )
         self.what = what
         self.seq = seq

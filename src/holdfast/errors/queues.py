@@ -1,4 +1,4 @@
-"""What can go wrong with tasks."""
+"""Errors of tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from .base import HoldfastError, shortened
 
 
 class UnknownTask(HoldfastError, LookupError):
-    """A task name that the registry does not have."""
+    """A task of this name is not registered in this process.
+
+    Attributes:
+        task: the name.
+    """
 
     def __init__(self, task: str) -> None:
         super().__init__(
@@ -16,12 +20,81 @@ class UnknownTask(HoldfastError, LookupError):
         self.task = task
 
 
-class QueueAtCapacity(HoldfastError):
-    """As many tasks wait in a queue as may; those of this call were not put into it.
+class NoSuchSchedule(HoldfastError, LookupError):
+    """A schedule that does not exist: it was never made, was removed, or has ended.
 
     Attributes:
-        queue: the name of the queue.
-        capacity: how many tasks may wait there.
+        name: of the schedule.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no schedule {shortened(name)}: it was removed, has ended, or is stored in "
+            "another namespace"
+        )
+        self.name = name
+
+
+class ScheduleExists(HoldfastError, ValueError):
+    """A schedule of this name exists, and this call cannot change it. Nothing was stored.
+
+    Attributes:
+        name: of the schedule.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"schedule {shortened(name)} exists: {reason}")
+        self.name = name
+
+
+class WorkerCannotStart(HoldfastError):
+    """A server rejects a worker that starts, or TLS rejects the server. No task was run.
+
+    It is not a `ServerUnavailable`: to run the worker again does not help before something changed.
+
+    Attributes:
+        server: its host and port.
+        rejection: what is rejected: `credentials`, `permission`, `tls`, or `settings` such as the
+            number of the database.
+        reason: what the server, or TLS, answered.
+        remedy: what to do.
+    """
+
+    def __init__(self, server: str, rejection: str, reason: str, remedy: str) -> None:
+        super().__init__(
+            f"the worker cannot start: {_rejected(server, rejection, reason)}; {remedy}"
+        )
+        self.server = server
+        self.rejection = rejection
+        self.reason = reason
+        self.remedy = remedy
+
+
+class LifespanFailed(HoldfastError):
+    """The lifespan of a worker raised an exception, which is the cause of this one.
+
+    Attributes:
+        worker: the name of the worker.
+        moment: `start`: no task was claimed; or `end`: all tasks are settled or given back.
+        reason: the type and the message of the exception.
+    """
+
+    def __init__(self, worker: str, moment: str, reason: str) -> None:
+        effect = "no task was claimed" if moment == "start" else "its tasks had ended before"
+        super().__init__(
+            f"the lifespan of worker {worker} failed at its {moment}, {reason}; {effect}"
+        )
+        self.worker = worker
+        self.moment = moment
+        self.reason = reason
+
+
+class QueueAtCapacity(HoldfastError):
+    """A queue has as many waiting tasks as allowed. No task of this call was put into it.
+
+    Attributes:
+        queue: name of the queue.
+        capacity: how many tasks may wait in the queue.
         stored: how many tasks of the same `enqueue_many` are stored in other queues.
     """
 
@@ -40,11 +113,11 @@ class TaskFailed(HoldfastError):
     """A task has no result, and will have none.
 
     Attributes:
-        task_id: its id.
-        queue: the name of its queue.
-        state: `dead`, `cancelled`, `unknown` (never enqueued, or its result was kept long enough),
-            or `done` when what it returned could not be stored.
-        reason: why.
+        task_id: id of the task.
+        queue: name of its queue.
+        state: `dead`, `cancelled`, `unknown` (it was never enqueued, or its result has expired), or
+            `done` (its return value could not be stored).
+        reason: why there is no result.
     """
 
     def __init__(self, task_id: str, queue: str, state: str, reason: str) -> None:
@@ -56,12 +129,12 @@ class TaskFailed(HoldfastError):
 
 
 class ResultTimeout(HoldfastError, TimeoutError):
-    """A task had not ended within the time that its result was waited for. It goes on.
+    """A task did not end while its caller waited for the result. The task continues.
 
     Attributes:
-        task_id: its id.
-        queue: the name of its queue.
-        state: where it was at last: `queued`, `delayed` or `running`.
+        task_id: id of the task.
+        queue: name of its queue.
+        state: its state at the end of the wait: `queued`, `delayed` or `running`.
     """
 
     def __init__(self, task_id: str, queue: str, state: str) -> None:
@@ -69,3 +142,14 @@ class ResultTimeout(HoldfastError, TimeoutError):
         self.task_id = task_id
         self.queue = queue
         self.state = state
+
+
+def _rejected(server: str, rejection: str, reason: str) -> str:
+    match rejection:
+        case "credentials":
+            return f"{server} rejects the user name or the password ({reason})"
+        case "permission":
+            return f"{server} denies this user what a worker needs ({reason})"
+        case "tls":
+            return f"TLS with {server} fails: {reason}"
+    return f"{server} refuses the connection ({reason})"

@@ -1,8 +1,8 @@
-"""Log records of one line each, whatever text of others is in them.
+"""Write each log record on one line, even if it quotes untrusted text.
 
-A name with a line end in it could otherwise add a line to a log that looks like a record of its
-own, for example of the audit log. The message is safe with any formatter. Fields (`extra`) are for
-programs and hold what was given, except those of the audit log, which are `one_line` too.
+Otherwise a name that contains a line end could add a line that looks like a record of its own, for
+example in the audit log. The message is safe with any formatter. Fields (`extra`) are for programs
+and stay unescaped, except in the audit log, which applies `one_line` to them.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from .base import on_one_line
 
 
 class OneLineLogger(logging.LoggerAdapter[logging.Logger]):
-    """A logger that escapes line ends and other controls in what it is given."""
+    """A logger that escapes line ends and other control characters in its arguments."""
 
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
         """Log *msg* with *args* as `logging.Logger.log` does, if *level* is enabled."""
         if self.isEnabledFor(level):
-            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1  # the caller, not this line
+            # The record must name the line of the caller, not this one.
+            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
             self.logger.log(level, msg, *map(one_line, args), **kwargs)
 
 
 def logger_of(name: str) -> OneLineLogger:
-    """Return the logger called *name*, for records of one line."""
+    """Return the `OneLineLogger` of the logger *name*."""
     return OneLineLogger(logging.getLogger(name), {})
 
 
 def one_line(given: Any) -> Any:
-    """Return *given* so that its text is on one line; numbers and None as they are."""
+    """Return *given* with all text in it escaped onto one line; numbers and None unchanged."""
     if isinstance(given, str):
         return on_one_line(given)
     if given is None or isinstance(given, int | float):
@@ -43,7 +44,7 @@ def one_line(given: Any) -> Any:
 
 
 class _OneLine:
-    """Any object. Its text is made only if the record is formatted."""
+    """Wrap a log argument: its text is escaped, and built only if the record is formatted."""
 
     def __init__(self, given: object) -> None:
         self._given = given

@@ -1,4 +1,4 @@
-"""What can go wrong with cached rows."""
+"""Errors of cached rows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .base import HoldfastError, shortened
 
 
 class LoadFailed(HoldfastError):
-    """Rows are not in the cache and could not be loaded, nor is there an older copy of them.
+    """Rows could not be loaded from their source, and the cache has no older copy of them.
 
     Attributes:
-        cache: the name of the cache.
-        failures: id of each such row → why.
-        rows: id → row, of the others that were asked for.
+        cache: name of the row cache.
+        failures: id of each such row → why it could not be loaded.
+        rows: id → row, for the other rows of the call.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What can go wrong with the embedded server."""
+"""Errors of the embedded server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .base import HoldfastError
 
 
 class ServerNotFound(HoldfastError):
-    """There is no server binary to embed."""
+    """No Valkey or Redis binary was found for the embedded server."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -18,7 +18,12 @@ class ServerNotFound(HoldfastError):
 
 
 class ServerFailed(HoldfastError):
-    """The embedded server of a folder did not start, or did not stop."""
+    """The embedded server of a folder did not start, or did not stop.
+
+    Attributes:
+        folder: path of the folder.
+        reason: why it did not.
+    """
 
     def __init__(self, folder: str, reason: str) -> None:
         super().__init__(f"the embedded server of {folder!r} failed: {reason}")
@@ -27,10 +32,10 @@ class ServerFailed(HoldfastError):
 
 
 class ServerInUse(ServerFailed):
-    """The embedded server of a folder was not stopped: processes have it open.
+    """The embedded server of a folder was not stopped, because processes have it open.
 
     Attributes:
-        users: their process ids.
+        users: ids of those processes.
     """
 
     def __init__(self, folder: str, users: Sequence[int]) -> None:

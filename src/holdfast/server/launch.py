@@ -17,29 +17,32 @@ from .ownership import open_own
 from .probe import Answer, ask_to_stop, ping
 
 SILENCE_S: Final = 30.0
-"""Seconds that a starting server may be silent. While it loads its data it replies so."""
+"""Seconds that a starting server may not reply. While it loads its data it replies LOADING."""
 
 STARTS_MAX: Final = 2
-"""Two, because another process may stop the server during the first start."""
+"""Largest number of starts: two, because another process may stop the server during the first."""
 
 POLL_S: Final = 0.005
 """Seconds between two checks; a start takes about a tenth of a second."""
 
 LOG_BYTES_MAX: Final = 2**20
-"""A log over this size is renamed to `server.log.1` at the next start, replacing an older one."""
+"""A log above this size is renamed to `server.log.1` at the next start, replacing the older one."""
 
 
 def ensure_running(folder: Folder) -> None:
-    """Return when the server of *folder* answers. Start it if needed. The caller is a user of it.
+    """Wait until the server of *folder* answers. Start it if needed.
+
+    The caller must hold a client lock; otherwise the server may stop again.
 
     Raises:
         ServerNotFound: there is no server binary.
-        ServerFailed: it ended before it answered, or is silent for `SILENCE_S`.
+        ServerFailed: the server ended before it answered, or did not reply for `SILENCE_S`.
     """
     deadline_s = time.monotonic() + SILENCE_S
     starts = 0
     while time.monotonic() < deadline_s:
-        # First the supervisor, then PING: a server without a supervisor does not count as running.
+        # Check for a supervisor before PING: a server without one could stop at any time, and is
+        # replaced.
         if not folder.supervised:
             if starts == STARTS_MAX:
                 raise _failure(folder, "it ended before it answered")
@@ -54,7 +57,7 @@ def ensure_running(folder: Folder) -> None:
 
 
 def _start_supervisor(folder: Folder) -> bool:
-    """Start a supervisor, which starts the server. Return False if another process just did."""
+    """Start a supervisor, which starts the server. Return False if another process has done so."""
     with folder.gate_held():
         if folder.supervised:
             return False
@@ -66,7 +69,10 @@ def _start_supervisor(folder: Folder) -> bool:
 
 
 def stop_server(folder: Folder) -> bool:
-    """Stop server and supervisor. Return False after `STOP_S`. The caller must hold the gate."""
+    """Stop server and supervisor. Return False if they still run after `STOP_S`.
+
+    The caller must hold the gate lock.
+    """
     deadline_s = time.monotonic() + supervisor.STOP_S
     while folder.served:
         if time.monotonic() > deadline_s:
@@ -77,13 +83,14 @@ def stop_server(folder: Folder) -> bool:
 
 
 def _run_supervisor(folder: Folder, command: list[str]) -> None:
-    # Isolated and without site-packages: it needs only the standard library, and starts in 20 ms.
+    # -I -S: the supervisor needs only the standard library, and without site-packages it starts in
+    # 20 ms.
     interpreter = [sys.executable, "-I", "-S", supervisor.__file__]
     kind = "private" if folder.private else "named"
     with _open_log(folder) as log:
-        subprocess.run(  # noqa: S603  # the running interpreter and a script of ours
+        subprocess.run(  # noqa: S603  # the running interpreter and a script of this package
             [*interpreter, str(folder), kind, *command],
-            check=False,  # Its lock shows whether it runs; the log, why not.
+            check=False,  # Its lock shows whether the supervisor runs, and the log why not.
             cwd=folder.path,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -96,7 +103,7 @@ def _run_supervisor(folder: Folder, command: list[str]) -> None:
 def _open_log(folder: Folder) -> IO[bytes]:
     with suppress(FileNotFoundError):
         found = folder.log.lstat()
-        # A second link may be a file elsewhere, which must not get these lines.
+        # If the file has a second link, a file in another folder would get the lines of the log.
         if found.st_size > LOG_BYTES_MAX or found.st_nlink > 1:
             folder.log.replace(folder.log.with_suffix(".log.1"))
     return os.fdopen(open_own(folder.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
@@ -107,10 +114,10 @@ def _failure(folder: Folder, reason: str) -> ServerFailed:
 
 
 def _options(folder: Folder) -> list[str]:
-    """Return the server's settings; its working directory is the folder.
+    """Return the server's options. Its working directory is the folder.
 
-    It listens only on a unix socket of this user: there is no port and no password. In a named
-    folder, each write is on disk before it is acknowledged: killing all processes loses nothing.
+    The server listens only on a unix socket that this user may use, so it needs no password. In a
+    named folder it writes each change to disk before it acknowledges the change.
     """
     append_only = "no" if folder.private else "yes"
     return [

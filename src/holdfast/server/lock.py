@@ -1,10 +1,11 @@
-"""A lock on a file (flock), freed by the kernel when its last holder dies.
+"""Lock a file with flock. The kernel releases the lock when its last holder dies.
 
-It belongs to the open file, not to the process: two locks in one process exclude each other, and a
-forked child shares the lock of its parent. `close` gives up the share of this process, `unlock` the
-lock of every fork. An exec'd program inherits nothing.
+The lock belongs to the open file, not to the process. So two locks in one process exclude each
+other, and a forked child shares the lock of its parent. `close` ends the share of this process;
+`unlock` releases the lock for all of them. A program started by exec does not inherit the lock.
 
-It needs a local file system, or a network file system that supports flock between machines.
+The file must be on a local file system, or on a network file system that supports flock between
+machines.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from pathlib import Path
 from .ownership import open_own
 
 POLL_S = 0.01
-"""Seconds between two tries; flock itself cannot wait for a limited time."""
+"""Seconds between two attempts; flock itself has no timeout."""
 
 
 class FileLock:
     """A lock on one file. Made by `take` or `try_take`, held until `close` or `unlock`."""
 
     def __init__(self, path: Path) -> None:
-        # A file object, so that a forgotten lock ends, with a ResourceWarning, when collected.
+        # A file object closes itself with a ResourceWarning if a caller forgets to close the lock.
         self._file = os.fdopen(open_own(path, os.O_RDWR | os.O_CREAT), "rb")
 
     @classmethod
     def take(cls, path: Path, *, timeout_s: float) -> FileLock:
-        """Take the lock of *path*, which is created if it is missing.
+        """Lock the file *path*. Create the file if it is missing.
 
         Raises:
-            TimeoutError: other processes held it for *timeout_s* seconds.
+            TimeoutError: other holders had the lock for *timeout_s* seconds.
         """
         deadline_s = time.monotonic() + timeout_s
         while (lock := cls.try_take(path)) is None:
@@ -43,7 +44,7 @@ class FileLock:
 
     @classmethod
     def try_take(cls, path: Path) -> FileLock | None:
-        """Take the lock of *path*, created if it is missing; return None if it is held."""
+        """Lock the file *path*, and create it if it is missing. Return None if it is locked."""
         lock = cls(path)
         taken = False
         try:
@@ -54,19 +55,19 @@ class FileLock:
         return lock if taken else None
 
     def close(self) -> None:
-        """Release the share of this process; a forked child keeps its own. May be repeated."""
+        """Release the share of this process; a forked child keeps its own. Safe to repeat."""
         self._file.close()
 
     def unlock(self) -> None:
-        """Release the lock, also for a child that another thread has forked."""
+        """Release the lock, even if a child forked by another thread shares it."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
         self._file.close()
 
 
 def is_held(path: Path) -> bool:
-    """Return whether a process holds the lock of *path*; False for a missing file.
+    """Return whether the file *path* is locked; False if it is missing.
 
-    It takes a shared lock for an instant, in which `try_take` fails for others.
+    For an instant this holds a shared lock, and a `try_take` of another holder fails.
     """
     try:
         descriptor = open_own(path, os.O_RDONLY)

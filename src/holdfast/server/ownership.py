@@ -1,7 +1,7 @@
-"""Checks that only this user can change a folder.
+"""Check that no other user can change a folder.
 
-A user who can write to a folder, or to one above it, can replace a file by a link, or the socket by
-the socket of another server. Such a folder is refused.
+A user who can write to the folder, or to one above it, could replace a file by a link, or the
+socket by the socket of another server. Such a folder is refused.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import Final
 
 OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
-"""Permissions with which other users can change a file."""
+"""Permission bits that let other users change a file."""
 
 LINKS_MAX: Final = 40
-"""Links in one path, as many as the kernel allows."""
+"""Largest number of symbolic links in one path; the kernel allows as many."""
 
 ROOT: Final = 0
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Return *path* without links, after checking every folder and link in it.
+    """Return *path* with all symbolic links resolved. Check every folder and link in it.
 
     Raises:
-        PermissionError: others could replace one of them.
+        PermissionError: other users could replace one of them.
         OSError: one of them cannot be read.
     """
     left = list(reversed((Path.cwd() / path).parts[1:]))
@@ -63,21 +63,22 @@ def check_own(folder: Path) -> None:
     """Raise if other users could change *folder*, or a file directly in it.
 
     Raises:
-        PermissionError: it, or something in it, belongs to others or can be written by them.
-        OSError: it cannot be read.
+        PermissionError: the folder, or a file in it, belongs to another user or can be written by
+            others.
+        OSError: the folder cannot be read.
     """
     _check_entry(folder.lstat(), "it")
     with os.scandir(folder) as entries:
         for entry in entries:
-            with suppress(FileNotFoundError):  # another process has just removed it
+            with suppress(FileNotFoundError):  # Another process has removed the file since.
                 _check_entry(entry.stat(follow_symlinks=False), f"{entry.name!r} in it")
 
 
 def open_own(path: Path, flags: int) -> int:
-    """Return a descriptor of the file *path*, created if *flags* allow it; never follow a link.
+    """Open the file *path* with *flags*, and return its descriptor. Never follow a link.
 
     Raises:
-        OSError: it is a link, or cannot be opened.
+        OSError: the file is a link, or cannot be opened.
     """
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
 
@@ -93,7 +94,7 @@ def _check_entry(found: os.stat_result, what: str) -> None:
 
 
 def _check_above(folder: Path) -> None:
-    """Raise if others could replace what is in *folder*; in a sticky one they cannot."""
+    """Raise if other users could replace files in *folder*. In a sticky folder they cannot."""
     found = folder.lstat()
     if folder.parent != folder and found.st_uid not in (ROOT, os.geteuid()):
         raise PermissionError(f"{folder}, above it, belongs to user {found.st_uid}; name another")
@@ -105,7 +106,10 @@ def _check_above(folder: Path) -> None:
 
 
 def _is_trusted(found: os.stat_result) -> bool:
-    """Return whether a group that can write is the administrator's choice, or this user alone."""
+    """Return whether the group that can write is trusted.
+
+    It is if the folder belongs to root, or if this user is the group's only member.
+    """
     if found.st_uid == ROOT:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Start a server that runs without users, and stop it."""
+"""Start an embedded server that runs without users, and stop it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .supervisor import STOP_S
 def start(folder: str | os.PathLike[str]) -> ServerStatus:
     """Pin the server of *folder*: it runs until `stop`, with or without users.
 
-    The folder stays pinned when the machine restarts. The server then runs after the next `open` or
-    `start`.
+    The folder stays pinned after a restart of the machine, but the server runs again only after the
+    next `open` or `start`.
 
     Raises:
         ServerNotFound: there is no server binary.
-        ServerFailed: it does not start.
+        ServerFailed: the server does not start.
     """
     with EmbeddedServer.open(folder) as server, explained(folder):
         os.close(open_own(Folder(server.folder).pin, os.O_WRONLY | os.O_CREAT))
@@ -29,17 +29,18 @@ def start(folder: str | os.PathLike[str]) -> ServerStatus:
 
 
 def stop(folder: str | os.PathLike[str], *, force: bool = False) -> bool:
-    """Unpin and stop the server of *folder*. An `open` at that time waits, and starts it again.
+    """Unpin and stop the server of *folder*. A concurrent `open` waits, and starts it again.
 
     Args:
-        force: stop it even if it has users; they lose it until one of them opens it again.
+        folder: path of the folder.
+        force: stop the server even if it has users; their calls fail until it is opened again.
 
     Returns:
-        whether it was running.
+        whether the server was running.
 
     Raises:
-        ServerInUse: nothing was changed.
-        ServerFailed: it does not stop.
+        ServerInUse: the server has users, and *force* is False. Nothing was changed.
+        ServerFailed: the server does not stop.
     """
     with explained(folder):
         place = Folder(folder)

@@ -1,4 +1,4 @@
-"""Commands to a server over its socket, each on a connection of its own."""
+"""Send single commands to a server over its socket, each on a connection of its own."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from redis.retry import Retry
 from ..core.transport.request import Packer
 
 ANSWER_S: Final = 1.0
-"""Seconds that a reply may take."""
+"""Timeout of a reply, in seconds."""
 
 
 class Answer(Enum):
-    """The state of a server, by its reply to PING."""
+    """The state of a server, derived from its reply to PING."""
 
     READY = "it accepts commands"
     LOADING = "it loads its data"
@@ -33,14 +33,14 @@ def ping(address: str) -> Answer:
     except redis.BusyLoadingError:
         return Answer.LOADING
     except redis.ResponseError:
-        return Answer.READY  # An error, such as of a script that runs too long, is a reply.
+        return Answer.READY  # Any error reply, for example BUSY while a script runs, is an answer.
     except (redis.RedisError, OSError):
         return Answer.SILENT
     return Answer.READY
 
 
 def info(address: str) -> dict[str, Any] | None:
-    """Return the server's INFO; None if it does not answer."""
+    """Return the server's INFO fields; None if the server does not answer."""
     try:
         with _client(address) as client:
             return dict(client.info())
@@ -49,7 +49,7 @@ def info(address: str) -> dict[str, Any] | None:
 
 
 def ask_to_stop(address: str) -> None:
-    """Ask the server to flush and end. When it has ended, its lock is free."""
+    """Send SHUTDOWN. The server writes its data to disk and ends, which frees `server.lock`."""
     with suppress(redis.RedisError, OSError), _client(address) as client:
         client.shutdown()
 

@@ -1,4 +1,4 @@
-"""`ServerStatus`: the state of an embedded server, read without opening it."""
+"""Read the state of an embedded server without opening it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class ServerStatus:
     """The state of an embedded server at one instant.
 
     Attributes:
-        folder: its real path.
-        running: whether it answers, even if it still loads its data.
-        url: its address, also while it does not run.
-        pid: the id of the server's process; None if it does not run.
+        folder: real path of the folder.
+        running: whether the server answers, even if it still loads its data.
+        url: URL of the server, also while it does not run.
+        pid: process id of the server; None if it does not run.
         version: such as `valkey 9.1.2`; None if it does not run.
-        used_memory: bytes of memory for data; None if it does not run.
-        pinned: whether it runs without users.
-        users: the process ids of its users, as they saw them; one per `open`.
+        used_memory: bytes of memory that it uses for data; None if it does not run.
+        pinned: whether it keeps running without users.
+        users: process id of each user, as that process sees it; one per `open`.
     """
 
     folder: str
@@ -38,10 +38,10 @@ class ServerStatus:
 
 
 def status(folder: str | os.PathLike[str]) -> ServerStatus:
-    """Return the state of the server of *folder*. This starts nothing.
+    """Return the state of the server of *folder*, without starting it.
 
     Raises:
-        ServerFailed: the folder cannot be read, or others could change it.
+        ServerFailed: the folder cannot be read, or other users could change it.
     """
     with explained(folder):
         place = Folder(folder)
@@ -62,7 +62,7 @@ def status(folder: str | os.PathLike[str]) -> ServerStatus:
 
 
 def _version(info: dict[str, Any]) -> str:
-    """Return software and version. Valkey reports a compatible version of Redis, too."""
+    """Return software and version. Valkey also reports the Redis version it is compatible with."""
     if "valkey_version" in info:
         return f"valkey {info['valkey_version']}"
     return f"redis {info['redis_version']}"

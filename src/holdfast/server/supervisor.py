@@ -1,20 +1,21 @@
-"""The supervisor: a small detached process, the parent of one folder's server.
+"""Run one folder's server as its parent process: a small detached process, the *supervisor*.
 
-It starts the server, starts it again when it dies, and stops it after the last user has left. Each
-user holds a lock (flock) on a file of its own, the *client lock*. The kernel frees the lock of a
-process that is killed, so every user leaves in the end. The order of events:
+The supervisor starts the server, starts it again if it dies, and stops it after the last user has
+left. Each user holds a lock (flock) on a file of its own, the *client lock*. The kernel releases
+the lock of a killed process, so even a killed user leaves.
 
 1. The supervisor takes `supervisor.lock` and `server.lock`. The server inherits `server.lock`: if
-   the supervisor is killed, its server still keeps a second server out of the folder. The process
+   the supervisor is killed, the server still keeps a second server out of the folder. The process
    that starts the supervisor checks that both locks are free.
-2. Ten times a second it checks whether the server lives, and whether the folder has users or a pin.
-3. When the supervisor stops, it holds `gate.lock` until it ends. A new user takes that lock first.
-   So either the supervisor sees the user in time, or the user finds no supervisor and starts one.
+2. Ten times a second, the supervisor checks whether the server lives, and whether the folder has
+   users or is pinned.
+3. A supervisor that stops holds `gate.lock` until it ends, and a new user takes that lock first. So
+   either the supervisor sees the user in time, or the user finds no supervisor and starts one.
 
-It runs by path in a bare interpreter (`python -I -S supervisor.py …`), in the folder. It imports
-only the standard library, never `holdfast`: the client library would cost a process that mostly
-waits 30 MB and a tenth of a second. So the names of the files are defined here, and described in
-`folder.py`.
+This file runs as a script in a bare interpreter (`python -I -S supervisor.py …`), with the folder
+as working directory. It imports only the standard library, because importing `holdfast` would cost
+30 MB and a tenth of a second. So this file defines the names of the files; `folder.py` describes
+them.
 """
 
 from __future__ import annotations
@@ -37,26 +38,26 @@ SOCKET: Final = "valkey.sock"
 USERS: Final = "users"
 
 LOCK_S: Final = 1.0
-"""Seconds that a free lock may look held, because another process checks it."""
+"""Seconds to wait for a lock: a process that checks a free lock holds it for an instant."""
 
 POLL_S: Final = 0.1
-"""Seconds between two checks. The timer of the server itself runs as often."""
+"""Seconds between two checks of the server and its users."""
 
 PING_S: Final = 1.0
-"""Seconds that a reply to PING may take."""
+"""Timeout of a reply to PING, in seconds."""
 
 STOP_S: Final = 10.0
-"""Seconds that a shutdown may take. Then SIGKILL follows; it loses no acknowledged write either."""
+"""Seconds until a server that does not shut down is killed. That loses no acknowledged write."""
 
 STEADY_S: Final = 60.0
-"""Seconds after which a death does not count as one of a series."""
+"""Seconds after which the death of a server is not counted as one more in a row."""
 
 PAUSE_S_MIN: Final = 0.05
 PAUSE_S_MAX: Final = 5.0
-"""Pause before a restart; doubled at each death until a server lives for `STEADY_S`."""
+"""Longest pause before a restart, in seconds; the pause doubles with each death in a row."""
 
 DEATHS_MAX: Final = 100
-"""Deaths in a row until the supervisor gives up: eight minutes, for example of a full disk."""
+"""Deaths in a row after which the supervisor gives up: about eight minutes."""
 
 PR_SET_PDEATHSIG: Final = 1
 
@@ -65,7 +66,7 @@ class ServerProcess:
     """One process of the server.
 
     Attributes:
-        answered: whether it ever replied to PING with PONG: it had loaded its data.
+        answered: whether it has replied PONG to a PING, which it does after it has loaded its data.
     """
 
     def __init__(self, command: list[str]) -> None:
@@ -79,11 +80,11 @@ class ServerProcess:
 
     @property
     def age_s(self) -> float:
-        """Return the seconds since its start."""
+        """Return the seconds since the process started."""
         return time.monotonic() - self._born_s
 
     def exit_code(self) -> int | None:
-        """Return None while it lives, 0 after a shutdown, -n when signal n killed it."""
+        """Return None while the process lives, 0 after a shutdown, -n if signal n killed it."""
         if self._exit_code is None:
             pid, status = os.waitpid(self._pid, os.WNOHANG)
             if pid:
@@ -95,16 +96,16 @@ class ServerProcess:
         self.answered = self.answered or _pong()
 
     def stop(self) -> None:
-        """Shut it down within `STOP_S`, or kill it."""
+        """Shut the server down. Kill it if it still runs after `STOP_S`."""
         deadline_s = time.monotonic() + STOP_S
         while self.exit_code() is None and time.monotonic() < deadline_s:
-            # Repeated, because a signal between fork and exec is lost. A second one does no harm.
+            # Repeat the signal, because one between fork and exec is lost. Repeating is harmless.
             self._signal(signal.SIGTERM, patience_s=0.5)
         if self.exit_code() is None:
             self._signal(signal.SIGKILL, patience_s=STOP_S)
 
     def _signal(self, number: signal.Signals, *, patience_s: float) -> None:
-        """Send a signal, and wait for the end at most *patience_s*."""
+        """Send a signal, and wait at most *patience_s* seconds for the process to end."""
         os.kill(self._pid, number)
         deadline_s = time.monotonic() + patience_s
         while self.exit_code() is None and time.monotonic() < deadline_s:
@@ -112,7 +113,7 @@ class ServerProcess:
 
 
 class Supervisor:
-    """Runs the server as long as the folder has users.
+    """Runs the server while the folder has users or is pinned.
 
     Attributes:
         start_failed: whether the server ended before its first reply.
@@ -131,11 +132,11 @@ class Supervisor:
         self._stop_requested = True
 
     def run(self) -> None:
-        """Run the server until it has stopped for good."""
+        """Run the server until it is stopped, its last user leaves, or it cannot be restarted."""
         server: ServerProcess | None = ServerProcess(self._command)
         try:
             while server and not self._stop_requested and not self._last_user_left():
-                # A start is faster than an interval: check often until the first reply.
+                # Check more often until the first reply, because a start takes less than `POLL_S`.
                 time.sleep(POLL_S if server.answered else POLL_S / 10)
                 server = self._restarted(server)
         finally:
@@ -143,17 +144,17 @@ class Supervisor:
                 server.stop()
 
     def _restarted(self, server: ServerProcess) -> ServerProcess | None:
-        """Return this server, or a new one if it died; None if it stopped for good."""
+        """Return *server*, or a new server if it died. None: do not start it again."""
         code = server.exit_code()
         if code is None:
             server.check_answer()
             self._has_served = self._has_served or server.answered
             return server
         if code == 0:
-            return None  # SHUTDOWN or SIGTERM ended it: that was intended.
+            return None  # The command SHUTDOWN or SIGTERM ended it.
         if not self._has_served:
             self.start_failed = True
-            return None  # A second try would fail the same; the first user gets the reason at once.
+            return None  # A second start would fail too. The first user gets the reason at once.
         self._deaths = 1 if server.age_s > STEADY_S else self._deaths + 1
         if self._deaths > DEATHS_MAX:
             _log(f"the server ended with {code}, as {DEATHS_MAX} times before; giving up")
@@ -163,9 +164,9 @@ class Supervisor:
         return ServerProcess(self._command)
 
     def _last_user_left(self) -> bool:
-        """Return whether the folder has no user. If so, the gate lock stays held from now on."""
+        """Return whether the folder has no user. If so, keep the gate lock forever."""
         if not _lock(self._gate):
-            return False  # A new user holds it.
+            return False  # A new user holds the lock.
         if not _in_use():
             return True
         fcntl.flock(self._gate, fcntl.LOCK_UN)
@@ -173,9 +174,10 @@ class Supervisor:
 
 
 def _in_use() -> bool:
-    """Return whether the folder is pinned or has a user. Remove the lock files of dead users.
+    """Return whether the folder is pinned or has a user. Remove the client locks of dead users.
 
-    The caller must hold the gate: otherwise a new file, not locked yet, looks like a dead user's.
+    The caller must hold the gate lock. Otherwise a new client lock whose user has not locked it yet
+    would be taken for that of a dead user.
     """
     if Path(PINNED).exists():
         return True
@@ -187,7 +189,8 @@ def _in_use() -> bool:
 def _taken(client_lock: Path) -> bool:
     descriptor = os.open(client_lock, os.O_RDWR | os.O_NOFOLLOW)
     try:
-        # Shared: a user that closes at this moment must not take this check for another user.
+        # Take a shared lock. With an exclusive one, a user that closes at this moment would see the
+        # file locked, and mistake this check for another user.
         if not _lock(descriptor, fcntl.LOCK_SH):
             return True
         client_lock.unlink()
@@ -197,7 +200,7 @@ def _taken(client_lock: Path) -> bool:
 
 
 def _lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
-    """Lock the open file, exclusive or shared. Return False if another holder prevents it."""
+    """Lock the open file, exclusively or shared (*kind*). Return False if it is locked."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -206,7 +209,7 @@ def _lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
 
 
 def _pong() -> bool:
-    """Return whether the server replies PONG. While it loads its data it replies an error."""
+    """Return whether the server replies PONG. A server that loads its data replies an error."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(PING_S)
         try:
@@ -218,18 +221,18 @@ def _pong() -> bool:
 
 
 def _become(command: list[str], supervisor: int) -> NoReturn:
-    """Turn this forked child of the process *supervisor* into the server."""
+    """Execute the server in this forked child of the process *supervisor*."""
     try:
         if sys.platform == "linux":
-            # When the supervisor is killed, the kernel sends its server SIGTERM. On other systems
+            # Let the kernel send the server SIGTERM when the supervisor is killed. On other systems
             # the server runs on until the next process opens the folder.
             with contextlib.suppress(ImportError, OSError, AttributeError):
                 import ctypes
 
                 ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != supervisor:
-                os._exit(0)  # The supervisor was killed just before.
-        os.execv(command[0], command)  # noqa: S606  # no shell, and the starter chose the binary
+                os._exit(0)  # The supervisor was killed before the call of prctl.
+        os.execv(command[0], command)  # noqa: S606  # no shell, and the caller chose the binary
     except OSError as error:
         _log(f"cannot run {command[0]}: {error}")
     finally:
@@ -237,13 +240,13 @@ def _become(command: list[str], supervisor: int) -> NoReturn:
 
 
 def _log(message: str) -> None:
-    """Add a line to the server's log, which is standard error."""
+    """Append a line to the server's log, which is standard error."""
     sys.stderr.write(f"{os.getpid()}:supervisor {time.strftime('%d %b %Y %H:%M:%S')} * {message}\n")
     sys.stderr.flush()
 
 
 def _take(name: str) -> int:
-    """Lock the file *name*; return its descriptor."""
+    """Lock the file *name* and return its descriptor. Exit if it stays locked for `LOCK_S`."""
     descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     deadline_s = time.monotonic() + LOCK_S
     while not _lock(descriptor):
@@ -256,16 +259,17 @@ def _take(name: str) -> int:
 def main() -> None:
     """Run `supervisor.py FOLDER named|private SERVER ARGUMENT…`, with FOLDER as working directory.
 
-    A private folder is deleted at the end. If the start failed, the starter deletes it, after it
-    has read the log.
+    Delete a private folder at the end. If the start failed, leave that to the process that started
+    the supervisor, because it reads the log first.
     """
     folder, kind, *command = sys.argv[1:]
     supervisor_lock, server_lock = _take(SUPERVISOR_LOCK), _take(SERVER_LOCK)
     if os.fork():
-        # The starter waits for this process; its child is adopted by init and leaves no zombie.
+        # End this process, for which the first user waits. Its child, the supervisor, is adopted by
+        # init and leaves no zombie.
         os._exit(0)
     os.set_inheritable(server_lock, True)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # The starter's mask may be inherited.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # The first user may have blocked signals.
     supervisor = Supervisor(command)
     signal.signal(signal.SIGTERM, supervisor.request_stop)
     supervisor.run()
@@ -273,7 +277,8 @@ def main() -> None:
         import shutil
 
         shutil.rmtree(folder, ignore_errors=True)
-    # Before the gate, which opens when this process ends: a new user must find no supervisor.
+    # Release these before the gate lock, which is released when this process ends: a user that then
+    # enters must find no supervisor.
     os.close(server_lock)
     os.close(supervisor_lock)
 

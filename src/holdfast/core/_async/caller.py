@@ -1,7 +1,8 @@
-"""Calls: from a script and its arguments to an answer, an error, or an unknown outcome.
+"""Call scripts and commands on the servers of their units.
 
-Only what was certainly not applied is sent again: redirections and delays of a cluster, a script
-that the server does not know, and reads. Every other outcome is the caller's to judge.
+A call is sent again only if it was certainly not applied, or if it changes nothing: after a
+redirection of a cluster, while the server is busy, if the server does not know the script, and
+after a lost reply to a read. All other outcomes are returned or raised.
 """
 
 from __future__ import annotations
@@ -22,21 +23,31 @@ from ..telemetry import during
 from ..transport.outcome import Moved, NoScript, Outcome, Replied, Unable
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
+from ..transport.tls_probe import speaks_plainly, speaks_tls
 from .delivery import Argument, AsyncDelivery, Step
 from .router import AsyncRouter
 from .session import AsyncCallSession, abort_all
 
-__all__ = ["Address", "Argument", "AsyncCaller", "CallKind", "Settings", "Step"]
+__all__ = [
+    "Address",
+    "Argument",
+    "AsyncCaller",
+    "CallKind",
+    "Settings",
+    "Step",
+    "speaks_plainly",
+    "speaks_tls",
+]
 
 
 class AsyncCaller:
-    """Calls scripts on the servers of their units. Begins again after a fork and in another loop.
+    """Calls scripts and commands. It has separate connections in each process and in each loop.
 
-    Once it is closed, every call raises `ClientClosed`.
+    After `close`, every call raises `ClientClosed`.
 
     Args:
-        settings: where the server is and how to talk to it.
-        lifetime: of the client that makes the calls; by default one of its own.
+        settings: settings of the client.
+        lifetime: state of the client; None: create one.
     """
 
     def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
@@ -47,22 +58,22 @@ class AsyncCaller:
 
     @property
     def writers(self) -> Writers:
-        """Return the identities of the writes of this process and loop."""
+        """Return the writers of this process and loop."""
         return self.sessions.get().writers
 
     @property
     def read_limiter(self) -> Semaphore:
         """Return a semaphore that limits concurrent calls of low priority.
 
-        Thousands that were sent at once would wait for each other longer than a call may take.
+        Without a limit, some of thousands of concurrent calls would time out.
         """
         return self.sessions.get().read_limiter
 
     @property
     def fast_path(self) -> AsyncRouter | None:
-        """Return the router for calls that are only sent and answered.
+        """Return the router for calls on the fast path, which are only sent and answered.
 
-        Return None if each call does more, such as to wait for replicas, or if this is closed.
+        None: calls also need durability or telemetry, or the client is closed.
         """
         router = self.sessions.get().router if self.settings.plain else None
         return None if self.lifetime.closed else router
@@ -81,24 +92,24 @@ class AsyncCaller:
         """Run *script* once on the server of *unit*.
 
         Args:
-            script: the atomic step.
-            unit: what it is about; all *keys* lie in its slot.
+            script: the script.
+            unit: the unit of the call; all *keys* are in its slot.
             keys: the keys, in the order of the script's header.
             args: the arguments, in the order of the script's header.
-            kind: calls of different kinds do not wait for each other.
-            harmless: whether the script changes no more when it runs several times. Then it is
-                called again when a reply is lost, as a script that only reads is.
-            durable: whether the write is to be as durable as the settings say. Hints need not be,
-                nor writes that last for a moment only, such as the renewal of a lease.
+            kind: which connection sends the call.
+            harmless: whether running the script several times has the effect of running it once.
+                Then the call is sent again if its reply is lost. Scripts that only read always are.
+            durable: whether the write must be as durable as the settings require. Not needed for
+                hints, and for writes of short use, such as the renewal of a lease.
 
         Returns:
             What the script returned.
 
         Raises:
-            ClientClosed: it did not run.
-            ServerUnavailable: it did not run; `ServerRefused` when the server gave a reason, and
-                `Unsupported` when it cannot be as durable there.
-            OutcomeUnknown: it may have run, or may not be durable.
+            ClientClosed: the client is closed; the script did not run.
+            ServerUnavailable: the script did not run. `ServerRefused`: the server gave a reason.
+                `Unsupported`: the server cannot make the write as durable as required.
+            OutcomeUnknown: the script may have run, or the write may not be durable.
         """
         request = Request.of_script(script.sha1, keys, args)
         settings, first = self.settings, None
@@ -106,7 +117,7 @@ class AsyncCaller:
         router = self._router(script.name, unit)
         if settings.plain and (connection := router.cached_connection(unit, kind)) is not None:
             first = await connection.submit(request)
-        if isinstance(first, Replied):  # the usual case: nothing is left to decide
+        if isinstance(first, Replied):  # This is the usual case.
             return first.value
         reading, durable = script.readonly, self._waits_for_barrier(script, wanted=durable)
         attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, durable)
@@ -120,12 +131,12 @@ class AsyncCaller:
     def operation(
         self, op_id: str | None, repeat: Callable[..., Any], *, verb: str = ""
     ) -> Operation:
-        """Begin a write of several steps: a context in which the steps are called.
+        """Return the operation for a write of several calls. Make the calls in its context.
 
         Args:
             op_id: as in `write`.
             repeat: as in `write`.
-            verb: what it does to its unit; needed where several verbs share a unit.
+            verb: name of the operation; needed if a unit has operations of several names.
         """
         return self.writers.operation(op_id, repeat, verb=verb)
 
@@ -140,18 +151,17 @@ class AsyncCaller:
         verb: str = "",
         harmless: bool = False,
     ) -> Any:
-        """Run *script* on the server of *unit*, and apply it once, however often it is sent.
+        """Run *script* on the server of *unit*, and apply it once even if it is sent several times.
 
         Args:
-            script: the atomic step; its first two arguments are a writer and a number.
-            unit: what it is about.
-            args: its further arguments.
-            op_id: from an `OutcomeUnknown`, or a name that the user chose; None for a new
-                operation.
+            script: the script; its first two arguments are a writer and a number.
+            unit: the unit of the call.
+            args: the further arguments of the script.
+            op_id: from an `OutcomeUnknown`, or chosen by the user; None: a new operation.
             repeat: the public method with its arguments. `OutcomeUnknown.repeat` calls it with the
                 same `op_id`.
             given: as in `Script.keys`.
-            verb: what it does to *unit*; by default the verb of *script*.
+            verb: name of the operation; by default the verb of *script*.
             harmless: as in `call`.
 
         Returns:
@@ -159,7 +169,8 @@ class AsyncCaller:
 
         Raises:
             ClientClosed, ServerUnavailable: as in `call`.
-            OutcomeUnknown: it may have run. `repeat()` sends it again, and it is applied once.
+            OutcomeUnknown: the script may have run. `repeat()` sends it again, and it is applied
+                once.
         """
         with self.writers.operation(op_id, repeat, verb=verb or script.verb) as operation:
             keys = script.keys(unit, *given)
@@ -174,16 +185,16 @@ class AsyncCaller:
         harmless: bool = False,
         durable: bool = True,
     ) -> list[Any]:
-        """Run *script* for each of several units, with as few writes to each server as possible.
+        """Run *script* for several units, in one batch per server.
 
         Args:
-            script: the atomic step.
+            script: the script.
             steps: unit, keys and arguments of each call, as in `call`.
             harmless: as in `call`.
             durable: as in `call`.
 
         Returns:
-            For each step what the script returned, or the error that `call` would have raised.
+            For each step, what the script returned, or the error that `call` would have raised.
         """
         if not steps:
             return []
@@ -197,7 +208,8 @@ class AsyncCaller:
                 answers.append(outcome.value)
                 continue
             try:
-                # One by one, hundreds of calls to a dead server would take hundreds of timeouts.
+                # Raise the error of the batch. Calling a dead server again for each of hundreds of
+                # steps would take hundreds of timeouts.
                 self.check_first(router, outcome, script, unit, harmless=harmless)
                 again = self.call(script, unit, keys, args, harmless=harmless, durable=durable)
                 answers.append(await again)
@@ -214,13 +226,13 @@ class AsyncCaller:
         *,
         harmless: bool = False,
     ) -> None:
-        """Raise the error of a first *outcome* that is no reply, unless another call may succeed.
+        """Raise the error of *outcome*, unless the call can be sent again and may then succeed.
 
         Args:
-            router: chose the connection of the call.
-            outcome: of the call.
-            script: what was called.
-            unit: what it is about.
+            router: the router that chose the connection.
+            outcome: outcome of the first attempt; not a `Replied`.
+            script: the script of the call.
+            unit: the unit of the call.
             harmless: as in `call`.
 
         Raises:
@@ -238,10 +250,10 @@ class AsyncCaller:
             self._value(outcome, attempt)
 
     async def read(self, unit: Unit, *command: Argument, kind: CallKind = CallKind.ORDINARY) -> Any:
-        """Run one command that changes nothing.
+        """Run one command that changes nothing on the server of *unit*.
 
         Raises:
-            ServerUnavailable: there was no answer.
+            ServerUnavailable: the server did not answer, or answered with an error.
         """
         attempt = self._read_attempt(str(command[0]), unit, kind)
         router = self._router(str(command[0]), unit)
@@ -249,30 +261,42 @@ class AsyncCaller:
         return self._value(outcome, attempt)
 
     def address_of(self, unit: Unit) -> Address | None:
-        """Return the address of the server of *unit*; None if it is not known here."""
+        """Return the address of the server of *unit*; None if it is not known yet."""
         return self.sessions.get().router.known(unit)
 
     async def primaries(self) -> list[Address]:
-        """Return every server that holds data.
+        """Return the addresses of all servers that hold data.
 
         Raises:
-            ServerUnavailable: no sentinel or node knows them.
+            ServerUnavailable: no sentinel or node of the cluster could report them.
         """
         router = self.sessions.get().router
         self.lifetime.check("looking for the servers")
         found = await router.primaries()
         self.lifetime.check("looking for the servers")
         if not found:
-            raise ServerUnavailable("looking for the servers", self.settings.nowhere, harmless=True)
+            unknown = router.unknown_server
+            raise ServerUnavailable(
+                "looking for the servers",
+                unknown.reason,
+                harmless=True,
+                rejection=unknown.rejection,
+            )
         return found
 
     async def ask(
         self, address: Address, unit: Unit, *command: Argument, kind: CallKind = CallKind.ORDINARY
     ) -> Any:
-        """Run one command on the server at *address*, which may be repeated; *unit* names it.
+        """Run one command on the server at *address*. It must be harmless to repeat.
+
+        Args:
+            address: address of the server.
+            unit: the unit that an error names.
+            command: the command with its arguments.
+            kind: which connection sends the command.
 
         Raises:
-            ServerUnavailable: there was no answer.
+            ServerUnavailable: the server did not answer, or answered with an error.
         """
         attempt = self._read_attempt(str(command[0]), unit, kind)
         connection = self._router(str(command[0]), unit).connection(address, kind)
@@ -281,10 +305,10 @@ class AsyncCaller:
     async def ask_many(
         self, address: Address, unit: Unit, commands: Iterable[Sequence[Argument]]
     ) -> list[Any]:
-        """Run several commands on the server at *address*, in one batch.
+        """Run several commands on the server at *address*, in one batch; as `ask`.
 
         Raises:
-            ServerUnavailable: one of them was not answered.
+            ServerUnavailable: a command was not answered, or was answered with an error.
         """
         attempt = self._read_attempt("reading", unit)
         connection = self._router("reading", unit).connection(address, CallKind.ORDINARY)
@@ -292,12 +316,12 @@ class AsyncCaller:
         return [self._value(await outcome, attempt) for outcome in pending]
 
     async def check_durability(self) -> None:
-        """Check that the servers can be as durable as the settings say.
+        """Check that all servers can make writes as durable as the settings require.
 
-        A server that does not answer is checked before the first durable call to it.
+        A server that does not answer is checked later, before the first durable call to it.
 
         Raises:
-            Unsupported: one cannot.
+            Unsupported: a server cannot make writes so durable.
         """
         if self.settings.durability is None:
             return
@@ -313,40 +337,42 @@ class AsyncCaller:
                 raise Unsupported("opening the client", problem.reason, harmless=True)
 
     async def close(self) -> None:
-        """Refuse further calls, and close every connection of this process. Idempotent.
+        """Refuse further calls, and close all connections of this process. Safe to repeat.
 
-        The connections of this loop are closed after the calls in progress. Other loops close
-        theirs at once, and calls in progress there are lost.
+        The connections of this loop are closed after the calls in progress. The connections of
+        other loops are closed at once, so their calls in progress are lost.
         """
         self.lifetime.end()
         await self._close_connections()
         abort_all(self.sessions)
 
     async def _close_connections(self) -> None:
-        """Close every connection of this process and loop, after the calls in progress."""
+        """Close all connections of this process and loop, after the calls in progress."""
         session = self.sessions.pop()
         if session is not None:
             await session.router.close()
 
     def _router(self, verb: str, unit: Unit) -> AsyncRouter:
-        """Return the router of this process and loop, for the call that does *verb* to *unit*.
+        """Return the router of this process and loop.
 
         Raises:
-            ClientClosed: the client is closed.
+            ClientClosed: the client is closed. The error names *verb* and *unit*.
         """
         router = self.sessions.get().router
-        if self.lifetime.closed:  # checked after `get`: `close` does both in reverse order
+        # Check this after `get`: a concurrent `close` first ends the lifetime, and may have closed
+        # all sessions before this call created one.
+        if self.lifetime.closed:
             raise ClientClosed(f"{verb} on {unit}")
         return router
 
     def _value(self, outcome: Outcome, attempt: Attempt) -> Any:
-        """Return the answer in *outcome*, or raise its error."""
+        """Return the value in *outcome*, or raise its error."""
         if self.lifetime.closed and not_applied(outcome, attempt):
             raise ClientClosed(attempt.action)
         return value(outcome, attempt)
 
     def _waits_for_barrier(self, script: Script, *, wanted: bool) -> bool:
-        """Return whether calls of *script* wait until they are durable."""
+        """Return whether calls of *script* wait for a barrier, if durability is *wanted*."""
         return wanted and self.settings.durability is not None and not script.readonly
 
     def _read_attempt(self, verb: str, unit: Unit, kind: CallKind = CallKind.ORDINARY) -> Attempt:

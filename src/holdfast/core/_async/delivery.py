@@ -1,4 +1,4 @@
-"""Delivery of requests: to which server, how often, and until when."""
+"""Deliver requests: choose the server, and decide whether and until when to send again."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _PENDING: Final = Busy("")
 
 
 class AsyncDelivery:
-    """Sends requests where their units live, and repeats those that were certainly not applied.
+    """Sends requests to the servers of their units. Repeats a request if that does no harm.
 
     Args:
-        settings: where the server is.
-        lifetime: of the client: its end stops the repetition.
+        settings: settings of the client.
+        lifetime: state of the client. After its end, no request is repeated.
     """
 
     def __init__(self, settings: Settings, lifetime: Lifetime) -> None:
@@ -48,14 +48,14 @@ class AsyncDelivery:
 
         Args:
             router: finds the server.
-            attempt: what the request is about.
-            request: what is sent.
-            outcome: of a first delivery; None if there was none.
+            attempt: the state of the call.
+            request: the request.
+            outcome: outcome of an earlier delivery; None: it was not sent yet.
         """
         if outcome is None:
             outcome = await self._send(router, attempt, request)
         while not isinstance(outcome, Replied):
-            asked: Address | None = None  # an ASK redirects one request only
+            asked: Address | None = None  # An ASK redirects only one request.
             if isinstance(outcome, Moved):
                 address = router.learn(outcome)
                 asked = address if outcome.ask else None
@@ -67,7 +67,7 @@ class AsyncDelivery:
                 return outcome
             if not at_once:
                 if not attempt.left_s():
-                    return Unsent(reason_of(outcome))
+                    return outcome if isinstance(outcome, Unsent) else Unsent(reason_of(outcome))
                 await self._pause(router, attempt)
             outcome = await self._send(router, attempt, request, asked)
         return outcome
@@ -75,7 +75,7 @@ class AsyncDelivery:
     async def first_outcomes(
         self, router: AsyncRouter, script: Script, steps: Sequence[Step], *, durable: bool
     ) -> list[Outcome]:
-        """Send each of *steps* once, in one batch for each server, and return the outcomes."""
+        """Send each of *steps* once, in one batch per server, and return the outcomes."""
         requests: list[Request] = []
         outcomes: list[Outcome] = [_PENDING] * len(steps)
         by_node: dict[Address, list[int]] = {}
@@ -85,7 +85,7 @@ class AsyncDelivery:
             requests.append(request.marked(marker(unit)) if durable else request)
             address = router.known(unit) or await router.address(unit)
             if address is None:
-                outcomes[i] = Busy(self._settings.nowhere)
+                outcomes[i] = router.unknown_server
                 continue
             if durable and address not in problems:
                 problems[address] = await self.durability_problem(router, address)
@@ -103,7 +103,7 @@ class AsyncDelivery:
         return outcomes
 
     async def durability_problem(self, router: AsyncRouter, address: Address) -> Outcome | None:
-        """Return why the server at *address* takes no durable call now; None if it does."""
+        """Return why the server at *address* cannot make calls durable now; None if it can."""
         barrier = router.barrier
         if barrier is None or address in router.durable_servers:
             return None
@@ -114,19 +114,21 @@ class AsyncDelivery:
             case Refused(reason) if is_permanent(reason):
                 cannot = f"no {self._settings.durability} to be had: {reason.rstrip('.')}"
                 return Unable(self._settings.explained(address, cannot))
-            case Unsent(reason) | Lost(reason):
+            case Unsent():
+                return outcome
+            case Lost(reason):
                 return Unsent(reason)
         return None
 
     def may_retry(self, router: AsyncRouter, outcome: Outcome, attempt: Attempt) -> bool:
-        """Return whether another delivery does no harm and may succeed."""
+        """Return whether sending again does no harm and may succeed."""
         if router.closed or self._lifetime.closed:
             return False
         match outcome:
             case Lost():
                 return attempt.harmless
-            case Unsent():  # a single server stays away for a while; others fail over
-                return self._settings.topology != "standalone"
+            case Unsent():  # Sentinels and clusters fail over soon; a single server does not.
+                return self._settings.topology != "standalone" and not outcome.rejection
             case _:
                 return isinstance(outcome, Busy)
 
@@ -140,13 +142,13 @@ class AsyncDelivery:
         """Send *request* once, to the server of its unit or to the address of an `ASK`."""
         address = asked or router.known(attempt.unit) or await router.address(attempt.unit)
         if address is None:
-            return Busy(self._settings.nowhere)
+            return router.unknown_server
         if attempt.durable and (problem := await self.durability_problem(router, address)):
             return problem
         connection = router.connection(address, attempt.kind, durable=attempt.durable)
         outcome = await connection.submit(attempt.whole(request, asked=asked is not None))
         if attempt.durable and isinstance(outcome, Lost):
-            router.durable_servers.discard(address)  # another server may take over the address
+            router.durable_servers.discard(address)  # Check again: another server may answer there.
         if asked and isinstance(outcome, Replied):
             return Replied(outcome.value[-1])
         return outcome

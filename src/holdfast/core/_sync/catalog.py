@@ -1,5 +1,9 @@
 # Generated from _async/catalog.py by tools/unasync.py: edit that, then run `make sync`.
-"""Names of units by kind, the latest seen first."""
+"""Record and list the names of units that are in use.
+
+The catalog has a list of names for each kind of unit. It is a hint: a name may be missing, or be
+listed although the unit does not exist any more.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +22,34 @@ NOTE: Final = Script.load("holdfast.core", "note")
 FORGET: Final = Script.load("holdfast.core", "forget")
 
 _AGAIN_S: Final = 600.0
-"""A unit in use is noted this often, as a server that restarted from an older state may miss it."""
+"""Seconds after which a unit in use is recorded again, because a server may have restarted from an
+older state."""
 
 MOST: Final = 10_000
-"""Names of a kind that are kept."""
+"""Largest number of names of a kind that the server keeps."""
 
 LISTED: Final = 1000
-"""Names of a kind that are listed by default."""
+"""Number of names of a kind that are listed by default."""
 
 _PAGE: Final = 1000
-"""Names that are read or noted at once."""
+"""Largest number of names that one call reads or records."""
 
 _SHORTEST_SILENCE_S: Final = 1.0
 _LONGEST_SILENCE_S: Final = 60.0
-"""Seconds without notes to a list that cannot be reached, doubled each time."""
+"""Longest pause in seconds after a failed call to a list; the pause doubles with each failure."""
 
 _REMEMBERED: Final = 4096
-"""Units that this process remembers as noted; any more are noted more often."""
+"""Largest number of recorded units that this process remembers. If there are more, some are
+recorded again earlier."""
 
 
 class Catalog:
-    """Notes which units are in use, and lists them.
+    """Records which units are in use, and lists them.
 
     Args:
-        caller: how to reach the server.
-        namespace: of the units.
-        kind: of the calls that note and forget, as in `Caller.call`.
+        caller: sends the calls.
+        namespace: namespace of the units.
+        kind: which connection sends the calls that record and remove, as in `Caller.call`.
     """
 
     def __init__(
@@ -53,30 +59,30 @@ class Catalog:
         self._kind = kind
         self._namespace = namespace
         self._noted: dict[Unit, float] = {}
-        self._failures: dict[str, int] = {}  # by kind: all units of one are in the same list
-        self._left_until: dict[str, float] = {}  # by kind as well
+        self._failures: dict[str, int] = {}  # by kind, because each kind has one list
+        self._paused_until: dict[str, float] = {}  # by kind
 
     def has(self, unit: Unit) -> bool:
-        """Return whether `note` has nothing to do.
+        """Return whether `note` would do nothing.
 
-        *unit* was noted from here lately, or its list could not be reached a moment ago.
+        That is so if *unit* was recorded recently, or during the pause after a failed call.
         """
         now = time.monotonic()
-        return now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S or now < self._left_until.get(
+        return now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S or now < self._paused_until.get(
             unit.kind, 0.0
         )
 
     def forget_note(self, unit: Unit) -> None:
-        """Forget that *unit* was noted: it was removed or begins again."""
+        """Forget that *unit* was recorded, so that the next `note` records it again."""
         self._noted.pop(unit, None)
 
     def note(self, unit: Unit) -> None:
-        """Remember that *unit* exists. A hint: a server that cannot be asked is no error here."""
+        """Record *unit* unless that was done recently. Ignore a server that cannot be reached."""
         if not self.has(unit):
             self._note(unit.kind, [unit])
 
     def note_all(self, kind: str, units: Iterable[Unit]) -> None:
-        """Note many units of one *kind*; see `note`."""
+        """Record many units of one *kind*, as `note` does."""
         new = [unit for unit in units if not self.has(unit)]
         for i in range(0, len(new), _PAGE):
             self._note(kind, new[i : i + _PAGE])
@@ -87,44 +93,46 @@ class Catalog:
         now = time.monotonic()
         page, names = self._page(kind), [unit.name for unit in units]
         try:
-            self._noted.update(dict.fromkeys(units, now))  # at once: many may come together
-            place = [page.key("names")]
-            self._caller.call(NOTE, page, place, names, kind=self._kind, durable=False)
+            # Before the call, so that concurrent calls for the same units do nothing.
+            self._noted.update(dict.fromkeys(units, now))
+            keys = [page.key("names")]
+            self._caller.call(NOTE, page, keys, names, kind=self._kind, durable=False)
         except BaseException as error:
             for unit in units:
                 self._noted.pop(unit, None)
             if not isinstance(error, HoldfastError):
                 raise
-            self._leave(kind)
+            self._pause(kind)
         else:
             self._failures.pop(kind, None)
 
-    def _leave(self, kind: str) -> None:
-        """Send no notes of a *kind* for a while. Concurrent failures count as one."""
+    def _pause(self, kind: str) -> None:
+        """Record no units of *kind* for a while. Concurrent failures count as one."""
         now = time.monotonic()
-        if now >= self._left_until.get(kind, 0.0):
+        if now >= self._paused_until.get(kind, 0.0):
             failures = self._failures[kind] = self._failures.get(kind, 0) + 1
             pause_s = backoff_s(failures, _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S)
-            self._left_until[kind] = now + pause_s
+            self._paused_until[kind] = now + pause_s
 
     def names(self, kind: str, *, start: int = 0, limit: int = 1000) -> list[str]:
-        """Return the names of the units of a *kind*, the latest noted first.
+        """Return the names of units of *kind*, the most recently recorded first.
 
-        What is not UTF-8 was not noted by Holdfast, and is left out.
+        Leave out names that are not UTF-8, because another program must have written them.
         """
         return _readable(self._range(kind, start, limit))
 
     def every(self, kind: str, most: int = MOST, containing: str = "") -> list[str]:
-        """Return names of units of a *kind*, the latest noted first.
+        """Return the names of units of *kind*, the most recently recorded first.
 
         Args:
-            kind: of the units.
-            most: how many names to return at most.
-            containing: return only names with this text in them, in capitals or not.
+            kind: kind of the units.
+            most: largest number of names to return, at least 1.
+            containing: return only names that contain this text; case is ignored.
         """
         if most < 1:
             raise ValueError(f"at least 1 must be looked at, got {most}")
-        names: dict[str, None] = {}  # one that was noted meanwhile has moved, and comes again
+        # A dict, because a name that is recorded meanwhile moves in the list and is read twice.
+        names: dict[str, None] = {}
         wanted, start, full = containing.lower(), 0, True
         end = MOST if wanted else min(most, MOST)
         while full and len(names) < most and start < end:
@@ -135,11 +143,11 @@ class Catalog:
         return list(names)[:most]
 
     def forget(self, unit: Unit) -> None:
-        """Drop *unit* from the list: nothing is left of it."""
+        """Remove *unit* from the list, because it does not exist any more."""
         self.forget_all(unit.kind, [unit])
 
     def forget_all(self, kind: str, units: Sequence[Unit]) -> None:
-        """Forget many units of one *kind*, at most a page of them; see `forget`."""
+        """Remove units of one *kind* from the list, at most 1,000 in one call."""
         for unit in units:
             self.forget_note(unit)
         if units:

@@ -1,5 +1,5 @@
 # Generated from _async/prepared_call.py by tools/unasync.py: edit that, then run `make sync`.
-"""A script call that is packed once, for steps that are called at every use of a unit."""
+"""Pack a call of a script once, and send it often: for calls that each use of a unit makes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .caller import Argument, Caller
 
 
 class PreparedCall:
-    """Calls one script for one unit; only the first argument changes between two calls.
+    """Calls one script for one unit. Only the first argument varies from call to call.
 
     Args:
         caller: sends the calls.
-        script: the atomic step.
-        unit: what it is about.
+        script: the script.
+        unit: the unit of the calls.
         keys: the keys, in the order of the script's header.
         rest: the arguments after the first one.
     """
@@ -40,15 +40,18 @@ class PreparedCall:
         self._command = PreparedCommand(script.sha1, keys, *rest)
 
     def attempt(self, first: str) -> Any | None:
-        """Send the call once, if the fast path is open.
+        """Send the call once, if calls can use the fast path (`Caller.fast_path`).
+
+        Args:
+            first: the first argument.
 
         Returns:
             What the script returned. None if the call was not sent, or was certainly not applied
-            and may succeed: then use `Caller.call`.
+            and may succeed if it is sent again: then use `Caller.call`.
 
         Raises:
-            ServerUnavailable, ClientClosed: it did not run.
-            OutcomeUnknown: it may have run.
+            ServerUnavailable, ClientClosed: the script did not run.
+            OutcomeUnknown: the script may have run.
         """
         router = self._caller.fast_path
         connection = (

@@ -1,5 +1,5 @@
 # Generated from _async/router.py by tools/unasync.py: edit that, then run `make sync`.
-"""The router: which connection leads to which unit."""
+"""Find the server of each unit, and hold the connections to all servers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ..concurrency._sync.primitives import Mutex
 from ..names import Unit
 from ..transport._sync.connection import Connection
 from ..transport.barrier import DurabilityBarrier
-from ..transport.outcome import Moved, Outcome, Replied
+from ..transport.outcome import Moved, Outcome, Refused, Replied, Unsent
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from ..transport.slots import SlotMap
 
 
 class Router:
-    """Finds the server of each unit: follows Sentinel, and the slots of a cluster.
+    """Finds the server of each unit, with Sentinel or by the slots of a cluster.
 
     Attributes:
-        closed: whether `close` has begun. Calls in progress then end.
-        barrier: ends each batch of durable calls; None if calls need not be durable.
-        durable_servers: servers that are known to support the barrier.
+        closed: whether `close` or `abort` was called.
+        barrier: the barrier after each batch of durable calls; None: there are no durable calls.
+        durable_servers: addresses of servers that have supported the barrier.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -30,37 +30,46 @@ class Router:
         self.barrier = None if durability is None else DurabilityBarrier.of(durability)
         self.durable_servers: set[Address] = set()
         self._connections: dict[tuple[Address, CallKind, bool], Connection] = {}
-        self._asking: dict[Address, Connection] = {}
+        self._discovering: dict[Address, Connection] = {}  # for discovery, while they open
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
         self._generation = 0
+        self._rejected: Unsent | None = None  # by what was asked last, if nothing answered
         self.closed = False
         if settings.topology == "standalone":
             self._primary = settings.addresses[0]
 
     @property
     def generation(self) -> int:
-        """Return a number that grows with every discovery."""
+        """Return the number of discoveries so far."""
         return self._generation
 
+    @property
+    def unknown_server(self) -> Unsent:
+        """Return the outcome of a call to a unit with an unknown server."""
+        return self._rejected or Unsent(self._settings.nowhere)
+
     def known(self, unit: Unit) -> Address | None:
-        """Return the server of *unit*; None if it is not known here."""
+        """Return the address of the server of *unit*; None if it is not known yet."""
         return self._primary if self._slots is None else self._slots.owner(unit.slot)
 
     def address(self, unit: Unit) -> Address | None:
-        """Return the server of *unit*. Ask for it if it is not known here; None if that fails."""
+        """Return the address of the server of *unit*. Discover it if it is not known yet.
+
+        None: the discovery failed.
+        """
         if self.known(unit) is None:
             self.discover(self._generation)
         return self.known(unit)
 
     def cached_connection(self, unit: Unit, kind: CallKind) -> Connection | None:
-        """Return the connection for this *kind* of call to *unit*; None if there is none yet."""
+        """Return the connection for calls of *kind* to *unit*; None if there is none yet."""
         address = self.known(unit)
         return None if address is None else self._connections.get((address, kind, False))
 
     def primaries(self) -> list[Address]:
-        """Return every server that holds data; an empty list if they cannot be found."""
+        """Return the addresses of all servers that hold data; empty if the discovery failed."""
         if self._slots is None and self._primary is None:
             self.discover(self._generation)
         if self._slots is not None:
@@ -68,9 +77,9 @@ class Router:
         return [] if self._primary is None else [self._primary]
 
     def connection(self, address: Address, kind: CallKind, *, durable: bool = False) -> Connection:
-        """Return the connection for this *kind* of call to *address*.
+        """Return the connection for calls of *kind* to *address*.
 
-        Durable calls have connections of their own, so that they do not delay others.
+        Durable calls have separate connections, so that they do not delay other calls.
         """
         connection = self._connections.get((address, kind, durable))
         if connection is None:
@@ -91,7 +100,7 @@ class Router:
         return Connection(settings, address, barrier=self.barrier)
 
     def learn(self, redirection: Moved) -> Address:
-        """Return the address in *redirection*, and remember it if it is a `MOVED`."""
+        """Return the address in *redirection*. If it is a `MOVED`, remember it for the slot."""
         address = redirection.address
         if self._settings.remap is not None:
             address = self._settings.remap(address)
@@ -100,7 +109,7 @@ class Router:
         return address
 
     def discover(self, seen: int) -> None:
-        """Ask again where everything is, unless that happened after generation *seen*."""
+        """Discover the servers again, unless that was done after generation *seen*."""
         if self._settings.topology == "standalone":
             return
         with self._discovery:
@@ -112,23 +121,31 @@ class Router:
                 self._ask_nodes()
             self._generation += 1
 
+    def _note_rejection(self, address: Address, outcome: Outcome) -> None:
+        """Keep *outcome*, of a question to *address*, if this client is rejected there."""
+        if isinstance(outcome, Refused) and outcome.rejection:
+            outcome = Unsent(self._settings.explained(address, outcome.reason), outcome.rejection)
+        if isinstance(outcome, Unsent) and outcome.rejection:
+            self._rejected = outcome
+
     def close(self) -> None:
-        """Close every connection. Further ones are not opened."""
+        """Close all connections after their calls. No further ones are opened."""
         self.closed = True
         while self._connections:
             _, connection = self._connections.popitem()
             connection.close()
-        while self._asking:
-            _, connection = self._asking.popitem()
+        while self._discovering:
+            _, connection = self._discovering.popitem()
             connection.abort()
 
     def abort(self) -> None:
-        """Close every connection at once. Calls in progress are lost."""
+        """Close all connections at once. Calls in progress are lost."""
         self.closed = True
-        for connection in [*self._connections.values(), *self._asking.values()]:
+        for connection in [*self._connections.values(), *self._discovering.values()]:
             connection.abort()
 
     def _ask_sentinels(self) -> None:
+        self._rejected = None
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
         for address in self._settings.addresses:
             outcome = self._ask(address, request, sentinel=True)
@@ -136,24 +153,27 @@ class Router:
                 host, port = outcome.value
                 self._primary = (host.decode(), int(port))
                 return
+            self._note_rejection(address, outcome)
 
     def _ask_nodes(self) -> None:
+        self._rejected = None
         known = () if self._slots is None else self._slots.nodes
         for address in dict.fromkeys((*known, *self._settings.addresses)):
             outcome = self._ask(address, Request.of("CLUSTER", "SLOTS"))
             if isinstance(outcome, Replied) and outcome.value:
                 self._slots = SlotMap.parse(outcome.value, address, self._settings.remap)
                 return
+            self._note_rejection(address, outcome)
 
     def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
-        """Send *request* on a connection for discovery; keep the connection while it opens."""
-        connection = self._asking.pop(address, None)
+        """Send *request* on a new connection. Keep the connection only if it is still opening."""
+        connection = self._discovering.pop(address, None)
         if connection is None:
             connection = Connection(self._settings, address, sentinel=sentinel)
         try:
             return connection.submit(request)
         finally:
             if connection.opening and not self.closed:
-                self._asking[address] = connection
+                self._discovering[address] = connection
             else:
                 connection.abort()

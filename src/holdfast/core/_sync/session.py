@@ -1,5 +1,5 @@
 # Generated from _async/session.py by tools/unasync.py: edit that, then run `make sync`.
-"""What the calls of a client share, in one process and, in asyncio, in one loop."""
+"""Hold the connections and the writers that the calls of a client share."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..transport.settings import Settings
 from .router import Router
 
 READ_LIMIT: Final = 64
-"""Concurrent calls of low priority."""
+"""Largest number of concurrent calls of low priority."""
 
 
 class CallSession:
-    """What belongs to one process, and in asyncio to one loop."""
+    """The router, the writers and the read limiter of one process (in asyncio: of one loop)."""
 
     __slots__ = ("read_limiter", "router", "writers")
 
@@ -26,18 +26,18 @@ class CallSession:
         self.read_limiter = Semaphore(READ_LIMIT)
 
     def abort(self) -> None:
-        """Close its connections at once."""
+        """Close all connections at once."""
         self.router.abort()
 
 
 CallSessions: TypeAlias = LocalResource[CallSession]
-"""The sessions of a client, in all loops of this process."""
+"""The sessions of a client, one for each loop of this process."""
 
 
 def abort_all(sessions: CallSessions) -> bool:
-    """Close the connections of each of *sessions*, without waiting. Takes no lock.
+    """Close the connections of all *sessions*, without waiting and without a lock.
 
     Returns:
-        Whether there were any.
+        Whether there was a session.
     """
     return sessions.release_all(CallSession.abort)

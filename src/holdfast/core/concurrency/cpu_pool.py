@@ -1,4 +1,4 @@
-"""Threads for work that keeps processors busy, for code that blocks anyway."""
+"""Run CPU-bound functions in threads, for callers that may block."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ Item = TypeVar("Item")
 
 
 class Pool:
-    """As many threads as there are processors, started when they are first needed.
+    """A pool with one thread for each processor, started when it is first needed.
 
-    For functions that leave the interpreter to others, as those that compress do. Whoever makes it
-    closes it.
+    Use it for functions that release the interpreter lock, such as compression. Close it in the
+    end.
     """
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(os.cpu_count(), "holdfast pool")
 
     def begin(self, function: Callable[..., Item], *args: Any) -> Callable[[], Item]:
-        """Run *function* in one of the threads; what is returned waits for its outcome."""
+        """Run *function* in a thread. Return a function that waits for its outcome."""
         return self._threads.submit(function, *args).result
 
     def close(self) -> None:
-        """Let the threads end. What has not begun never does. Idempotent."""
+        """Cancel the functions that have not begun, and wait for the others. Safe to repeat."""
         self._threads.shutdown(cancel_futures=True)

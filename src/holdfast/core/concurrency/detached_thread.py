@@ -1,4 +1,4 @@
-"""Functions that run in a thread of their own. The caller may stop waiting for their end."""
+"""Run functions in threads of their own, so that the caller may stop waiting for them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .interruption import raise_interruption
 
 
 def detached(function: Callable[..., Any], *args: Any) -> Future[Any]:
-    """Run a blocking *function* beside the caller, and return the future of its outcome."""
+    """Run a blocking *function* in a new thread, and return the future of its outcome."""
     future: Future[Any] = Future()
-    future.set_running_or_notify_cancel()  # so a caller that stops waiting cannot cancel it
+    future.set_running_or_notify_cancel()  # A caller that stops waiting must not cancel it.
     context = copy_context()
 
     def run() -> None:
         try:
             outcome = context.run(function, *args)
-        except BaseException as error:  # noqa: BLE001 (the waiting caller decides)
+        except BaseException as error:  # noqa: BLE001 (raised in the caller that waits)
             future.set_exception(error)
         else:
             future.set_result(outcome)
@@ -30,7 +30,11 @@ def detached(function: Callable[..., Any], *args: Any) -> Future[Any]:
 
 
 def start(thread: threading.Thread) -> None:
-    """Start *thread*; `threading` may turn what a signal handler raises meanwhile into KeyError."""
+    """Start *thread*.
+
+    If a signal handler raises meanwhile, `threading` may raise KeyError instead: raise the
+    handler's exception in that case.
+    """
     try:
         thread.start()
     except KeyError as error:

@@ -1,4 +1,4 @@
-"""The event loops that Holdfast makes itself; in a loop of the user's it runs as that is."""
+"""Create the event loops that Holdfast runs itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Return a loop of uvloop if that is installed, because it is faster; otherwise asyncio's."""
+    """Return a new event loop. Use uvloop if it is installed, because it is faster than asyncio."""
     try:
         import uvloop
     except ModuleNotFoundError:

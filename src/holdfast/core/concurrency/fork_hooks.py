@@ -1,4 +1,4 @@
-"""Objects that reset themselves in a forked child."""
+"""Reset objects in a forked child."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from weakref import WeakSet
 
 
 class Renewable(Protocol):
-    """What a child inherits in an unfinished state."""
+    """An object with state that a forked child must not use."""
 
     def after_fork(self) -> None:
-        """Forget what belongs to the parent. Called before anything else runs in the child."""
+        """Reset the object. This runs in the child before any other code."""
 
 
 def register_after_fork(thing: Renewable) -> None:
     """Call `thing.after_fork()` in every forked child, as long as *thing* lives.
 
-    So it need not ask at every turn which process it is in: that is a system call.
+    This is cheaper than comparing the process id at each use, which is a system call.
     """
     _inherited().add(thing)
 
 
 def process_id() -> int:
-    """Return the id of this process, read once: `os.getpid` is a system call each time."""
+    """Return the cached id of this process, because `os.getpid` is a system call each time."""
     return _process().id
 
 
 class _Process:
-    """The one that this code runs in."""
+    """The current process, with its id."""
 
     def __init__(self) -> None:
         self.after_fork()
@@ -52,6 +52,6 @@ def _inherited() -> WeakSet[Renewable]:
         for thing in list(things):
             thing.after_fork()
 
-    if hasattr(os, "register_at_fork"):  # not on platforms without fork
+    if hasattr(os, "register_at_fork"):  # Platforms without fork do not have it.
         os.register_at_fork(after_in_child=after_fork)
     return things

@@ -1,7 +1,7 @@
-"""Distinguish exceptions of signal handlers from those of a connection or of the user's functions.
+"""Distinguish exceptions of signal handlers from those of connections and of user functions.
 
-A handler of SIGALRM that raises TimeoutError is common. It may run in the middle of an exchange,
-where a TimeoutError means that the server does not answer.
+For example, a handler of SIGALRM often raises TimeoutError. It may run in the middle of a call,
+where TimeoutError otherwise means that the server does not answer.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _CAUSE, _CONTEXT, _TRACEBACK = (
 
 
 def raise_interruption(error: BaseException) -> None:
-    """Raise what a signal handler has raised, if that is *error* or led to it."""
-    # The class of the error may be the user's, and its attributes may raise: read them by the base.
+    """Raise the exception of a signal handler, if *error* is that exception or was caused by it."""
+    # Read the attributes through BaseException, because those of a user's class may raise.
     for each in (error, _CAUSE.__get__(error), _CONTEXT.__get__(error)):
         codes = set() if each is None else _codes(each)
         if each is not None and codes and codes & _handlers():
@@ -27,7 +27,10 @@ def raise_interruption(error: BaseException) -> None:
 
 
 def _codes(error: BaseException) -> set[CodeType]:
-    """Return the code in the traceback of *error* that may be of a signal handler, by its look."""
+    """Return the code of the frames in the traceback of *error* that may be signal handlers.
+
+    A signal handler has two parameters, or three with `self`, or any number.
+    """
     codes, place = set(), _TRACEBACK.__get__(error)
     while place is not None:
         code = place.tb_frame.f_code

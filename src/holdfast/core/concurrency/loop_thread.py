@@ -1,7 +1,7 @@
-"""One private event loop per process, in a thread of its own.
+"""Run a private event loop in a thread, one per process.
 
-The renewer and the notifier run there, for both halves: they go on while the user's own loop is
-blocked or their own threads compute. User code never runs there.
+The renewers and notifiers of all clients run in this loop, so they continue while the user's loop
+is blocked and the user's threads compute. User code never runs in it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ Result = TypeVar("Result")
 
 
 class Submitted(Generic[Result]):
-    """Work that runs in another thread's loop. A future there would take a lock here."""
+    """Work that was submitted to the loop of another thread.
+
+    This is no `concurrent.futures.Future`, because that takes a lock, which an exception of a
+    signal handler could leave acquired.
+    """
 
     def __init__(self, work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop) -> None:
         self._work = work
@@ -29,54 +33,58 @@ class Submitted(Generic[Result]):
         self._task: asyncio.Task[Result] | None = None
         self._ended = Event()
 
-    def begin(self, under_way: set[Submitted[Any]]) -> None:
-        """Begin, in the loop. *under_way* holds it until it ends, as the loop does not."""
-        under_way.add(self)
+    def begin(self, in_progress: set[Submitted[Any]]) -> None:
+        """Begin the work. Call this in the loop.
+
+        Keep this object in *in_progress* until the work ends, because the loop has only a weak
+        reference to its tasks.
+        """
+        in_progress.add(self)
         self._task = self._loop.create_task(self._work)
-        self._task.add_done_callback(lambda _: self._end(under_way))
+        self._task.add_done_callback(lambda _: self._end(in_progress))
 
     def cancel(self) -> None:
-        """Cancel it, soon. From any thread."""
+        """Cancel the work soon. Any thread may call this."""
         self._loop.call_soon_threadsafe(lambda: self._task is not None and self._task.cancel())
 
     def done(self) -> bool:
-        """Return whether it has ended."""
+        """Return whether the work has ended."""
         return self._ended.is_set()
 
     def result(self) -> Result:
-        """Wait until it ends, and return what it returned. Only from another thread."""
+        """Wait for the end of the work, and return its result. Do not call this in the loop."""
         self._ended.wait(None)
         assert self._task is not None
         return self._task.result()
 
-    def _end(self, under_way: set[Submitted[Any]]) -> None:
-        under_way.discard(self)
+    def _end(self, in_progress: set[Submitted[Any]]) -> None:
+        in_progress.discard(self)
         self._ended.set()
 
 
 class LoopThread:
     """A daemon thread that runs an event loop until its last user leaves."""
 
-    # By process: a forked child starts its own, under a lock that was free when it was forked.
-    _mine: dict[int, LoopThread] = {}  # noqa: RUF012
+    # By process id, so that a forked child has its own thread, and a mutex that is free.
+    _threads: dict[int, LoopThread] = {}  # noqa: RUF012
     _guards: dict[int, Mutex] = {}  # noqa: RUF012
 
     def __init__(self) -> None:
         self._users = 0
-        self._under_way: set[Submitted[Any]] = set()
+        self._in_progress: set[Submitted[Any]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         self._loop = new_loop()
-        self._unclaimed = [self._loop]
+        self._unclaimed = [self._loop]  # The first thread that takes the loop runs it.
         self._thread: threading.Thread | None = None
 
     @classmethod
     def enter(cls) -> LoopThread:
-        """Return the thread of this process, started for its first user. Pair it with `leave`."""
+        """Return the thread of this process. Start it for its first user. Call `leave` later."""
         with cls._guard():
-            thread = cls._mine.get(os.getpid())
+            thread = cls._threads.get(os.getpid())
             if thread is None:
-                thread = cls._mine[os.getpid()] = cls()
-            if thread._thread is None:  # perhaps because an exception interrupted its start
+                thread = cls._threads[os.getpid()] = cls()
+            if thread._thread is None:  # New, or an exception has interrupted its start.
                 started = threading.Thread(target=thread._run, name="holdfast", daemon=True)
                 start(started)
                 thread._thread = started
@@ -84,18 +92,18 @@ class LoopThread:
             return thread
 
     def leave(self) -> None:
-        """Remove one user; the last one ends the thread."""
+        """Remove one user. If it was the last one, end the thread."""
         with self._guard():
             self._users -= 1
-            if self._users or self._mine.get(os.getpid()) is not self:
+            if self._users or self._threads.get(os.getpid()) is not self:
                 return
-            del self._mine[os.getpid()]
+            del self._threads[os.getpid()]
         self._loop.call_soon_threadsafe(self._loop.stop)
         if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join()
 
     def leave_after(self, work: Coroutine[Any, Any, None]) -> None:
-        """Call `leave` in the loop after *work* has ended. Take no lock and do not wait."""
+        """Run *work* in the loop, then call `leave` there. Do not wait and take no lock."""
         self._loop.call_soon_threadsafe(self._begin_to_leave, work)
 
     def _begin_to_leave(self, work: Coroutine[Any, Any, None]) -> None:
@@ -112,59 +120,59 @@ class LoopThread:
         return cls._guards.setdefault(os.getpid(), Mutex())
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> Submitted[Result]:
-        """Run *work* there."""
+        """Run *work* in the loop."""
         submitted = Submitted(work, self._loop)
-        self._loop.call_soon_threadsafe(submitted.begin, self._under_way)
+        self._loop.call_soon_threadsafe(submitted.begin, self._in_progress)
         return submitted
 
     def call_soon(self, function: Any, *args: Any) -> None:
-        """Call *function* there, soon."""
+        """Call *function* soon in the loop. Any thread may call this."""
         self._loop.call_soon_threadsafe(function, *args)
 
     def _run(self) -> None:
         try:
             self._unclaimed.pop()
-        except IndexError:  # its start was interrupted, and another thread runs it
+        except IndexError:  # Another thread runs the loop, because `enter` was interrupted.
             return
         self._thread = threading.current_thread()
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
         finally:
-            # Again and again: on Python 3.11 `asyncio.wait_for` may swallow a cancellation.
+            # Repeat, because on Python 3.11 `asyncio.wait_for` may swallow a cancellation.
             while left := asyncio.all_tasks(self._loop):
                 for task in left:
                     task.cancel()
                 self._loop.run_until_complete(asyncio.wait(left, timeout=0.05))
-            # A connection that was aborted in the last turn is closed in the next one.
+            # Run two more turns, because an aborted connection is closed in a later turn.
             self._loop.run_until_complete(asyncio.sleep(0))
             self._loop.run_until_complete(asyncio.sleep(0))
             self._loop.close()
 
 
 class OwnLoop:
-    """The running event loop, with the methods of a `LoopThread`.
+    """The user's running event loop, with the methods of a `LoopThread`.
 
-    Callbacks need no other thread, but none runs while the loop is blocked.
+    It needs no other thread, but nothing runs in it while the user's code blocks the loop.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._under_way: set[Submitted[Any]] = set()
+        self._in_progress: set[Submitted[Any]] = set()
 
     def leave(self) -> None:
-        """Do nothing: the loop belongs to its owner."""
+        """Do nothing, because the user owns the loop."""
 
     def leave_after(self, work: Coroutine[Any, Any, None]) -> None:
-        """Begin *work*; the loop is its owner's."""
+        """Run *work* in the loop."""
         self.submit(work)
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> Submitted[Result]:
-        """Run *work* there. Only another thread may wait for its result."""
+        """Run *work* in the loop. Only another thread may wait for its result."""
         submitted = Submitted(work, self._loop)
-        self._loop.call_soon_threadsafe(submitted.begin, self._under_way)
+        self._loop.call_soon_threadsafe(submitted.begin, self._in_progress)
         return submitted
 
     def call_soon(self, function: Any, *args: Any) -> None:
-        """Call *function* there, soon. From any thread."""
+        """Call *function* soon in the loop. Any thread may call this."""
         self._loop.call_soon_threadsafe(function, *args)

@@ -1,9 +1,9 @@
-"""Semaphores and mutexes for threads that an exception may interrupt anywhere.
+"""Provide semaphores and mutexes that stay usable if an exception interrupts a thread anywhere.
 
-A signal handler, or a timeout, may raise between any two bytecodes: after a lock was acquired and
-before `with` or `try` protects it, or in place of its release. The lock then stays acquired. So
-these hold no lock. Each entry is known by the frame of the function that made it. A thread that
-waits skips an entry if its frame has left the stack of its thread.
+A signal handler may raise between any two bytecodes: after a lock was acquired and before `with` or
+`try` protects it, or in place of its release. The lock would then stay acquired. So a semaphore
+holds no lock. It has a list of entries, and each entry names the frame of the function that
+entered. A waiting thread removes the entries of frames that are no longer on a stack.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from threading import TIMEOUT_MAX, Lock, get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
-_LOOK_S: Final = 0.05
-"""Seconds after which a thread that waits looks for entries that an exception has left behind."""
+_CHECK_S: Final = 0.05
+"""Seconds after which a waiting thread looks for entries of functions that have ended."""
 
 
 def lock_timeout(timeout_s: float | None) -> float:
-    """Return *timeout_s* as a lock takes it: -1 for None; some centuries at most."""
+    """Return *timeout_s* for `Lock.acquire`: -1 for None (no limit), and at most `TIMEOUT_MAX`."""
     return -1 if timeout_s is None else min(max(timeout_s, 0.0), TIMEOUT_MAX)
 
 
 class _Entry:
-    """One function that is inside, or waits.
+    """One function that is inside the semaphore or waits to enter.
 
     Attributes:
         thread: the ident of its thread.
-        frame: the id of its frame. The frame itself would keep its variables alive.
-        code: of the function, because another frame may get the same id later.
-        called: released when it may be time to enter; None while it does not wait.
+        frame: the id of its frame. A reference to the frame would keep its variables alive.
+        code: the code of the function, because a later frame may have the same id.
+        called: released to make the function check again whether it may enter; None if it does not
+            wait.
     """
 
     __slots__ = ("called", "code", "frame", "thread")
@@ -49,7 +50,7 @@ class _Entry:
         return self.frame == id(frame) and self.thread == get_ident()
 
     def is_alive(self) -> bool:
-        """Return whether its frame is still on the stack of its thread."""
+        """Return whether the frame is still on the stack of its thread."""
         frame = sys._current_frames().get(self.thread)  # noqa: SLF001 (documented, in spite of its name)
         return frame is not None and (self.frame, self.code) in {_known(frame), *_callers(frame)}
 
@@ -67,32 +68,33 @@ def _callers(frame: FrameType) -> Iterator[tuple[int, CodeType]]:
 
 
 class Semaphore:
-    """Lets a limited number of threads in, first come, first served. Use it with `with` only.
+    """Limits how many threads run a section at once, in the order of arrival.
 
-    A function that a signal handler calls, while its thread is inside or waits, is let in at once:
-    it would wait for itself.
+    Use it only in a `with` statement. If the thread of a signal handler is inside or waits, the
+    handler is admitted at once, because otherwise the thread would wait for itself.
 
-    Do not hold it across a `yield` or `await`: a suspended frame is on no stack, so its entry would
-    count as left behind.
+    Do not hold it across a `yield` or `await`. A suspended frame is on no stack, so its entry would
+    be removed.
 
     Args:
-        limit: how many threads may be inside.
+        limit: number of threads that may be inside.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._entries: OrderedDict[_Entry, None] = OrderedDict()  # each step on it is atomic
+        self._entries: OrderedDict[_Entry, None] = OrderedDict()  # Each operation on it is atomic.
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
         entry = _Entry(frame)
         try:
             self._entries[entry] = None
-            # While it is alone it is inside: later entries go behind it.
+            # If this is the only entry, it is inside: later entries are behind it.
             if len(self._entries) > 1 and not self._admits(entry):
                 self._wait(entry, frame)
         except BaseException:
-            # The frame may catch this and live on: waiters would take the entry for a live one.
+            # Remove the entry, because the frame may catch the exception and continue. Waiters
+            # would then wait for it.
             self._entries.pop(entry, None)
             self._call_next()
             raise
@@ -105,7 +107,7 @@ class Semaphore:
     ) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
         entries = list(self._entries)
-        if len(entries) == 1:  # the usual case
+        if len(entries) == 1:  # This is the usual case.
             entry = entries[0]
             if entry.frame == id(frame) and entry.thread == get_ident():
                 self._entries.pop(entry, None)
@@ -120,7 +122,7 @@ class Semaphore:
     def _admits(self, entry: _Entry) -> bool:
         try:
             return entry in islice(self._entries, self._limit)
-        except RuntimeError:  # another thread has changed them between the two steps
+        except RuntimeError:  # Another thread has changed the entries meanwhile.
             return entry in self._first()
 
     def _wait(self, entry: _Entry, frame: FrameType) -> None:
@@ -130,19 +132,21 @@ class Semaphore:
         for each in list(self._entries):
             if each.thread == entry.thread and each is not entry:
                 callers = callers or {*_callers(frame)}
-                if (each.frame, each.code) not in callers:  # an exception has left it behind
+                if (each.frame, each.code) not in callers:  # Its function has ended.
                     self._entries.pop(each, None)
         while not self._admits(entry):
             if any((each.frame, each.code) in callers for each in self._of(entry.thread)):
-                return
-            if not called.acquire(timeout=_LOOK_S):
+                return  # A caller of this function is inside: waiting would never end.
+            if not called.acquire(timeout=_CHECK_S):
                 self._drop_dead()
 
     def _of(self, thread: int) -> list[_Entry]:
         return [each for each in self._first() if each.thread == thread]
 
     def _first(self) -> list[_Entry]:
-        return list(self._entries)[: self._limit]  # one step, other than `islice` and its use
+        return list(self._entries)[
+            : self._limit
+        ]  # `list` is atomic; iterating over `islice` is not.
 
     def _drop_dead(self) -> None:
         for each in list(self._entries):
@@ -151,23 +155,23 @@ class Semaphore:
         self._call_next()
 
     def _drop(self, frame: FrameType, entries: list[_Entry]) -> bool:
-        """Drop those of *entries* that *frame* has made; return whether there was one."""
+        """Remove the entries of *frame* from *entries*. Return whether there was one."""
         made = [each for each in entries if each.is_of(frame)]
         for each in made:
             self._entries.pop(each, None)
         return bool(made)
 
     def _call_next(self) -> None:
-        """Wake the entry that has just become one of the first, if it waits."""
+        """Wake the last entry that may be inside, if it waits."""
         first = self._first()
         called = first[-1].called if len(first) == self._limit else None
         if called is not None:
-            with suppress(RuntimeError):  # it was called before
+            with suppress(RuntimeError):  # It was released before.
                 called.release()
 
 
 class Mutex(Semaphore):
-    """Lets one thread in."""
+    """Lets only one thread at a time run a section."""
 
     def __init__(self) -> None:
         super().__init__(1)

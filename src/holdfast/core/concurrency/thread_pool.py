@@ -1,4 +1,4 @@
-"""Threads for blocking functions. An event loop waits for their end, and may stop waiting."""
+"""Run blocking functions in threads for an event loop, which may stop waiting for them."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ _Outcome: TypeAlias = tuple[Any, BaseException | None]
 
 
 class Interrupted(BaseException):
-    """Raised inside a function that runs in one of `Threads` when its caller stops waiting.
+    """Raised once inside a function that runs in one of `Threads` when its caller stops waiting.
 
-    It comes between any two bytecodes, once. A function that holds something frees it with
-    `finally` or `with` and lets this pass; one that catches it runs on, in its thread.
+    It may be raised between any two bytecodes. The function should release its resources with
+    `finally` or `with`, and not catch this. A function that catches it continues in its thread.
     """
 
 
 class _Job:
-    """A function to be run, and who may still decide about it.
+    """A function that a thread runs or will run, and its state.
 
     Attributes:
-        steps: what has not happened yet. Thread and loop each take the next step by `pop`, which is
-            atomic: who takes *begin* decides whether the function runs, who takes *end* whether it
-            is interrupted. Taken by the thread, no interruption comes. So the thread never holds a
-            lock when one comes, which not even `with` would surely free (Python 3.14).
-        thread: the ident of the thread that runs it, known before *begin* is taken.
-        outcome: what it returned or raised, once it has ended.
-        stack: where it was when it was abandoned, the innermost place last.
-        sent: whether the interruption is on its way, so that the thread may receive it.
-        abandoned: whether it runs though nobody waits for it. Of the loop only.
+        steps: the steps that neither the thread nor the loop has taken yet. Each takes the next one
+            with `pop`, which is atomic. If the thread takes *begin*, the function runs; if the loop
+            takes it, the function never runs. If the thread takes *end*, the function is not
+            interrupted; if the loop takes it, the function is interrupted. So no lock is needed,
+            which an interruption might leave acquired even with `with` (Python 3.14).
+        thread: the ident of the thread that runs the function; set before *begin* is taken.
+        outcome: the result and the error of the function, after it has ended.
+        stack: the frames of the function when it was abandoned, the innermost last.
+        sent: whether the loop has sent the interruption.
+        abandoned: whether the function runs although no caller waits for it. Only the loop uses it.
     """
 
     __slots__ = (
@@ -71,20 +72,20 @@ class _Job:
 
 
 class Threads:
-    """Daemon threads that run plain functions for the event loop that this is made in.
+    """Daemon threads that run plain functions for the current event loop.
 
-    A thread is started when work comes and none is idle. All methods and attributes are for that
-    loop's thread. Whoever makes it closes it.
+    A thread is started if all others are busy. Use the methods and attributes only in the thread of
+    the loop. Close it in the end.
 
     Args:
-        limit: threads at most, at least 1. Further work waits for one of them, first in first out.
-        name: of the threads, followed by their numbers from 1.
-        on_freed: called by the loop each time an abandoned function has ended at last; `abandoned`
-            and `busy` have gone down by then.
+        limit: largest number of threads, at least 1. Further functions wait in order for a thread.
+        name: name of the threads, to which their numbers are appended.
+        on_freed: called by the loop each time an abandoned function has ended, after `abandoned`
+            and `busy` were lowered.
 
     Raises:
         ValueError: *limit* is less than 1.
-        RuntimeError: no event loop runs here.
+        RuntimeError: no event loop is running.
     """
 
     def __init__(
@@ -107,31 +108,33 @@ class Threads:
 
     @property
     def busy(self) -> int:
-        """Threads that run a function, also an abandoned one, as far as the loop has heard."""
+        """Return how many threads run a function, which may be an abandoned one."""
         return min(self._unfinished, self._started)
 
     @property
     def abandoned(self) -> int:
-        """Functions that still run, each in its thread, although their callers stopped waiting."""
+        """Return how many functions still run although their callers stopped waiting."""
         return self._abandoned
 
     async def run(self, function: Callable[[], T]) -> T:
         """Run *function* in one of the threads, in a copy of the caller's context.
 
-        When the caller is cancelled, this ends at once. A function that has not begun never does;
-        one that runs is abandoned: `Interrupted` is raised in it as soon as it executes Python
-        again (a blocking call, such as `time.sleep`, comes to its end before), its thread is taken
-        until it really ends, and its outcome is dropped. But if it has ended by then, and the loop
-        was too busy to notice, its outcome is returned or raised all the same. The cancellation of
-        one that is abandoned has a note, which tells where it was at that moment.
+        If the caller is cancelled, this call ends at once:
+
+        - A function that has not begun never runs.
+        - A function that runs is abandoned. `Interrupted` is raised in it as soon as it executes
+          Python code again, which may be after the end of a blocking call such as `time.sleep`. It
+          occupies its thread until it ends. Its outcome is ignored. The CancelledError has a note
+          with the stack of the function.
+        - If the function has ended, but the loop was too busy to notice, this call returns or
+          raises its outcome.
 
         Returns:
-            What it returns.
+            What *function* returns.
 
         Raises:
-            BaseException: what it raises; RuntimeError in place of StopIteration, which no future
-                can carry.
-            RuntimeError: the threads are closed, or the system refuses a further one.
+            BaseException: the exception of *function*; RuntimeError instead of StopIteration.
+            RuntimeError: the threads are closed, or the system cannot start another thread.
         """
         if self._closed:
             raise RuntimeError(f"the threads of {self._name!r} are closed")
@@ -150,9 +153,9 @@ class Threads:
                 outcome = self._abandon(job)
                 if outcome is None:
                     if job.stack:
-                        cancelled.add_note(_told(job.stack))
+                        cancelled.add_note(_stack_text(job.stack))
                     raise
-            except BaseException:  # closed as a coroutine
+            except BaseException:  # The coroutine was closed.
                 self._abandon(job)
                 raise
             result, error = outcome
@@ -161,12 +164,12 @@ class Threads:
             return cast(T, result)
         finally:
             outcome = error = None
-            del future, job  # an error in it has this frame in its traceback: a cycle
+            del future, job  # Otherwise an error in *outcome* and this frame refer to each other.
 
     def close(self) -> None:
-        """Take no more work and let idle threads end; busy ones, when they get idle.
+        """Accept no more functions, and let each thread end when it is idle.
 
-        Waits for nothing. What was accepted is still run. Idempotent.
+        Functions that were accepted still run. Do not wait for them. Safe to repeat.
         """
         if not self._closed:
             self._closed = True
@@ -178,10 +181,10 @@ class Threads:
         self._started += 1
 
     def _abandon(self, job: _Job) -> _Outcome | None:
-        """Keep *job* from beginning, or interrupt it: its caller stopped waiting.
+        """Keep *job* from beginning, or interrupt it, because its caller stopped waiting.
 
         Returns:
-            How it has ended, if it has.
+            The outcome of the job if it has ended; otherwise None.
         """
         try:
             step = job.steps.pop()
@@ -197,11 +200,11 @@ class Threads:
         else:
             return None
         finally:
-            job.sent = True  # whatever a signal handler raised here: the thread waits for this
+            job.sent = True  # In `finally`, because the thread waits for this.
 
     def _collect(self) -> None:
-        """Hand out the outcomes of all functions that have ended. Runs on the loop."""
-        # Lowered first: what ends from here on wakes the loop again.
+        """Set the outcomes of all functions that have ended. Call this in the loop."""
+        # Reset this first, so that a function that ends from now on wakes the loop again.
         self._waking = False
         while self._ended:
             job = self._ended.popleft()
@@ -211,7 +214,7 @@ class Threads:
                 if self._on_freed is not None:
                     self._loop.call_soon(self._on_freed)
             elif not job.future.done():
-                # Not `set_exception`: it asks for the class of the error, which may raise.
+                # Not `set_exception`, because it reads attributes of the error, which may raise.
                 job.future.set_result(job.outcome)
 
     def _work(self) -> None:
@@ -221,18 +224,16 @@ class Threads:
             job.thread = ident
             if self._performed(job):
                 self._ended.append(job)
-                # One wake-up is enough for all that end before the loop comes to collect.
+                # Wake the loop once for all functions that end before it collects them.
                 if not self._waking:
                     self._waking = True
-                    with contextlib.suppress(
-                        RuntimeError
-                    ):  # the loop is closed, and no caller waits
+                    with contextlib.suppress(RuntimeError):  # The loop is closed.
                         self._loop.call_soon_threadsafe(self._collect)
-            del job  # an idle thread keeps nothing alive
-        self._jobs.put(None)  # for the next thread
+            del job  # Otherwise an idle thread would keep the outcome alive.
+        self._jobs.put(None)  # End the next thread.
 
     def _performed(self, job: _Job) -> bool:
-        """Run *job*; False if it must not begin. Afterwards no interruption can come any more."""
+        """Run *job*. Return False if it must not begin. No interruption comes after this."""
         try:
             if job.steps.pop() is not _BEGIN:
                 return False
@@ -241,67 +242,72 @@ class Threads:
                 job.steps.pop()
             except IndexError:
                 self._receive(job)
-        except Interrupted:  # it missed the function, and comes only once
+        except Interrupted:  # It came after the end of the function, and comes only once.
             pass
         finally:
-            del job  # an error that the function raised leads to this frame: a cycle
+            del job  # Otherwise an error of the function and this frame refer to each other.
         return True
 
     def _receive(self, job: _Job) -> None:
-        """Make sure that the interruption of *job* does not come later.
+        """Receive the interruption of *job*, so that none is raised later.
 
-        It may have come to the function, or lie ready for this thread, or the loop is just about
-        to send it. A thread has one place for it, and the next bytecodes find what lies there; so
-        the thread sends itself another one, in place of any that lies there, and waits for it.
+        The interruption may have been raised in the function, may be pending for this thread, or
+        the loop may still send it. Python keeps at most one pending exception per thread. So wait
+        until the loop has sent it, then send another one, which replaces a pending one, and wait
+        until it is raised.
 
-        Emptying that place with the same call would seem simpler. But up to Python 3.12 it leaves
-        a flag behind that makes the whole interpreter slower until the next interruption.
+        Clearing a pending exception by the same call would be simpler. But up to Python 3.12 that
+        leaves a flag set that slows down the whole interpreter until the next interruption.
         """
         try:
             while not job.sent:
                 time.sleep(0)
-            while True:  # a finalizer that happens to run here may swallow one
+            while True:  # Repeat, because a finalizer that runs here may swallow one.
                 self._interrupt(job.thread)
         except Interrupted:
             pass
 
 
 def _outcome(context: Context, function: Callable[[], Any]) -> _Outcome:
-    """Run *function*. Nothing here refers to an error that has this frame in its traceback."""
+    """Run *function* and return its outcome.
+
+    This is a separate function, so that no variable refers to an error with its frame in the
+    traceback.
+    """
     try:
         return context.run(function), None
     except StopIteration as error:
-        return None, _bearable(error)
-    except BaseException as error:  # noqa: BLE001 (whatever it is, it is the caller's)
+        return None, _without_stop_iteration(error)
+    except BaseException as error:  # noqa: BLE001 (raised in the caller)
         return None, error
 
 
 def _stack(ident: int) -> traceback.StackSummary:
-    """Return the frames of the function that a thread runs; none if it has just ended."""
+    """Return the frames of the function that the thread *ident* runs; none if it has ended."""
     frame = sys._current_frames().get(ident)  # noqa: SLF001 (documented, in spite of its name)
     places = list(traceback.walk_stack(frame)) if frame is not None else []
     own = takewhile(lambda place: place[0].f_code.co_filename != __file__, places)
-    # Its lines are read later: not from files, while the function waits for its interruption.
+    # Read the source lines later, so that the interruption does not wait for files.
     return traceback.StackSummary.extract(reversed(list(own)), lookup_lines=False)
 
 
-def _told(stack: traceback.StackSummary) -> str:
+def _stack_text(stack: traceback.StackSummary) -> str:
     return f"Its thread was here (most recent call last):\n{''.join(stack.format())}".rstrip()
 
 
-def _bearable(error: StopIteration) -> RuntimeError:
-    """Return an exception in place of *error*, which no future can carry."""
+def _without_stop_iteration(error: StopIteration) -> RuntimeError:
+    """Return a RuntimeError caused by *error*, because a coroutine cannot raise StopIteration."""
     instead = RuntimeError("the function raised StopIteration")
     instead.__cause__ = error
     return instead
 
 
 def _interrupter() -> Callable[[int], object]:
-    """Return a function that raises `Interrupted` in the thread of an ident."""
-    import ctypes  # only workers need it, and it takes a while
+    """Return a function that raises `Interrupted` in the thread with a given ident."""
+    import ctypes  # Only workers need it, and the import takes time.
 
-    # Not as an attribute of pythonapi: that one function belongs to the whole process, with the
-    # types of its arguments. An index makes a new one.
+    # An index returns a new function object. An attribute of `pythonapi` would be shared by the
+    # whole process, and so would the types of its arguments.
     send = ctypes.pythonapi["PyThreadState_SetAsyncExc"]
     send.argtypes = (ctypes.c_ulong, ctypes.py_object)
     send.restype = ctypes.c_int

@@ -1,4 +1,4 @@
-"""Work that exceptions from signal handlers do not interrupt."""
+"""Run work so that exceptions of signal handlers do not interrupt it."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ from typing import Final
 from ._sync.primitives import Event
 
 ENDING_S: Final = 30.0
-"""Seconds that interrupted work has to end; then the caller goes on without it."""
+"""Seconds to wait for interrupted work to end. Then the caller continues without it."""
 
-_LOOK_S: Final = 0.5
-"""Seconds between two chances for a signal handler. Python does not run it while a thread waits, if
-the signal came just before the wait, or to another thread."""
+_WAKE_S: Final = 0.5
+"""Seconds after which the waiting main thread wakes, so that Python can run signal handlers. During
+a wait, it does not run one if the signal came just before, or to another thread."""
 
 
 def run_apart(work: Callable[[], None], stop: Callable[[], None]) -> None:
-    """Do *work*, out of reach of signal handlers, and raise what it raises.
+    """Run *work* where signal handlers cannot interrupt it, and raise what it raises.
 
-    Python runs signal handlers in the main thread. What they raise inside a callback of an event
-    loop is lost, and the callback is never finished. So the main thread only waits: an exception
-    interrupts that, calls *stop*, and is raised when the work has ended.
+    Python runs signal handlers in the main thread. An exception that they raise inside a callback
+    of an event loop is lost, and the callback does not finish. So the work runs in another thread,
+    and the main thread only waits. An exception that interrupts the wait calls *stop*, and is
+    raised when the work has ended.
 
     Args:
-        work: what is done; in this thread, if it is not the main one.
-        stop: makes it end soon. Called from another thread than the work, and only once it has
-            begun; it may have ended by then.
+        work: the work. It runs in the current thread if that is not the main thread.
+        stop: makes the work end soon. It is called in the main thread, only after the work has
+            begun, and perhaps after it has ended.
     """
     if threading.current_thread() is not threading.main_thread():
         work()
         return
     ended, errors = Event(), list[BaseException]()
-    unclaimed = [work]  # by the thread, which begins it, or by this one, so that it never begins
+    # Either the new thread claims the work and begins it, or this thread does, to prevent that.
+    unclaimed = [work]
 
     def do() -> None:
         if not _claim(unclaimed):
             return
         try:
             work()
-        except BaseException as error:  # noqa: BLE001 (it is raised by the thread that waits)
+        except BaseException as error:  # noqa: BLE001 (the main thread raises it)
             errors.append(error)
         finally:
             ended.set()
@@ -49,10 +51,10 @@ def run_apart(work: Callable[[], None], stop: Callable[[], None]) -> None:
     context = copy_context()
     thread = threading.Thread(target=context.run, args=(do,), name="holdfast worker", daemon=True)
     try:
-        # What a signal handler raises inside `Thread.start` breaks the thread that it starts. No
-        # handler runs in the thread that calls it here.
+        # Call `Thread.start` in another thread, where no signal handler runs. A handler that raises
+        # inside `Thread.start` would break the new thread.
         start_new_thread(_start, (thread, errors, ended))
-        while not ended.wait(_LOOK_S):
+        while not ended.wait(_WAKE_S):
             pass
     except BaseException:
         if not _claim(unclaimed):
@@ -64,10 +66,10 @@ def run_apart(work: Callable[[], None], stop: Callable[[], None]) -> None:
 
 
 def _start(thread: threading.Thread, errors: list[BaseException], ended: Event) -> None:
-    """Start *thread*. If that fails, add why to *errors*."""
+    """Start *thread*. If that fails, append the error to *errors*."""
     try:
         thread.start()
-    except BaseException as error:  # noqa: BLE001 (it is raised by the thread that waits)
+    except BaseException as error:  # noqa: BLE001 (the main thread raises it)
         errors.append(error)
         ended.set()
 

@@ -1,4 +1,4 @@
-"""Watches an event loop from outside, and reports what blocks it."""
+"""Watch an event loop from another thread, and report which code blocks it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing import Final
 
 from .loop_thread import LoopThread
 
-_LOOKS: Final = 4
-"""Looks within the time that a loop is given: a report comes a quarter too late at most."""
+_CHECKS: Final = 4
+"""Number of checks per time limit. A report comes at most a quarter of the limit too late."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blockage:
-    """An event loop that does not turn.
+    """A blocked event loop.
 
     Attributes:
-        task: name of the asyncio task that is running; empty when none is, and when it only waits
-            for a thread to start, as another one does not let go of the interpreter.
-        where: file, line and function at which the thread of the loop is.
-        seconds: for how long so far.
+        task: name of the asyncio task that is running. Empty: no task is running, or the task only
+            waits for a new thread to start, because yet another thread holds the interpreter lock.
+        where: file, line and function that the thread of the loop executes.
+        seconds: how long the loop has been blocked.
     """
 
     task: str
@@ -36,12 +36,11 @@ class Blockage:
 
 
 class Watchdog:
-    """Reports when the event loop in which it was made has not turned for a while.
+    """Reports if one turn of the current event loop takes too long.
 
     Args:
-        limit_s: how long a turn may take.
-        blocked: called once for each longer turn, while it lasts. It runs in a thread of its own
-            and must be quick.
+        limit_s: longest duration of a turn, in seconds.
+        blocked: called once during each longer turn. It runs in another thread and must be quick.
     """
 
     def __init__(self, limit_s: float, blocked: Callable[[Blockage], None]) -> None:
@@ -50,9 +49,17 @@ class Watchdog:
         self._loop = asyncio.get_running_loop()
         self._thread_id = threading.get_ident()
         self._asked_at: float | None = None
-        self._told = False
+        self._reported = False
         self._thread = LoopThread.enter()
         self._watching = self._thread.submit(self._watch())
+
+    @property
+    def lag_s(self) -> float:
+        """Return the seconds for which the loop has not turned so far; 0 if it turns. From any
+        thread.
+        """
+        asked_at = self._asked_at
+        return 0.0 if asked_at is None else time.monotonic() - asked_at
 
     def close(self) -> None:
         """Stop watching."""
@@ -62,14 +69,14 @@ class Watchdog:
     async def _watch(self) -> None:
         while not self._loop.is_closed():
             if self._asked_at is None:
-                self._told = False
+                self._reported = False
                 self._asked_at = time.monotonic()
-                with contextlib.suppress(RuntimeError):  # it is closed just now
+                with contextlib.suppress(RuntimeError):  # The loop was closed after the check.
                     self._loop.call_soon_threadsafe(self._turned)
-            elif not self._told and time.monotonic() - self._asked_at >= self._limit_s:
-                self._told = True
+            elif not self._reported and time.monotonic() - self._asked_at >= self._limit_s:
+                self._reported = True
                 self._report(time.monotonic() - self._asked_at)
-            await asyncio.sleep(self._limit_s / _LOOKS)
+            await asyncio.sleep(self._limit_s / _CHECKS)
 
     def _turned(self) -> None:
         self._asked_at = None
@@ -82,7 +89,7 @@ class Watchdog:
 
 
 def _starts_thread(frame: FrameType | None) -> bool:
-    """Return whether a thread is started there, which lasts until the new one runs."""
+    """Return whether *frame* is inside `threading.Thread.start`, which waits for the new thread."""
     stack = walk_stack(frame) if frame is not None else ()
     return any(each.f_code is threading.Thread.start.__code__ for each, _ in stack)
 

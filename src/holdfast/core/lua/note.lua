@@ -1,15 +1,14 @@
 #!lua
--- core/note: add units to the list of names.
+-- core/note: record names of units in the catalog.
 --
--- KEYS[1]  ZSET    names   name of a unit, scored by when it was last noted (ms)
+-- KEYS[1]  ZSET    names   name of a unit, scored by when it was last recorded (ms)
 -- ARGV[1]  string  first of the names, as the user gave them
--- returns  int     how many of them were not known
+-- returns  int     how many of the names were not in the catalog
 -- include clock
 
 local now_ms = clock()
--- Names that were not noted for 30 days are dropped. A list without notes expires as late.
-local KEPT_MS = 30 * 86400 * 1000
-local MOST = 10000  -- names of a kind: of more, the ones with the oldest notes are dropped
+local KEPT_MS = 30 * 86400 * 1000  -- A name is removed if it is not recorded again for so long.
+local MOST = 10000  -- If there are more names, those that were recorded longest ago are removed.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now_ms - KEPT_MS)
 local FIRST = 1
 local added = 0

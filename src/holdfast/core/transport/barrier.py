@@ -1,8 +1,9 @@
-"""Barriers that the server answers when earlier writes on the connection are durable: no I/O.
+"""Define barriers: commands that the server answers when earlier writes are durable. No I/O.
 
-`WAIT` and `WAITAOF` are about what their own connection wrote. A call that writes nothing, because
-another connection did the same call before, would pass the barrier at once, however far the first
-write had come. So a marker follows each call: a write in its slot, which leaves nothing behind.
+`WAIT` and `WAITAOF` wait only for the writes of their own connection. Assume a call is repeated
+over another connection, and the ledger returns its stored answer: it writes nothing, so the barrier
+would be answered although the first write may not be durable yet. So a *marker* follows each call:
+a write in the same slot, which leaves no key.
 """
 
 from __future__ import annotations
@@ -19,24 +20,27 @@ from .request import Request
 
 MARKER: Final = Script.load("holdfast.core", "marker")
 
-# Sent as a whole source: the call before it must not be repeated to load the script.
+# The marker is sent with EVAL and its source. With EVALSHA, an unknown hash would require repeating
+# the call before it.
 _MARKER_SOURCE: Final = "\n".join(
     line for line in MARKER.source.splitlines() if not line.startswith("-- ")
 )
 
 _PERMANENT: Final = ("unknown command", "appendonly is disabled", "NOPERM")
-"""What the text of a permanent error contains. Other errors pass, as during a failover."""
+"""Texts in errors that mean that the server does not support the barrier. Other errors, for example
+during a failover, are temporary."""
 
 
 class DurabilityBarrier(msgspec.Struct, frozen=True):
-    """The end of a batch of writes.
+    """The barrier after a batch of writes.
 
     Attributes:
-        request: is answered when the writes are durable, or after the timeout.
-        probe: is answered at once, with an error if the server does not support the barrier.
-        timeout_s: seconds that the server may take for it.
-        replicas: how many must confirm.
-        on_disk: whether it waits for disks, first of all the server's own.
+        request: the barrier. The server answers when the writes are durable, or after the timeout.
+        probe: a command that the server answers at once, with an error if it does not support the
+            barrier.
+        timeout_s: timeout in seconds.
+        replicas: number of replicas that must confirm.
+        on_disk: whether the writes must be on the disks of the server and of the replicas.
     """
 
     request: Request
@@ -47,7 +51,7 @@ class DurabilityBarrier(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, durability: Durability) -> Self:
-        """Return the barrier that makes writes as durable as that."""
+        """Return the barrier for *durability*."""
         ms, replicas = to_ms(durability.timeout), durability.replicas
         match durability:
             case Replicated():
@@ -58,7 +62,7 @@ class DurabilityBarrier(msgspec.Struct, frozen=True):
         return cls(whole, probe, ms / 1000, replicas, isinstance(durability, Fsynced))
 
     def missing(self, reply: Any) -> str:
-        """Return what is missing, from the server's *reply*; an empty text if nothing is."""
+        """Return from the *reply* why the writes are not durable; empty if they are."""
         here, confirmed = map(int, reply) if self.on_disk else (1, int(reply))
         within = f"within {self.timeout_s:g} s"
         if not here:
@@ -69,10 +73,10 @@ class DurabilityBarrier(msgspec.Struct, frozen=True):
 
 
 def marker(unit: Unit) -> Request:
-    """Return the request between a call about *unit* and the barrier."""
+    """Return the marker that follows a call about *unit*."""
     return Request.of("EVAL", _MARKER_SOURCE, 1, unit.key("marker"))
 
 
 def is_permanent(error: str) -> bool:
-    """Return whether a server that answers a probe with this *error* supports no barrier."""
+    """Return whether *error*, the reply to a probe, means that the barrier is not supported."""
     return any(text in error for text in _PERMANENT)

@@ -1,4 +1,4 @@
-"""What became of one request on one connection."""
+"""Define the outcomes of a request, and derive them from the server's replies."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any, Final
 import msgspec
 
 from .barrier import DurabilityBarrier
+from .rejection import Rejection, rejection_in
 from .settings import Address
 from .slots import UNKNOWN_HOSTS
 
 SUPERSEDED: Final = "SUPERSEDED"
-"""How the error of `lua/parts/ledger.lua` begins."""
+"""Code of the error that `lua/parts/ledger.lua` raises."""
 
 DAMAGED: Final = "DAMAGED"
-"""How the error of `lua/parts/stored.lua` begins. A key follows, and what is wrong with it."""
+"""Code of the error that `lua/parts/stored.lua` raises. What is damaged, and its key, follow."""
 
 _REDIRECTIONS: Final = frozenset(["MOVED", "ASK"])
 _LOCATION: Final = re.compile(r"(?: script: (?:[0-9a-f]{40}, )?on @user_script:\d+\.)?$")
@@ -25,13 +26,13 @@ _OF_DAMAGE: Final = re.compile(
     r"|(?:not an? (?:valid )?(?:integer|float)|must be strings or integers|is not a number"
     r"|[Ii]nvalid (?:stream ID|expire)|equal or smaller than|overflow|out of range).* script: "
 )
-"""Errors that only values can cause that are not Holdfast's, within a script that is."""
+"""Errors in scripts of Holdfast that can only occur if another program has changed a value."""
 
 _NOT_NOW: Final = frozenset(["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN"])
 
 
 class ErrorReply(Exception):
-    """The server answered with an error: the code, and what it said."""
+    """The server answered with an error: a code, a blank and a text."""
 
 
 class Replied(msgspec.Struct, frozen=True, gc=False):
@@ -41,33 +42,53 @@ class Replied(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unsent(msgspec.Struct, frozen=True):
-    """The request did not reach the server whole: surely not applied."""
+    """The request did not reach the server as a whole, so it was certainly not applied.
+
+    Attributes:
+        reason: why.
+        rejection: what the server, or TLS, rejects; empty if it may be reachable later.
+    """
 
     reason: str
+    rejection: Rejection = ""
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """The request was sent, the reply did not come: perhaps applied."""
+    """The request was sent, but its reply did not arrive, so it may have been applied."""
 
     reason: str
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The server answered with an error, before (`applied` False) or while running the script."""
+    """The server answered with an error.
+
+    Attributes:
+        reason: the text of the error.
+        applied: whether the error occurred inside a script, so that earlier writes of the script
+            were applied; otherwise nothing was applied.
+    """
 
     reason: str
     applied: bool
 
+    @property
+    def rejection(self) -> Rejection:
+        """Return what the server rejects: the credentials, or for lack of a permission."""
+        return rejection_in(self.reason)
+
 
 class Damaged(Refused, frozen=True):
-    """A script found what no script of Holdfast writes. Each further try ends in the same way.
-
-    If a script ended in the middle (`applied`), its earlier lines stand.
-    """
+    """A script found a value that another program must have changed. A repeat would fail too."""
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """The slot is elsewhere: for good, or (`ask`) for this request only. Not applied."""
+    """Another server must execute the request. Nothing was applied.
+
+    Attributes:
+        slot: the hash slot.
+        address: address of the other server.
+        ask: whether the other server executes only this request; otherwise it owns the slot.
+    """
 
     slot: int
     address: Address
@@ -75,17 +96,17 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Busy(msgspec.Struct, frozen=True):
-    """Not now: the server is loading, failing over or moving the slot. Not applied."""
+    """The server is loading, failing over or moving the slot. Nothing was applied."""
 
     reason: str
 
 
 class NoScript(msgspec.Struct, frozen=True):
-    """The server does not know the hash. Not applied."""
+    """The server does not know the hash of the script. Nothing was applied."""
 
 
 class Unable(msgspec.Struct, frozen=True):
-    """The server does not support the barrier of a durable call. Not applied."""
+    """The server does not support the barrier of a durable call. Nothing was applied."""
 
     reason: str
 
@@ -101,12 +122,13 @@ def outcome_of(reply: Any, asked: Address) -> Outcome:
 
 
 def outcome_of_all(replies: list[Any], asked: Address, marks: int) -> Outcome:
-    """Return the outcome of several replies: the first error counts for all.
+    """Combine the replies to one request into one outcome. The first error decides.
 
     Args:
-        replies: to one request.
-        asked: who gave them.
-        marks: how many of them, the last ones, are those of a marker (`Request.marked`).
+        replies: all replies to the request, in order.
+        asked: address of the server that sent them.
+        marks: how many replies at the end belong to the marker (`Request.marked`). An error among
+            these means that the outcome is lost, not that the request failed.
     """
     answers = replies[:-marks] if marks else replies
     for reply in answers:
@@ -127,17 +149,18 @@ def missing_durability(outcome: Outcome, barrier: DurabilityBarrier) -> str:
 
 def _of_error(text: str, asked: Address) -> Outcome:
     code, _, rest = text.partition(" ")
-    # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": its earlier lines
-    # stand. Every other error was raised before the first line ran; the ledger's, before any write.
+    # An error inside a script ends in "script: <sha1>, on @user_script:<line>.": writes of earlier
+    # lines were applied. All other errors occur before a script runs. SUPERSEDED and DAMAGED are
+    # raised inside a script, but before its first write.
     inside = "script: " in text and code not in (SUPERSEDED, DAMAGED)
     if code == "NOSCRIPT":
         return NoScript()
     if code in _REDIRECTIONS:
         slot, _, address = rest.partition(" ")
         host, _, port = address.rpartition(":")
-        if not slot.isdecimal() or not port.isdecimal():  # so it does not say where
+        if not slot.isdecimal() or not port.isdecimal():  # No usable address: try again later.
             return Busy(text)
-        # An unknown host means: the one you asked, at another port.
+        # An unknown host means the host that was asked, at another port.
         host = asked[0] if host in UNKNOWN_HOSTS else host
         return Moved(int(slot), (host, int(port)), ask=code == "ASK")
     if code in _NOT_NOW:

@@ -1,8 +1,8 @@
-"""What depends on how redis-py is made inside: its errors, and what lies under its connections.
+"""Access the internals of redis-py: its errors, and the sockets of its connections.
 
-redis-py opens, secures and authenticates connections. To write and read through it then costs
-several times what the bytes themselves cost, so these go past it. It has no public way to what
-lies underneath: nothing else here knows its private names, and a test fails when they change.
+redis-py opens, encrypts and authenticates connections. Writing and reading through redis-py would
+be several times slower, so Holdfast then uses the socket itself. redis-py has no public access to
+it. This file is the only one that uses private names of redis-py; a test fails when they change.
 """
 
 from __future__ import annotations
@@ -26,64 +26,69 @@ if TYPE_CHECKING:
     import asyncio
 
 BROKEN: Final = (RedisError, OSError, TimeoutError, AttributeError, ValueError)
-"""What redis-py raises on a broken connection; the last two on one that another thread closes."""
+"""Errors that redis-py raises on a broken connection. It raises the last two of them if another
+thread closes the connection."""
 
 ERROR_REPLIES: Final = (ResponseError, BusyLoadingError, AuthenticationError)
-"""What it raises for an error that the server sent as its reply."""
+"""Errors that redis-py raises for an error reply of the server."""
 
 
 def error_reply(error: Exception) -> ErrorReply:
-    """Return the server's reply that redis-py has turned into *error*."""
+    """Return the server's reply that redis-py has converted to *error*."""
     code = getattr(error, "status_code", None)
     return ErrorReply(f"{code} {error}" if code else str(error))
 
 
-ROLE_ASKED: Final = b"*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n"
+ROLE_COMMAND: Final = b"*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n"
+"""The packed command that reads the role of a server."""
 
 
 def check_role(reply: Any) -> None:
-    """Refuse a replica, by its *reply* to `ROLE_ASKED` (guidelines for clients of Sentinel).
+    """Check that a server is a primary, as clients of Sentinel must (see its guidelines).
 
-    A sentinel that has not heard of a failover yet names the primary of before: when that one is
-    back as a replica, it would answer what is only read, from long ago.
+    After a failover, a sentinel may still name the old primary, which may be a replica by now. Its
+    answers to reads would be out of date.
+
+    Args:
+        reply: the server's reply to `ROLE_COMMAND`.
 
     Raises:
-        ConnectionError: it is one.
+        ConnectionError: the server is a replica.
     """
     if (b"role:slave" if isinstance(reply, bytes) else "role:slave") in reply:
         raise ConnectionError("it is a replica, and the sentinel that named it was late")
 
 
 def native(connection: Any) -> bool:
-    """Return whether the class of a connection is from redis-py, so that it can be taken over."""
+    """Return whether *connection* has a class of redis-py, so that its socket can be used."""
     return type(connection).__module__.partition(".")[0] == "redis"
 
 
-def curt(connection: Any) -> None:
-    """Have an asyncio connection with TLS not wait for the answer to its goodbye.
+def close_without_reply(connection: Any) -> None:
+    """Make an asyncio connection with TLS close without waiting for the server's close message.
 
-    redis-py says goodbye when an opening is given up. That may be the last thing in its loop, which
-    would not live to see the answer, and end with a socket open.
+    redis-py closes a connection if opening it is cancelled. If that is the last step before its
+    loop ends, the reply would arrive too late, and the socket would stay open.
     """
     if isinstance(connection, SSLConnection):
-        with contextlib.suppress(Exception):  # `connect` will say what is wrong with the files
-            connection.ssl_context.get().sslobject_class = _Curt
+        with contextlib.suppress(Exception):  # `connect` reports a problem with the TLS files.
+            connection.ssl_context.get().sslobject_class = _OneSidedClose
 
 
-class _Curt(ssl.SSLObject):
-    """Ends when it has said goodbye, as TLS allows where nothing is to be heard any more."""
+class _OneSidedClose(ssl.SSLObject):
+    """Closes after sending its close message, as TLS allows if no further data is read."""
 
     def unwrap(self) -> None:
-        """Send the end of the TLS session."""
+        """Send the close message."""
         with contextlib.suppress(ssl.SSLWantReadError):
             super().unwrap()
 
 
 async def writer_of(connection: Any) -> asyncio.StreamWriter:
-    """Return what an open asyncio connection writes to.
+    """Return the stream writer of an open asyncio connection.
 
     Raises:
-        ConnectionError: the server hung up, or said what would be lost now.
+        ConnectionError: the server closed the connection, or sent data that would be lost now.
     """
     writer = connection._writer  # noqa: SLF001
     if await connection.can_read() or writer.transport.is_closing():
@@ -92,10 +97,10 @@ async def writer_of(connection: Any) -> asyncio.StreamWriter:
 
 
 def forget_writer(connection: Any) -> None:
-    """Have an asyncio connection leave its writer to another owner."""
+    """Remove the stream writer from an asyncio connection, because another object owns it now."""
     connection._reader = connection._writer = None  # noqa: SLF001
 
 
 def socket_of(connection: Any) -> socket.socket:
-    """Return the socket of an open blocking connection, which still owns it."""
+    """Return the socket of an open blocking connection. The connection still owns the socket."""
     return cast("socket.socket", connection._sock)  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""What is written to a connection in one piece."""
+"""Pack commands into requests: bytes that are written to a connection as one piece."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TEXT: Final = (str, bytes)
 
 
 class CallKind(StrEnum):
-    """Calls of different kinds do not wait for each other: each kind has a connection of its own.
+    """The kind of a call. Each kind has a connection of its own, so kinds do not delay each other.
 
     Attributes:
-        ORDINARY: all others.
+        ORDINARY: all other calls.
         RENEWAL: calls that renew leases.
         BULK: calls that carry chunks of files.
     """
@@ -29,18 +29,17 @@ class CallKind(StrEnum):
 
 
 def packed(command: Iterable[Part]) -> bytes:
-    """Return *command* in the protocol of the server.
+    """Return *command* as bytes of the server's protocol.
 
-    Only text goes to hiredis. It formats a number with `str()`, which may run a signal handler, and
-    when that handler raises, hiredis 3 reads a null pointer: the process ends with a segmentation
-    fault.
+    Convert numbers to text first. hiredis would call `str()`, which may run a signal handler; if
+    that raises, hiredis 3 crashes the process with a segmentation fault.
     """
     whole: bytes = hiredis.pack_command(tuple(texts(command)))  # type: ignore[arg-type]
     return whole
 
 
 def texts(parts: Iterable[Part]) -> list[str | bytes]:
-    """Return *parts* with each number as text, quickly: every call needs it."""
+    """Return *parts* with each number as text. This is fast, because every call uses it."""
     return [
         part if type(part) is str else f"{part}" if type(part) is int else _text(part)
         for part in parts
@@ -55,19 +54,19 @@ class Packer:
     """Packs the commands that redis-py sends by itself, such as `SELECT 3`."""
 
     def pack(self, *command: Part) -> list[bytes]:
-        """Return the bytes of *command*. Its first part may hold several words."""
+        """Return the bytes of *command*. Its first part may consist of several words."""
         first, *rest = command
         assert isinstance(first, _TEXT)
         return [packed([*first.split(), *rest])]
 
 
 class Request(msgspec.Struct, frozen=True):
-    """Packed commands that belong together.
+    """Packed commands that are sent together and have one outcome.
 
     Attributes:
-        payload: the commands.
-        replies: how many there will be.
-        marks: how many of these, the last ones, are no part of the answer (`marked`).
+        payload: the packed commands.
+        replies: number of replies to the commands.
+        marks: how many replies at the end belong to a marker (see `marked`).
     """
 
     payload: bytes
@@ -82,23 +81,28 @@ class Request(msgspec.Struct, frozen=True):
     @classmethod
     def of_script(cls, sha1: str, keys: Sequence[str | bytes], args: Sequence[Part]) -> Request:
         """Return the request that calls a script by its hash."""
-        parts = ("EVALSHA", sha1, f"{len(keys)}", *keys, *texts(args))  # keys are text
+        parts = ("EVALSHA", sha1, f"{len(keys)}", *keys, *texts(args))  # Keys are always text.
         return cls(hiredis.pack_command(parts))  # type: ignore[arg-type]
 
     def __add__(self, other: Request) -> Request:
         return Request(self.payload + other.payload, self.replies + other.replies)
 
     def marked(self, mark: Request) -> Request:
-        """Return this and a *mark*. An error of the mark does not mean that this failed."""
+        """Return this request followed by the marker *mark*.
+
+        An error of the marker does not mean that this request failed.
+        """
         whole = self + mark
         return Request(whole.payload, whole.replies, mark.replies)
 
 
 class PreparedCommand:
-    """A call of a script, packed but for its first argument: so each costs a fifth of packing it.
+    """A call of a script in which only the first argument varies. The rest is packed in advance.
+
+    Filling in the argument takes a fifth of the time of packing the whole call.
 
     Args:
-        sha1: of the script.
+        sha1: hash of the script.
         keys: the keys.
         rest: the arguments after the first one.
     """
@@ -117,9 +121,9 @@ class PreparedCommand:
 
 
 def _parts(parts: Sequence[Part]) -> bytes:
-    """Return *parts* of a command, without the header that counts them."""
+    """Return *parts* packed, without the header with their number."""
     return packed(parts).partition(b"\r\n")[2]
 
 
 ASKING: Final = Request.of("ASKING")
-"""Goes before a request that an `ASK` redirected."""
+"""Precedes a request that an `ASK` redirected."""

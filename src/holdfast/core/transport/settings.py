@@ -1,7 +1,7 @@
-"""How to open connections like those of the user's client: pure data, no I/O.
+"""Copy the connection settings of the user's client. No I/O.
 
-redis-py's own retry defaults are unsafe here (up to ten silent repeats of commands that must not be
-repeated), so Holdfast takes the settings of the user's client and opens connections of its own.
+Holdfast opens its own connections with these settings. It does not use those of the client, because
+redis-py repeats a failed command silently up to ten times, even if it must not be repeated.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from ..telemetry import Telemetry
 from .request import Packer
 
 DEFAULT_TIMEOUT_S: Final = 5.0
-"""How long one call may take when the user's client does not say (`socket_timeout`)."""
+"""Timeout of a call in seconds, if the user's client has no `socket_timeout`."""
 
 Client = redis.Redis | redis.RedisCluster | redis.asyncio.Redis | redis.asyncio.RedisCluster
-"""A client of redis-py, of either half."""
+"""A client of redis-py, blocking or asyncio."""
 
 Address = tuple[str, int]
-"""Host and port. A unix socket is the host, with port 0."""
+"""Host and port. For a unix socket: its path and port 0."""
 
-# Set by us, or of no use to a connection that only Holdfast uses.
+# Options of the user's client that are not copied: Holdfast sets them itself, or needs none.
 _NOT_TAKEN: Final = frozenset(
     [
         "cache",
@@ -76,28 +76,28 @@ _NOT_TAKEN: Final = frozenset(
 
 
 _OF_POOLS: Final = frozenset(["max_connections", "timeout"])
-"""Options of a redis-py URL that are meant for its connection pools."""
+"""Options of a redis-py URL that apply only to its connection pools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the server is and how to talk to it.
+    """The settings of a client: its servers, and how to connect to them.
 
     Attributes:
         topology: `standalone`, `sentinel` or `cluster`.
-        addresses: the server, its sentinels, or some nodes of the cluster.
+        addresses: address of the server, of its sentinels, or of some nodes of the cluster.
         options: keyword arguments of redis-py's connection classes (credentials, TLS, database).
-        timeout_s: how long one call may take.
-        security: `plain`, `tls` or `unix`: which connection class is meant.
-        foreign: the connection class of the user's client, when it is none of redis-py's own.
-        service: the name of the primary that the sentinels watch.
-        sentinel_options: as `options`, for the sentinels.
-        sentinel_security: as `security`, likewise.
-        remap: the user's function from an announced address to a reachable one (cluster).
-        durability: what writes wait for; None: for nothing but their answer.
-        telemetry: who is told what the client does; None: nobody.
-        opening_s: how long a connection may take to open, if that is longer than a call may take:
-            who calls gives up before, and the next call finds it open, or further.
+        timeout_s: timeout of a call in seconds.
+        security: `plain`, `tls` or `unix`; it selects redis-py's connection class.
+        foreign: connection class of the user's client; None: one of redis-py's classes.
+        service: name of the primary that the sentinels watch.
+        sentinel_options: as `options`, for connections to sentinels.
+        sentinel_security: as `security`, for connections to sentinels.
+        remap: function of the user that maps a node's announced address to a reachable one.
+        durability: durability for which writes wait; None: they do not wait.
+        telemetry: records the operations of the client; None: they are not recorded.
+        opening_s: seconds that opening a connection may take, if more than `timeout_s`. A call may
+            give up before; a later call then uses the opened connection.
     """
 
     topology: str
@@ -119,7 +119,7 @@ class Settings:
         """Return the settings of a redis-py client, blocking or asyncio.
 
         Raises:
-            TypeError: it is not a client of redis-py.
+            TypeError: *client* is not a client of redis-py.
         """
         if isinstance(client, redis.RedisCluster | redis.asyncio.RedisCluster):
             return _of_cluster(client)
@@ -137,13 +137,16 @@ class Settings:
 
     @classmethod
     def from_url(cls, url: str) -> Settings:
-        """Return the settings of a URL: `redis rediss unix redis+sentinel redis+cluster`, or TLS.
+        """Return the settings in a URL.
 
-        Sentinels and cluster nodes are listed with commas; the path of a sentinel URL names the
-        service: `redis+sentinel://host:26379,other:26379/mymaster?db=0`.
+        The schemes are `redis`, `unix`, `redis+sentinel` and `redis+cluster`, and with TLS
+        `rediss`, `rediss+sentinel` and `rediss+cluster`. Sentinels and cluster nodes are separated
+        by commas. The path of a sentinel URL is the name of the service:
+        `redis+sentinel://host:26379,other:26379/mymaster?db=0`.
 
         Raises:
-            ValueError: not such a URL.
+            TypeError: *url* is not a str.
+            ValueError: *url* has another form.
         """
         if not isinstance(url, str):
             raise TypeError(f"a URL must be a str, got {type(url).__name__}")
@@ -161,28 +164,28 @@ class Settings:
 
     @property
     def plain(self) -> bool:
-        """Return whether calls are only sent and answered, without durability and telemetry."""
+        """Return whether there is neither durability nor telemetry."""
         return self.durability is None and self.telemetry is None
 
     @property
     def patience_s(self) -> float:
-        """Return the seconds that a connection may take to open."""
+        """Return the timeout of opening a connection, in seconds."""
         return max(self.timeout_s, self.opening_s)
 
     def where(self, address: Address) -> str:
-        """Return an address as people write it."""
+        """Return *address* as text: `host:port`, or the path of a unix socket."""
         host, port = address
         return f"{host}:{port}" if port else host
 
     @property
     def nowhere(self) -> str:
-        """Return the error text for a unit with an unknown server."""
+        """Return the error text for a call about a unit if its server is unknown."""
         if self.topology == "sentinel":
             return f"no Sentinel of {self._asked} says where {self.service!r} is"
         return f"no node of {self._asked} says who owns its slot"
 
     def explained(self, address: Address, reason: str) -> str:
-        """Return an error text with the address and the reason; an empty reason is a timeout."""
+        """Return an error text with the address and the reason. An empty reason means a timeout."""
         where = self.where(address)
         return f"{where}: {reason or f'no answer within {self.timeout_s:g} s'}"
 
@@ -191,12 +194,12 @@ class Settings:
         return ", ".join(f"{host}:{port}" for host, port in self.addresses)
 
     def connection(self, flavour: Any, address: Address, *, sentinel: bool = False) -> Any:
-        """Return a new connection object, not yet connected.
+        """Return a new connection object of redis-py, not yet connected.
 
         Args:
-            flavour: `redis.connection` or `redis.asyncio.connection`: the half that will use it.
-            address: where to.
-            sentinel: whether a sentinel is there instead of a server.
+            flavour: the module `redis.connection` or `redis.asyncio.connection`.
+            address: address of the server.
+            sentinel: whether the server is a sentinel.
         """
         security = self.sentinel_security if sentinel else self.security
         kind: Any = getattr(flavour, _CLASSES[security])
@@ -207,10 +210,11 @@ class Settings:
         host, port = address
         options |= {"path": host} if security == "unix" else {"host": host, "port": port}
         options |= {
-            "protocol": 2,  # scripts answer the same in both; one less round trip to connect
+            # Version 2 of the protocol saves a round trip; replies of scripts are the same in both.
+            "protocol": 2,
             "retry": Retry(NoBackoff(), 0) if blocking else AsyncRetry(NoBackoff(), 0),
             "socket_connect_timeout": self.patience_s,
-            # In asyncio one limit around a whole exchange is cheaper than one for every reply.
+            # In asyncio, the connection limits the time of a whole call, which is cheaper.
             "socket_timeout": self.timeout_s if blocking else None,
             "driver_info": _driver(),
             "command_packer": Packer(),
@@ -228,10 +232,10 @@ _CLASSES: Final = {
 
 @cache
 def _driver() -> DriverInfo:
-    """Return the name of the client.
+    """Return the name and version that connections report to the server.
 
-    Without a version redis-py looks for its own on the disk. The modules that this imports would
-    stay broken if a signal handler raised meanwhile.
+    Pass the version of redis-py. Otherwise redis-py imports modules to find it, and if a signal
+    handler raises during that import, the modules stay broken.
     """
     return DriverInfo(lib_version=redis.__version__).add_upstream_driver("holdfast", __version__)
 
@@ -313,7 +317,7 @@ def _of_url(url: str) -> Settings:
 
 
 def _of_many(base: str, topology: str, rest: str) -> Settings:
-    """Return the settings of a URL with several hosts: redis-py parses each as a URL of its own."""
+    """Return the settings of a URL with several hosts. Let redis-py parse one URL for each host."""
     parts = urlsplit(f"{base}://{rest}")
     login, at, hosts = parts.netloc.rpartition("@")
     if not all(hosts.split(",")):

@@ -1,4 +1,4 @@
-"""Which node of a cluster owns which hash slot: pure data, read from `CLUSTER SLOTS`."""
+"""Map the hash slots of a cluster to the nodes that own them. No I/O."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .settings import Address
 SLOTS: Final = 16384
 
 UNKNOWN_HOSTS: Final = ("", "?")
-"""The host of a node that does not know its own name: use the address that was asked."""
+"""Hosts that a node reports if it does not know its own. The host that was asked is used then."""
 
 
 class SlotMap:
-    """The primaries by slot, as one node reported them."""
+    """The primary of each slot, as one node reported them."""
 
     def __init__(self, owners: list[Address | None], nodes: tuple[Address, ...]) -> None:
         self._owners = owners
@@ -24,7 +24,10 @@ class SlotMap:
     def parse(
         cls, reply: Iterable[Any], asked: Address, remap: Callable[[Address], Address] | None
     ) -> SlotMap:
-        """Return the map in a reply to `CLUSTER SLOTS` from the node at *asked*."""
+        """Return the map from the *reply* of the node at *asked* to `CLUSTER SLOTS`.
+
+        *remap* is the user's function from an announced address to a reachable one.
+        """
         owners: list[Address | None] = [None] * SLOTS
         nodes: dict[Address, None] = {}
         for first, last, primary, *_ in reply:
@@ -45,7 +48,7 @@ class SlotMap:
         return dict.fromkeys(owner for owner in self._owners if owner is not None)
 
     def moved(self, slot: int, address: Address) -> None:
-        """Learn one slot from a `MOVED`."""
+        """Set the primary of *slot*, as an error `MOVED` reports it."""
         self._owners[slot] = address
         if address not in self.nodes:
             self.nodes += (address,)

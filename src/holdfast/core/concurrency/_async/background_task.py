@@ -1,4 +1,4 @@
-"""Tasks beside the caller, and the loop they run in. Twin of `_sync/background_task.py`."""
+"""Run work in tasks beside the caller. Hand-written twin of `_sync/background_task.py`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Item = TypeVar("Item")
 RunningTask = asyncio.Task
 
 LEFTOVER_S = 1.0
-"""Seconds that the end of a loop waits for tasks that ignore their cancellation."""
+"""Seconds that `run_loop` waits at its end for tasks that ignore their cancellation."""
 
 
 def spawn(work: Coroutine[Any, Any, Item], name: str) -> asyncio.Task[Item]:
-    """Start *work* beside the caller. Keep the task: the loop has only a weak reference to it."""
+    """Start *work* in a task. Keep the task, because the loop has only a weak reference to it."""
     return asyncio.get_running_loop().create_task(work, name=name)
 
 
 class BackgroundTask(Generic[Item]):
-    """Work that runs beside the caller, which asks for the outcome later."""
+    """Work that runs in a task. The caller waits for its outcome later."""
 
     def __init__(self, work: Callable[..., Coroutine[Any, Any, Item]], *args: Any) -> None:
         self._task = spawn(work(*args), "holdfast background")
@@ -33,29 +33,29 @@ class BackgroundTask(Generic[Item]):
         return await self._task
 
     async def end(self) -> None:
-        """Cancel the work and wait for its end, whatever its outcome."""
+        """Cancel the work and wait for its end. Ignore its outcome."""
         await cancel_and_wait(self._task)
 
 
 async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel *tasks* and wait until they have ended, whatever their outcome."""
+    """Cancel *tasks* and wait until they have ended. Ignore their outcomes."""
     left = set(tasks)
-    while left:  # on Python 3.11 `asyncio.wait_for` may swallow a cancellation
+    while left:  # Repeat, because on Python 3.11 `asyncio.wait_for` may swallow a cancellation.
         for task in left:
             task.cancel()
         _, left = await asyncio.wait(left, timeout=0.05)
 
 
 async def wait_ended(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> None:
-    """Wait until *tasks* have ended, at most *seconds*."""
+    """Wait until *tasks* have ended, but at most *seconds*."""
     if left := set(tasks):
         await asyncio.wait(left, timeout=seconds)
 
 
 async def run_concurrently(*work: Coroutine[Any, Any, Any]) -> None:
-    """Run all of *work* at once. When one part fails, cancel the others and raise its exception.
+    """Run all of *work* concurrently. If one fails, cancel the others and raise its exception.
 
-    A part that was cancelled while the caller was not has failed as well.
+    Work that is cancelled by other code has failed as well.
     """
     tasks = [asyncio.ensure_future(part) for part in work]
     left, failed = set(tasks), list[asyncio.Task[Any]]()
@@ -77,22 +77,22 @@ def current_task() -> asyncio.Task[Any] | None:
 
 
 def is_current_task(task: asyncio.Task[Any] | None) -> bool:
-    """Return whether *task* is the current one. It is not while other code closes its coroutine."""
+    """Return whether *task* is running now. It is not if other code closes its coroutine."""
     try:
         return asyncio.current_task() is task
-    except RuntimeError:  # no loop runs here
+    except RuntimeError:  # No loop is running.
         return False
 
 
 def is_cancelling() -> bool:
-    """Return whether the current task was asked to stop."""
+    """Return whether cancellation of the current task was requested."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 async def yield_to_loop() -> None:
-    """Let the loop process what has arrived, such as the end of a connection."""
-    # The first turn polls the sockets, the second one runs their callbacks.
+    """Let the loop process events of its sockets, such as a closed connection."""
+    # The first turn polls the sockets, and the second one runs their callbacks.
     await asyncio.sleep(0)
     await asyncio.sleep(0)
 
@@ -103,14 +103,14 @@ def call_soon(function: Callable[..., object], *args: Any) -> None:
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Run *work* in a new loop, as `asyncio.run` does, but limit the wait for leftover tasks."""
+    """Run *work* in a new loop, as `asyncio.run` does. Other tasks have `LEFTOVER_S` to end."""
     loop = new_loop()
     asyncio.set_event_loop(loop)
     main = loop.create_task(work)
     try:
         loop.run_until_complete(main)
     finally:
-        if not main.done():  # an exception interrupted the loop: let the work end
+        if not main.done():  # An exception has interrupted the loop: end the work.
             main.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 loop.run_until_complete(main)

@@ -1,4 +1,4 @@
-"""Batches of concurrent calls, on asyncio. Hand-written twin of `_sync/batcher.py`."""
+"""Send concurrent calls in batches. Hand-written twin of `_sync/batcher.py`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Outcome = TypeVar("Outcome")
 
 
 class Batcher(Generic[Key, Item, Outcome]):
-    """Coalesces concurrent submissions with the same key into one batch. For one loop.
+    """Coalesces concurrent submissions with the same key into one batch. Use it in one loop only.
 
-    An item is sent at once, and alone, if no other item of its key is in progress. Later items
-    share a batch with those of the same turn of the loop. A batch runs in a task of its own, so a
-    cancelled caller stops no other.
+    An item is sent at once and alone if no other item of its key is in progress. Otherwise it
+    shares a batch with all items of its key that are submitted in the same turn of the loop. Each
+    batch runs in its own task, so a cancelled caller does not stop the items of others.
 
     Args:
-        work: sends the items of one key. It returns the outcome of each item, or its error if
-            there are several items.
-        most: items in a batch.
-        most_size: of all items in a batch; a larger item is sent alone.
+        work: sends items of one key, and returns the outcome of each item in order. The outcome of
+            an item in a batch may be an exception.
+        most: largest number of items in a batch.
+        most_size: largest total size of the items in a batch; a larger item is sent alone.
     """
 
     def __init__(
@@ -41,7 +41,13 @@ class Batcher(Generic[Key, Item, Outcome]):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def submit(self, key: Key, item: Item, size: int) -> Awaitable[Outcome]:
-        """Send *item* under *key*, and return the awaitable of its outcome."""
+        """Send *item* under *key*. Await the result to get the outcome of the item.
+
+        Args:
+            key: items with the same key may share a batch.
+            item: the item.
+            size: size of the item, in the unit of *most_size*.
+        """
         if key in self._in_progress:
             return self._add(key, item, size)
         return self._send_alone(key, item)
@@ -60,7 +66,8 @@ class Batcher(Generic[Key, Item, Outcome]):
         if batch is None or batch.is_full(self._most, self._most_size - size):
             batch = self._open[key] = _Batch()
             self._in_progress[key] += 1
-            # Not by `create_task`: a task factory may start the task before the batch has items.
+            # Not `create_task`, because a task factory of the user may start the task at once,
+            # before the batch has items.
             work = self._send(key, batch)
             task = asyncio.Task(work, loop=self._loop, name="holdfast batch")
             self._tasks.add(task)
@@ -72,13 +79,13 @@ class Batcher(Generic[Key, Item, Outcome]):
 
     async def _send(self, key: Key, batch: _Batch[Item, Outcome]) -> None:
         self._close_batch(key, batch)
-        items = [each for each in batch.items if not each[1].done()]  # the others were cancelled
+        items = [each for each in batch.items if not each[1].done()]  # Leave out cancelled items.
         if not items:
             return
         outcomes: Sequence[Any]
         try:
             outcomes = await self._work(key, [item for item, _ in items])
-        except Exception as error:  # noqa: BLE001 (each caller gets it)
+        except Exception as error:  # noqa: BLE001 (raised in each caller)
             outcomes = [error] * len(items)
         for (_, future), outcome in zip(items, outcomes, strict=True):
             if future.done():
@@ -94,12 +101,12 @@ class Batcher(Generic[Key, Item, Outcome]):
             del self._open[key]
 
     def _ended(self, key: Key, batch: _Batch[Item, Outcome], task: asyncio.Task[None]) -> None:
-        """Clean up after *task*, which may have been cancelled with its loop before it began."""
+        """Clean up after *task*. It may have been cancelled before it began, with its loop."""
         self._tasks.discard(task)
         self._close_batch(key, batch)
         self._finished(key)
         for _, future in batch.items:
-            future.cancel()  # unless it is done
+            future.cancel()  # This does nothing to a future that is done.
 
     def _finished(self, key: Key) -> None:
         left = self._in_progress[key] = self._in_progress[key] - 1
@@ -117,5 +124,5 @@ class _Batch(Generic[Item, Outcome]):
         self.size = 0
 
     def is_full(self, most: int, most_size: int) -> bool:
-        """Return whether one more item would be too many, or too large beside the others."""
+        """Return whether the batch has *most* items, or a larger size than *most_size*."""
         return len(self.items) >= most or self.size > most_size

@@ -1,4 +1,4 @@
-"""What cancels tasks, and what goes on in spite of it. Twin of `_sync/cancellation.py`."""
+"""Cancel tasks, and run work in spite of a cancellation. Twin of `_sync/cancellation.py`."""
 
 from __future__ import annotations
 
@@ -17,40 +17,43 @@ _shielded: set[asyncio.Task[Any]] = set()
 
 
 def time_limit(seconds: float) -> asyncio.Timeout:
-    """Return a context that ends its body with TimeoutError after *seconds*."""
+    """Return a context manager that raises TimeoutError in its body after *seconds*."""
     return asyncio.timeout(seconds)
 
 
 class CancelScope:
-    """Cancels the current task from outside, between the construction of the scope and `end`."""
+    """Lets other code cancel the current task until `end` is called."""
 
     __slots__ = ("_before", "_cancelled", "_ended", "_loop", "_task")
 
     def __init__(self) -> None:
         task = asyncio.current_task()
         if task is None:
-            raise RuntimeError("only what a task does can be cancelled")
-        self._loop = task.get_loop()  # on Python 3.11 `get_running_loop` is a system call
+            raise RuntimeError("a scope needs a task: call this in a coroutine that a task runs")
+        self._loop = task.get_loop()  # `get_running_loop` is a system call on Python 3.11.
         self._task = task
         self._before = task.cancelling()
         self._cancelled = False
         self._ended = False
 
     def cancel(self) -> None:
-        """Cancel the task, if the scope has not ended. From any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed
+        """Cancel the task, unless the scope has ended. Any thread may call this."""
+        with contextlib.suppress(RuntimeError):  # The loop is closed.
             self._loop.call_soon_threadsafe(self._cancel)
 
     def end(self, error: BaseException | None) -> bool:
-        """End the scope, which the task leaves with *error* (None: without an error).
+        """End the scope.
+
+        Args:
+            error: the exception with which the task leaves the scope; None: no exception.
 
         Returns:
-            Whether this scope cancelled the task, and nothing else did.
+            Whether *error* is a cancellation by this scope, and no other code cancelled the task.
         """
         self._ended = True
         if not self._cancelled:
             return False
-        # As `asyncio.timeout` does: other code may have cancelled the task as well.
+        # Other code may have cancelled the task as well. `asyncio.timeout` does the same check.
         others = self._task.uncancel() > self._before
         return isinstance(error, asyncio.CancelledError) and not others
 
@@ -61,7 +64,7 @@ class CancelScope:
 
 
 async def shielded(work: Coroutine[Any, Any, Item]) -> Item:
-    """Run *work* to its end, also when the caller is cancelled while it waits."""
+    """Wait for *work*, which runs to its end even if the caller is cancelled."""
     task = spawn(work, "holdfast clean-up")
     _shielded.add(task)
     task.add_done_callback(_shielded.discard)
@@ -69,12 +72,15 @@ async def shielded(work: Coroutine[Any, Any, Item]) -> Item:
 
 
 async def run_shielded(function: Callable[..., Coroutine[Any, Any, Item]], *args: Any) -> Item:
-    """Run *function* to its end, also when the caller is cancelled here."""
+    """Call *function* and wait. It runs to its end even if the caller is cancelled."""
     return await shielded(function(*args))
 
 
 async def run_to_completion(work: Callable[[], Coroutine[Any, Any, Item]]) -> Item:
-    """Run *work*, and return or raise only after its end, also when the caller is cancelled."""
+    """Run *work* and wait for its end, even if the caller is cancelled meanwhile.
+
+    In that case, raise CancelledError after the end of the work.
+    """
     task, cancelled = spawn(work(), "holdfast end"), False
     while not task.done():
         try:
@@ -82,13 +88,13 @@ async def run_to_completion(work: Callable[[], Coroutine[Any, Any, Item]]) -> It
         except asyncio.CancelledError:
             cancelled = True
     if cancelled and not task.cancelled():
-        task.exception()  # mark it as retrieved: the caller gets the cancellation instead
+        task.exception()  # Mark the error as retrieved, because the caller gets CancelledError.
         raise asyncio.CancelledError
     return task.result()
 
 
 def run_in_background(function: Callable[[], Coroutine[Any, Any, object]]) -> None:
-    """Run *function* soon in the current loop. Do nothing if there is no loop."""
+    """Run *function* soon in the current loop, without waiting. Do nothing if no loop runs."""
     with contextlib.suppress(RuntimeError):
         loop = asyncio.get_running_loop()
         loop.call_soon(lambda: spawn(shielded(function()), "holdfast clean-up"))

@@ -1,4 +1,4 @@
-"""The context of a `with` statement that holds leases. Twin of `_sync/holding_context.py`."""
+"""Provide context managers that hold leases. Hand-written twin of `_sync/holding_context.py`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 class HoldingContext:
-    """A context that holds something while the body of the `with` statement runs.
+    """A context manager that holds leases while the body of its `with` statement runs.
 
     Attributes:
-        held: what the context holds.
+        held: the held objects.
     """
 
     __slots__ = ("held",)
@@ -21,7 +21,11 @@ class HoldingContext:
 
 
 class ContextExit:
-    """The `__aexit__` of a `HoldingContext`: calls a function with `held` and the exception."""
+    """Provides `__aexit__` of a `HoldingContext`, as a descriptor.
+
+    Args:
+        function: called with `held` of the context and the three exception arguments.
+    """
 
     def __init__(self, function: Callable[..., Coroutine[Any, Any, None]]) -> None:
         self._function = function
@@ -29,6 +33,6 @@ class ContextExit:
     def __get__(
         self, context: HoldingContext | None, owner: type[HoldingContext]
     ) -> Callable[..., Coroutine[Any, Any, None]]:
-        if context is None:  # `AsyncExitStack` asks the class
+        if context is None:  # `AsyncExitStack` reads the attribute of the class.
             return lambda context, *error: self._function(context.held, *error)
         return partial(self._function, context.held)

@@ -1,4 +1,4 @@
-"""Resources that belong to one event loop. Hand-written twin of `_sync/local_resource.py`."""
+"""Keep one resource for each event loop. Hand-written twin of `_sync/local_resource.py`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Item = TypeVar("Item")
 
 
 class LocalResource(Generic[Item]):
-    """One resource for each event loop that asks for it. Other loops must not use it.
+    """One resource for each event loop, created at its first use.
 
     Args:
-        make: makes one.
+        make: returns a new resource.
     """
 
     def __init__(self, make: Callable[[], Item]) -> None:
@@ -26,7 +26,7 @@ class LocalResource(Generic[Item]):
         register_after_fork(self)
 
     def get(self) -> Item:
-        """Return the resource of the running loop. Make it if there is none yet."""
+        """Return the resource of the running loop. Create it if there is none yet."""
         loop = asyncio.get_running_loop()
         item = self._items.get(loop)
         return self._made(loop) if item is None else item
@@ -36,23 +36,24 @@ class LocalResource(Generic[Item]):
         return self._items.pop(asyncio.get_running_loop(), None)
 
     def release_all(self, release: Callable[[Item], object]) -> bool:
-        """Remove all resources, and call *release* for each in its loop. Takes no lock.
+        """Remove all resources, and call *release* for each in its loop. Take no lock.
 
         Returns:
-            Whether there were any, in loops that are not closed.
+            Whether *release* will be called for a resource; it is not in a closed loop.
         """
         items, self._items = self._items, {}
         called = False
         for loop, item in items.items():
-            with contextlib.suppress(RuntimeError):  # the loop is closed
+            with contextlib.suppress(RuntimeError):  # The loop is closed.
                 loop.call_soon_threadsafe(release, item)
                 called = True
         return called
 
     def after_fork(self) -> None:
-        """Forget the parent's resources in a forked child, but keep them from being finalized.
+        """Remove the parent's resources in a forked child, but keep references to them.
 
-        To finalize them, such as sockets, might do the parent harm.
+        Without a reference they would be finalized, which could affect the parent: for example,
+        finalizing a connection with TLS sends data over its socket.
         """
         self._inherited.append(self._items)
         self._items = {}

@@ -1,4 +1,4 @@
-"""Work that is repeated in a task. Hand-written twin of `_sync/periodic_task.py`."""
+"""Repeat work at intervals in a task. Hand-written twin of `_sync/periodic_task.py`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .primitives import Event
 
 
 class PeriodicTask:
-    """Repeats some work beside the caller, from `start` to `stop`.
+    """Repeats work in a task, from `start` to `stop`.
 
-    It also ends with its loop, or when the object of *work* is garbage, unless `keep_alive` keeps
-    that object.
+    It also ends when its loop ends, or when the object of the method *work* is garbage-collected.
+    `keep_alive` prevents that.
 
     Args:
-        work: a method that raises nothing.
+        work: a method that never raises.
         every_s: seconds between two runs.
-        name: of the task.
+        name: name of the task.
     """
 
     def __init__(
@@ -35,29 +35,29 @@ class PeriodicTask:
         self._stopped = False
 
     def start(self) -> None:
-        """Start, unless it has started."""
+        """Start the task, unless it was started before."""
         if self._task is None:
             self._wake = Event()
             self._task = spawn(self._run(), self._name)
 
     def keep_alive(self, thing: object) -> None:
-        """Keep *thing* from the garbage collector, instead of what was kept before."""
+        """Keep a reference to *thing*, in place of the previous one."""
         self._kept = thing
 
     def run_now(self) -> None:
-        """Do the work now."""
+        """Run the work now, without waiting for the interval or for its end."""
         if self._wake is not None:
             self._wake.set()
 
     async def stop(self) -> None:
-        """Finish the current run, and end."""
+        """Wait for the current run, and end the task."""
         self._stopped = True
         self.run_now()
         if self._task is not None:
             await self._task
 
     def copy_with(self, work: Callable[[], Coroutine[Any, Any, None]]) -> PeriodicTask:
-        """Return the same with another *work*, not started: for a forked child."""
+        """Return a copy with another *work*, not started, for a forked child."""
         return PeriodicTask(work, self._every_s, self._name)
 
     def _collected(self, work: object) -> None:

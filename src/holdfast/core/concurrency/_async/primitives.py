@@ -1,4 +1,4 @@
-"""Events, mutexes and semaphores on asyncio. Hand-written twin of `_sync/primitives.py`."""
+"""Provide events, mutexes and semaphores for asyncio. Twin of `_sync/primitives.py`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ sleep = asyncio.sleep
 
 
 class Event:
-    """A flag for the tasks of one loop, which any thread may set."""
+    """A flag for which the tasks of one loop wait. Any thread may set it."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
 
     def set(self) -> None:
-        """Set the flag. Do nothing if its loop is closed."""
+        """Set the flag. Any thread may call this. Do nothing if the loop is closed."""
         try:
             here = asyncio.get_running_loop()
         except RuntimeError:
@@ -29,8 +29,8 @@ class Event:
             self.set_from_handler()
 
     def set_from_handler(self) -> None:
-        """Set the flag from a signal handler, and wake the loop that the handler interrupts."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed
+        """Set the flag, and wake the loop even if a signal handler calls this while it sleeps."""
+        with contextlib.suppress(RuntimeError):  # The loop is closed.
             self._loop.call_soon_threadsafe(self._event.set)
 
     def clear(self) -> None:
@@ -42,7 +42,7 @@ class Event:
         return self._event.is_set()
 
     async def wait(self, timeout_s: float | None) -> bool:
-        """Wait until the flag is set, at most *timeout_s* (None: no limit).
+        """Wait until the flag is set, but at most *timeout_s* seconds (None: no limit).
 
         Returns:
             Whether the flag is set.
@@ -57,10 +57,14 @@ class Event:
 
 
 class AutoResetEvent(Event):
-    """A flag for one waiter. The end of the wait clears it."""
+    """A flag for one waiter, which `wait` clears."""
 
     async def wait(self, timeout_s: float | None) -> bool:
-        """Wait until the flag is set, at most *timeout_s* (None: no limit), and clear it."""
+        """Wait until the flag is set, but at most *timeout_s* seconds (None: no limit). Clear it.
+
+        Returns:
+            Whether the flag was set.
+        """
         if not await super().wait(timeout_s):
             return False
         self.clear()

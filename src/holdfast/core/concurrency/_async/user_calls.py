@@ -1,4 +1,4 @@
-"""Calls of the user's functions, beside the event loop. Twin of `_sync/user_calls.py`."""
+"""Call the user's functions beside the event loop. Twin of `_sync/user_calls.py`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Item = TypeVar("Item")
 
 
 class CallbackRunner:
-    """Runs callbacks of the user in the loop that made this."""
+    """Runs callbacks of the user in the loop in which this object was created."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
 
     def run(self, function: Callable[[], object]) -> None:
-        """Call *function* soon. From any thread. Do nothing if the loop is closed."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed
+        """Call *function* soon. Any thread may call this. Do nothing if the loop is closed."""
+        with contextlib.suppress(RuntimeError):  # The loop is closed.
             self._loop.call_soon_threadsafe(function)
 
 
@@ -34,16 +34,16 @@ async def in_thread(function: Callable[..., Item], *args: Any) -> Item:
 async def call_with_timeout(
     seconds: float, function: Callable[..., Any], *args: Any, left: set[Any]
 ) -> Any:
-    """Call the user's *function*, async or plain, and limit the wait for its end.
+    """Call the user's *function*, async or plain, and wait at most *seconds* for its end.
 
-    A plain function runs in a thread of its own. After the timeout, or when the caller is
-    cancelled, a thread runs on and a coroutine is cancelled. The caller does not wait for either.
+    A plain function runs in a new thread. If the wait ends before the function, because of the
+    timeout or a cancellation, a coroutine is cancelled, and a thread continues.
 
     Args:
-        seconds: the timeout.
+        seconds: the timeout in seconds.
         function: the user's function.
-        args: its arguments.
-        left: gets one entry for each call that still runs after that, until it ends.
+        args: arguments of the function.
+        left: a set that contains an object for each function that still runs after its wait.
 
     Raises:
         TimeoutError: the function takes longer.
@@ -69,11 +69,11 @@ async def call_with_timeout(
 
 
 def _retrieve(outcome: asyncio.Future[Any]) -> None:
-    """Mark the error of *outcome* as retrieved: no caller waits for it any more."""
+    """Mark the error of *outcome* as retrieved, because no caller waits for it any more."""
     if not outcome.cancelled():
         outcome.exception()
 
 
 def can_call(function: Callable[..., Any]) -> bool:
-    """Return whether `call_with_timeout` can call *function*, in this half of the library."""
+    """Return whether `call_with_timeout` can call *function*."""
     return callable(function)

@@ -1,4 +1,4 @@
-"""Work in a thread beside the caller. Hand-written twin of `_async/background_task.py`."""
+"""Run work in threads beside the caller. Hand-written twin of `_async/background_task.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 class BackgroundTask(Generic[Item]):
-    """Work that runs in a thread of its own. The caller asks for the outcome later."""
+    """Work that runs in a new thread. The caller waits for its outcome later."""
 
     def __init__(self, work: Callable[..., Item], *args: Any) -> None:
         self._future: Future[Item] = detached(work, *args)
@@ -22,5 +22,5 @@ class BackgroundTask(Generic[Item]):
         return self._future.result()
 
     def end(self) -> None:
-        """Wait for the end of the work, whatever its outcome: no caller can cancel a thread."""
+        """Wait for the end of the work, which cannot be cancelled. Ignore its outcome."""
         self._future.exception()

@@ -1,4 +1,4 @@
-"""The blocking twin of `_async/batcher.py`: each thread sends its own item."""
+"""Send each item alone. Hand-written twin of `_async/batcher.py`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Batcher(Generic[Key, Item, Outcome]):
     """Sends each item alone, in the thread that submits it.
 
     Args:
-        work: sends the items of one key, and returns their outcomes.
-        most: as on asyncio; not used here.
-        most_size: as on asyncio; not used here.
+        work: sends items of one key, and returns the outcome of each item in order.
+        most: not used; limits a batch in asyncio.
+        most_size: not used; limits a batch in asyncio.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The blocking twin of `_async/cancellation.py`: no caller can cancel a thread."""
+"""Run work without cancellation, because threads have none. Twin of `_async/cancellation.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 
 
 class CancelScope:
-    """Cancels nothing: the thread has to check by itself."""
+    """Does nothing, because a thread cannot be cancelled."""
 
     __slots__ = ()
 
@@ -21,28 +21,28 @@ class CancelScope:
         """Do nothing."""
 
     def end(self, error: BaseException | None) -> bool:
-        """Return False: the scope cancelled nothing."""
+        """Return False, because the scope has cancelled nothing."""
         del error
         return False
 
 
 def shielded(outcome: Item) -> Item:
-    """Return *outcome*, of work that has ended by now."""
+    """Return *outcome*. In blocking code, the argument is the result of work that has ended."""
     return outcome
 
 
 def run_shielded(function: Callable[..., Item], *args: Any) -> Item:
-    """Run *function* in a thread of its own: it ends even if an exception interrupts the caller."""
+    """Call *function* in a new thread and wait. If the wait is interrupted, it runs on."""
     done: Future[Item] = detached(function, *args)
     return done.result()
 
 
 def run_to_completion(work: Callable[[], Item]) -> Item:
-    """Run *work*."""
+    """Run *work* and return its result."""
     return work()
 
 
 def run_in_background(function: Callable[[], object]) -> None:
-    """Run *function* in a thread of its own, and do not wait for it."""
-    with suppress(RuntimeError):  # the interpreter is shutting down
+    """Run *function* in a new thread, without waiting. Do nothing while the interpreter ends."""
+    with suppress(RuntimeError):  # No thread can be started while the interpreter ends.
         detached(function)

@@ -1,4 +1,4 @@
-"""The context of a `with` statement that holds leases. Twin of `_async/holding_context.py`."""
+"""Provide context managers that hold leases. Hand-written twin of `_async/holding_context.py`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 
 class HoldingContext:
-    """A context that abandons what it holds if an exception prevents `__exit__`.
+    """A context manager that abandons what it holds if an exception prevents `__exit__`.
 
-    The `with` statement refers to the context only through the callable that `ContextExit` returns,
-    and no frame refers to it. A traceback that is kept, as in Jupyter, keeps its frames alive.
+    Then nothing refers to the context any more, so its finalizer runs: only the callable that
+    `ContextExit` returns refers to the context, and no frame does. A reference in a frame would
+    last as long as a traceback of the exception is kept, for example by Jupyter.
 
     Attributes:
-        held: what the context holds.
+        held: the held objects.
     """
 
     __slots__ = ("__weakref__", "held")
@@ -28,7 +29,11 @@ class HoldingContext:
 
 
 class ContextExit:
-    """The `__exit__` of a `HoldingContext`: calls a function with `held` and the exception."""
+    """Provides `__exit__` of a `HoldingContext`, as a descriptor.
+
+    Args:
+        function: called with `held` of the context and the three exception arguments.
+    """
 
     def __init__(self, function: Callable[..., None]) -> None:
         self._function = function
@@ -36,7 +41,7 @@ class ContextExit:
     def __get__(
         self, context: HoldingContext | None, owner: type[HoldingContext]
     ) -> Callable[..., None]:
-        if context is None:  # `ExitStack` asks the class
+        if context is None:  # `ExitStack` reads the attribute of the class.
             return lambda context, *error: self._function(context.held, *error)
         end = partial(self._function, context.held)
         end.context = context  # type: ignore[attr-defined]

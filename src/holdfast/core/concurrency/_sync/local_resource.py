@@ -1,4 +1,4 @@
-"""Resources that belong to one process. Hand-written twin of `_async/local_resource.py`."""
+"""Keep one resource for each process. Hand-written twin of `_async/local_resource.py`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ Item = TypeVar("Item")
 
 
 class LocalResource(Generic[Item]):
-    """One resource for each process that asks for it. A forked child must not use its parent's.
+    """One resource for each process, created at its first use. A forked child gets its own.
 
     Args:
-        make: makes one.
+        make: returns a new resource.
     """
 
     def __init__(self, make: Callable[[], Item]) -> None:
         self._make = make
-        self._items: dict[int, Item] = {}  # also the parent's: to finalize it might do harm there
+        # By process id. A forked child keeps its parent's resource, because finalizing it could
+        # affect the parent.
+        self._items: dict[int, Item] = {}
 
     def get(self) -> Item:
-        """Return the resource of this process. Make it if there is none yet."""
+        """Return the resource of this process. Create it if there is none yet."""
         pid = os.getpid()
         item = self._items.get(pid)
         return self._items.setdefault(pid, self._make()) if item is None else item

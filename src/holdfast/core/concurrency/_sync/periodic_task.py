@@ -1,4 +1,4 @@
-"""Work that is repeated in a thread. Hand-written twin of `_async/periodic_task.py`."""
+"""Repeat work at intervals in a thread. Hand-written twin of `_async/periodic_task.py`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .primitives import AutoResetEvent
 
 
 class PeriodicTask:
-    """Repeats some work in a thread of its own, from `start` to `stop`.
+    """Repeats work in a new thread, from `start` to `stop`.
 
-    Without `stop` it does the work a last time when the interpreter ends. It also ends when the
-    object of *work* is garbage, unless `keep_alive` keeps that object.
+    Without `stop`, the work runs a last time when the interpreter ends. The thread also ends when
+    the object of the method *work* is garbage-collected. `keep_alive` prevents that.
 
     Args:
-        work: a method that raises nothing.
+        work: a method that never raises.
         every_s: seconds between two runs.
-        name: of the thread.
+        name: name of the thread.
     """
 
     def __init__(self, work: Callable[[], None], every_s: float, name: str) -> None:
@@ -29,29 +29,30 @@ class PeriodicTask:
         self._name = name
         self._kept: object = None
         self._thread: threading.Thread | None = None
-        self._unclaimed = [name]  # for the first thread, if there are several
+        # If an interrupted `start` is repeated, there may be two threads: only one takes this.
+        self._unclaimed = [name]
         self._registered = False
-        self._wake = AutoResetEvent()  # takes no lock: the garbage collector may set it
+        self._wake = AutoResetEvent()  # Takes no lock, so that a finalizer may set it.
         self._stopped = False
 
     def start(self) -> None:
-        """Start, unless it has started."""
-        if self._thread is None:  # also after a start that was interrupted
+        """Start the thread, unless it was started before."""
+        if self._thread is None:
             if not self._registered:
                 atexit.register(self._end)
                 self._registered = True
             start(threading.Thread(target=self._run, name=self._name, daemon=True))
 
     def keep_alive(self, thing: object) -> None:
-        """Keep *thing* from the garbage collector, instead of what was kept before."""
+        """Keep a reference to *thing*, in place of the previous one."""
         self._kept = thing
 
     def run_now(self) -> None:
-        """Do the work now."""
+        """Run the work now, without waiting for the interval or for its end."""
         self._wake.set()
 
     def stop(self) -> None:
-        """Finish the current run, and end."""
+        """Wait for the current run, and end the thread."""
         self._stopped = True
         self.run_now()
         if self._thread is not None:
@@ -59,7 +60,7 @@ class PeriodicTask:
             self._thread.join()
 
     def copy_with(self, work: Callable[[], None]) -> PeriodicTask:
-        """Return the same with another *work*, not started: for a forked child."""
+        """Return a copy with another *work*, not started, for a forked child."""
         return PeriodicTask(work, self._every_s, self._name)
 
     def _collected(self, work: object) -> None:

@@ -1,4 +1,4 @@
-"""Events, mutexes and semaphores for threads. Hand-written twin of `_async/primitives.py`."""
+"""Provide events, mutexes and semaphores for threads. Twin of `_async/primitives.py`."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ sleep = time.sleep
 class Event:
     """A flag that any thread may set and wait for.
 
-    It is no `threading.Event`: when an exception interrupts a thread that waits for one, the lock
-    in it may stay acquired, and the next thread that sets the event hangs.
+    This is no `threading.Event`, because if an exception interrupts a thread that waits for one,
+    its lock may stay acquired, and the next thread that sets the event hangs.
     """
 
     def __init__(self) -> None:
         self._is_set = False
-        self._waiters: list[threading.Lock] = []  # each acquired until its thread is to wake
+        self._waiters: list[threading.Lock] = []  # one for each waiting thread; released to wake it
 
     def set(self) -> None:
         """Set the flag."""
         self._is_set = True
         for waiter in list(self._waiters):
-            with suppress(RuntimeError):  # it was released before
+            with suppress(RuntimeError):  # It was released before.
                 waiter.release()
 
     def set_from_handler(self) -> None:
-        """Set the flag from a signal handler."""
+        """Set the flag. A signal handler may call this."""
         self.set()
 
     def clear(self) -> None:
@@ -45,7 +45,7 @@ class Event:
         return self._is_set
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait until the flag is set, at most *timeout_s* (None: no limit).
+        """Wait until the flag is set, but at most *timeout_s* seconds (None: no limit).
 
         Returns:
             Whether the flag is set.
@@ -54,7 +54,9 @@ class Event:
             return True
         woken = threading.Lock()
         woken.acquire()
-        self._waiters.append(woken)  # before the check below: `set` does both in reverse order
+        # Append before the check: `set` sets the flag before it reads the list, so one of them sees
+        # the change of the other.
+        self._waiters.append(woken)
         try:
             if not self._is_set:
                 woken.acquire(timeout=lock_timeout(timeout_s))
@@ -64,19 +66,23 @@ class Event:
 
 
 class AutoResetEvent:
-    """A flag for one waiter. The end of the wait clears it. It costs half as much as an `Event`."""
+    """A flag for one waiter, which `wait` clears. It is twice as fast as an `Event`."""
 
     __slots__ = ("_cleared",)
 
     def __init__(self) -> None:
-        self._cleared = threading.Lock()  # held as long as the flag is not set
+        self._cleared = threading.Lock()  # acquired while the flag is not set
         self._cleared.acquire()
 
     def set(self) -> None:
         """Set the flag."""
-        with suppress(RuntimeError):  # it is set
+        with suppress(RuntimeError):  # The flag is set already.
             self._cleared.release()
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait until the flag is set, at most *timeout_s* (None: no limit), and clear it."""
+        """Wait until the flag is set, but at most *timeout_s* seconds (None: no limit). Clear it.
+
+        Returns:
+            Whether the flag was set.
+        """
         return self._cleared.acquire(timeout=lock_timeout(timeout_s))

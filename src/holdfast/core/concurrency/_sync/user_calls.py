@@ -1,4 +1,4 @@
-"""Calls of the user's functions, beside the caller. Twin of `_async/user_calls.py`."""
+"""Call the user's functions with a limited wait. Twin of `_async/user_calls.py`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Item = TypeVar("Item")
 
 
 class CallbackRunner:
-    """Runs each callback of the user in a thread of its own."""
+    """Runs each callback of the user in a new thread."""
 
     def run(self, function: Callable[[], object]) -> None:
-        """Call *function* soon. From any thread."""
+        """Call *function* soon. Any thread may call this."""
         threading.Thread(target=function, name="holdfast callback", daemon=True).start()
 
 
@@ -28,13 +28,13 @@ def in_thread(function: Callable[..., Item], *args: Any) -> Item:
 def call_with_timeout(
     seconds: float, function: Callable[..., Any], *args: Any, left: set[Any]
 ) -> Any:
-    """Call the user's *function* in a thread of its own, and limit the wait for its end.
+    """Call the user's *function* in a new thread, and wait at most *seconds* for its end.
 
     Args:
-        seconds: the timeout. The thread runs on after it.
+        seconds: the timeout in seconds. The function continues after it.
         function: the user's function.
-        args: its arguments.
-        left: gets one entry for each call that still runs after that, until it ends.
+        args: arguments of the function.
+        left: a set that contains an object for each function that still runs after its wait.
 
     Raises:
         TimeoutError: the function takes longer.

@@ -1,6 +1,6 @@
--- The clock of the server, which decides about time everywhere.
+-- The server's clock. Scripts use no other.
 
--- Returns the time since 1970 in ms, in s and in us.
+-- Returns the time since 1970: in ms, in s, and in us.
 local function clock()
   local time = redis.call('TIME')
   local now_s = tonumber(time[1])

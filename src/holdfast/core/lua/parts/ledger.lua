@@ -1,7 +1,11 @@
--- The ledger: a repeated operation returns its first answer again (see core/ledger.py).
+-- The ledger stores the last answer of each writer, so that a repeated operation returns its first
+-- answer again (see core/ledger.py).
 
--- Returns the hash of the server's current hour, and the other one. The other one holds the hour
--- before, or the next one after the clock was set back. A writer has at most one entry in the two.
+-- Returns the ledger, as a table:
+--   this      the hash of the server's current hour
+--   other     the hash of the previous hour; of the next hour if the clock was set back
+--   until_s   when `this` expires
+--   moves     set by `ledger_answer` if the writer's entry is in `other`: `ledger_write` deletes it there
 local function ledger_at(even, odd, seconds)
   local hour = math.floor(seconds / 3600)
   local this, other = even, odd
@@ -11,13 +15,14 @@ local function ledger_at(even, odd, seconds)
   return {this = this, other = other, until_s = (hour + 2) * 3600, moves = false}
 end
 
--- Ends the script before its first write: another program changed the entry of *writer*.
+-- Raises the error DAMAGED, because another program has changed the entry of *writer*.
 local function ledger_damaged(ledger, writer)
   local key = ledger.moves and ledger.other or ledger.this
   error({err = 'DAMAGED entry ' .. writer .. ' of ' .. key .. ' is not what Holdfast writes'})
 end
 
--- Returns the earlier answer of this operation, nil if it is new. A *pattern* checks the answer.
+-- Returns the stored answer of operation *number* of *writer*; nil if the operation is new. Raises an
+-- error if the answer does not match *pattern*, or if the writer has a later operation already.
 local function ledger_answer(ledger, writer, number, pattern)
   local entry = redis.call('HGET', ledger.this, writer)
   if not entry then
@@ -41,7 +46,7 @@ local function ledger_answer(ledger, writer, number, pattern)
   return nil
 end
 
--- Stores *answer* as that of operation *number* of *writer*.
+-- Stores *answer* as the answer to operation *number* of *writer*.
 local function ledger_write(ledger, writer, number, answer)
   if redis.call('HSET', ledger.this, writer, number .. ' ' .. answer) == 1 then
     redis.call('EXPIREAT', ledger.this, ledger.until_s)

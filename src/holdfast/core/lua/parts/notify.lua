@@ -1,10 +1,9 @@
--- Notifies the process that has waited longest (see core/notifier.py).
+-- Notifications of waiting processes (see core/notifier.py).
 
--- Dead waiters that one call skips at most. Further ones expire by themselves.
-local NOTIFY_TRIES = 32
+local NOTIFY_TRIES = 32  -- One call skips at most so many dead waiters.
 
--- *waiting* is a ZSET of channels, scored by when they expire. A notification is a hint: a user that
--- may not publish (ACL) must not end the script half-way.
+-- Notifies the first live waiter. *waiting* is a ZSET of channels, scored by when they expire (ms).
+-- Uses pcall for SPUBLISH, because without permission to publish the script must not end half-way.
 local function notify_one(waiting, now_ms)
   for _ = 1, NOTIFY_TRIES do
     local first = redis.call('ZPOPMIN', waiting)

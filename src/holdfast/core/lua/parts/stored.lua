@@ -1,14 +1,15 @@
--- Numbers that other programs may have changed. Read them before the first write of the script.
+-- Checks of stored numbers, because another program may have changed them. Call these before the first
+-- write of a script, so that a script that raises changes nothing.
 
-local EXACT = 9007199254740991  -- the largest whole number that Lua stores exactly
+local EXACT = 9007199254740991  -- the largest whole number that Lua represents exactly
 
--- Ends the script: *what*, stored under *key*, is not what Holdfast writes. Nothing is applied (see
--- core/transport/outcome.py).
+-- Raises the error DAMAGED (see core/transport/outcome.py): *what*, stored in *key*, has a content that
+-- Holdfast does not write.
 local function damaged(what, key)
   error({err = 'DAMAGED ' .. what .. ' of ' .. key .. ' is not what Holdfast writes'})
 end
 
--- Returns the whole number from *least* to *most* stored as decimal digits, or ends the script.
+-- Returns the decimal digits *stored* as a number from *least* to *most*. Otherwise raises as `damaged`.
 local function whole(stored, least, most, what, key)
   local digits = type(stored) == 'string' and #stored <= 16 and stored:find('^%d+$')
   local n = digits and tonumber(stored)

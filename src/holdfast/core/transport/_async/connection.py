@@ -1,4 +1,7 @@
-"""A connection for one kind of call to one server. Hand-written twin of `_sync/connection.py`."""
+"""Send calls of one kind to one server, over one connection.
+
+Hand-written twin of `_sync/connection.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,32 @@ from typing import Any, Final
 
 from ..barrier import DurabilityBarrier
 from ..outcome import Lost, Outcome, Replied, Unsent, missing_durability, outcome_of, outcome_of_all
+from ..rejection import NotOpened
 from ..request import Request
 from ..settings import Address, Settings
 from .pending_call import PendingCall, answer_late
 from .stream import AsyncPlainStream, AsyncStream, open_stream
 
 MAX_IN_FLIGHT: Final = 256
-"""Calls that are sent and not answered. Further calls are queued here, where nothing has happened
-to them: if the server does not answer in time, they are `Unsent` and those in flight are `Lost`."""
+"""Largest number of calls that are sent but not answered. Further calls are queued. If the server
+does not answer in time, queued calls are `Unsent`, and calls in flight are `Lost`."""
 
 MAX_BYTES_IN_FLIGHT: Final = 4 * 2**20
 
 EARLY_BATCH: Final = 16
-"""Calls that are sent before the turn of the loop ends: the server works on them meanwhile."""
+"""Number of queued calls that are sent before the turn of the loop ends, so that the server can
+already execute them."""
 
 _FRESH_S: Final = 0.001
-"""A connection unused for longer may have been closed without the loop having noticed."""
+"""Seconds after its last use for which a connection counts as open. Later, it may have been closed
+without the loop having noticed."""
 
 _GRACE_S: Final = 0.02
-"""Seconds that an overdue call still has: a busy loop first processes what has arrived."""
+"""Seconds that an overdue call still has, so that a busy loop first processes what has arrived."""
 
 _STALLED_S: Final = 0.1
-"""A call that is queued for longer although it could be sent: a signal handler has interrupted the
-step that was to send it."""
+"""Seconds after which a queued call counts as stalled: a signal handler has interrupted the step to
+send it."""
 
 _INTERRUPTED: Final = "a signal handler interrupted the client during this call"
 _TOO_LATE: Final = "calls before it took too long"
@@ -43,18 +49,19 @@ _DRAIN_POLL_S: Final = 0.005
 class AsyncConnection:
     """One connection, opened when it is first needed, with many calls in flight.
 
-    The calls of one turn of the loop are sent in one write, or a few. The replies arrive in the
-    same order; the reply to a cancelled call is read and dropped. If the connection breaks, all
-    calls in flight end, and the next call opens it again. If opening takes longer than a call may
-    take, calls give up while the opening goes on.
+    - The calls of one turn of the loop are sent in one write, or a few. Their replies arrive in the
+      same order. The reply to a cancelled call is read and ignored.
+    - If the connection breaks, all calls in flight are `Lost`, and the next call opens it again.
+    - If opening takes longer than the timeout of a call, the call fails, but opening continues.
+    - With a barrier, one batch of calls is sent at a time, followed by the barrier. The replies
+      count only after the barrier is answered. Calls that arrive meanwhile form the next batch.
 
-    With a barrier it sends one batch at a time, and the barrier after it. No answer counts until
-    the barrier is answered. Calls that arrive meanwhile share the next batch.
+    A signal handler may raise at any line of this class, and the loop then continues:
 
-    A signal handler may raise at any line here, and the loop goes on. So each step marks its
-    beginning and its end, and a step that follows an unfinished one breaks the connection. A call
-    leaves its queue only after it has an outcome or is in the next queue. The loop may lose
-    handles: two timers, one after the other, watch the calls from `submit` on.
+    - Each step sets `_consistent` to False at its beginning and to True at its end. A step that
+      finds False follows an interrupted one, and breaks the connection.
+    - A call is removed from a queue only after it has an outcome or is in the next queue.
+    - The loop may lose a callback, so two timers, one after the other, watch all calls.
     """
 
     def __init__(
@@ -69,27 +76,27 @@ class AsyncConnection:
         self._address = address
         self._sentinel = sentinel
         self._barrier = barrier
-        self._unconfirmed: list[tuple[PendingCall, Outcome]] = []  # by the barrier
+        self._unconfirmed: list[tuple[PendingCall, Outcome]] = []  # waiting for the barrier
         self._loop = asyncio.get_running_loop()
         self._queued: deque[PendingCall] = deque()
         self._in_flight: deque[PendingCall] = deque()
         self._bytes_in_flight = 0
-        self._replies: list[Any] = []  # to the oldest call in flight, as far as they have arrived
+        self._replies: list[Any] = []  # the replies to the oldest call in flight so far
         self._stream: AsyncStream | AsyncPlainStream | None = None
         self._opening: asyncio.Task[AsyncStream | AsyncPlainStream] | None = None
         self._give_up_timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Handle | None = None
         self._watching: tuple[asyncio.TimerHandle, ...] = ()
         self._watched_until = 0.0
-        self._consistent = True  # no step is unfinished: the calls in flight will get replies
+        self._consistent = True  # False during a step, and after one that was interrupted
         self._overdue: PendingCall | None = None
-        self._overdue_at = 0.0  # when it was seen first
+        self._overdue_at = 0.0  # when `_watch` first found the overdue call
         self._used_at = 0.0
         self._closed = False
 
     @property
     def opening(self) -> bool:
-        """Return whether the connection is being opened, also if no call waits for it any more."""
+        """Return whether the connection is being opened, even if no call waits for it any more."""
         return self._opening is not None
 
     def submit(self, request: Request) -> asyncio.Future[Outcome]:
@@ -121,7 +128,7 @@ class AsyncConnection:
         return [call.future for call in calls]
 
     async def close(self) -> None:
-        """Close the connection after the calls in progress."""
+        """Close the connection after all calls have an outcome."""
         while self._in_flight or self._queued:
             pending: list[asyncio.Future[Any]] = [
                 call.future for call in (*self._in_flight, *self._queued) if not call.future.done()
@@ -136,7 +143,7 @@ class AsyncConnection:
         self._closed = True
         stream, self._stream = self._stream, None
         opening, self._opening = self._opening, None
-        if opening is not None:  # no call waits for it
+        if opening is not None:  # No call waits for the opening any more.
             opening.cancel()
             await asyncio.wait([opening])
         self._stop_timers()
@@ -144,7 +151,7 @@ class AsyncConnection:
             await stream.close()
 
     def abort(self) -> None:
-        """Close the connection at once. Queued calls are not sent any more."""
+        """Close the connection at once. Queued calls are not sent."""
         self._closed = True
         reason = "the connection was closed"
         self._refuse(Unsent(self._explained(reason)))
@@ -155,29 +162,29 @@ class AsyncConnection:
         self._stop_timers()
 
     def _begin(self, now: float) -> None:
-        """Send the queued calls as soon as that is possible, or worth it."""
+        """Send the queued calls now, or schedule a send."""
         if self._in_flight or self._stream is None:
             self._send_soon()
         elif now - self._used_at > _FRESH_S:
             self._send_after(self._stream.turns_to_notice)
-        elif self._barrier is not None:  # other calls of this turn can share it
+        elif self._barrier is not None:  # Other calls of this turn can share the barrier.
             self._send_soon()
-        else:  # the first call need not wait for others of this turn
+        else:  # The connection is idle: send the first call of this turn at once.
             self._send()
 
     def _send_soon(self) -> None:
-        """Send what is submitted until the next turn of the loop."""
+        """Schedule a send in the next turn of the loop, together with all calls of this turn."""
         if self._sending is None:
             self._sending = self._loop.call_soon(self._send)
 
     def _send_after(self, turns: int) -> None:
-        """Send after the loop has processed what has arrived, such as the end of the connection."""
-        # A turn processes at its end what it has polled, so sending comes one turn later.
+        """Schedule a send after *turns* turns of the loop: first it notices a closed socket."""
+        # A turn processes its events at its end, so sending comes one turn later.
         turn = self._loop.call_soon
         self._sending = turn(self._send_after, turns - 1) if turns else turn(self._send)
 
     def _send(self) -> None:
-        """Send the queued calls, as far as they may be in flight."""
+        """Send the queued calls, up to the limits of calls and bytes in flight."""
         self._sending = None
         if not self._consistent:
             self._break(_INTERRUPTED)
@@ -240,7 +247,7 @@ class AsyncConnection:
                 self._replies = []
             call = in_flight[0]
             self._bytes_in_flight -= len(request.payload)
-            if self._barrier is not None and len(in_flight) == 1:  # this is the barrier
+            if self._barrier is not None and len(in_flight) == 1:  # The last call is the barrier.
                 problem = missing_durability(outcome, self._barrier)
                 self._confirm(Lost(self._explained(problem)) if problem else None)
             elif self._barrier is not None and isinstance(outcome, Replied):
@@ -254,19 +261,19 @@ class AsyncConnection:
             self._used_at = self._loop.time()
 
     def _confirm(self, lost: Lost | None) -> None:
-        """Answer the calls before the barrier: with their outcomes, or with *lost*."""
+        """Answer the calls before the barrier with *lost*; None: with their outcomes."""
         for call, outcome in self._unconfirmed:
             call.answer(lost or outcome)
         self._unconfirmed = []
 
     def _break(self, reason: str) -> None:
-        """Close the stream; the next call opens another one."""
+        """Close the stream. The next call opens another one."""
         if self._stream is not None:
             self._stream.abort()
             self._ended(reason)
 
     def _ended(self, reason: str) -> None:
-        """Answer the calls in flight with `Lost`: the stream has ended."""
+        """Answer the calls in flight with `Lost`, because the stream has ended."""
         self._consistent = False
         lost = Lost(self._explained(reason))
         self._confirm(lost)
@@ -281,13 +288,13 @@ class AsyncConnection:
         self._consistent = True
 
     def _watch(self) -> None:
-        """Break the connection if the oldest call is overdue. Two timers watch all calls."""
+        """Break the connection if its oldest call is overdue. Two timers call this."""
         if not self._consistent:
             self._break(_INTERRUPTED)
         self._check_opened()
         now = self._loop.time()
         if self._queued and self._opening is None and not self._in_flight:
-            self._send()  # the step that was to do it was interrupted, or is about to run
+            self._send()  # The scheduled send was interrupted, or did not run yet.
         oldest = next(iter(self._in_flight or self._queued), None)
         if oldest is None:
             return
@@ -297,14 +304,14 @@ class AsyncConnection:
             return
         if oldest is not self._overdue:
             self._overdue, self._overdue_at = oldest, now
-        elif now - self._overdue_at > 0.9 * _GRACE_S:  # timers are not exact
+        elif now - self._overdue_at > 0.9 * _GRACE_S:  # 0.9, because timers are not exact.
             self._overdue = None
             self._break("")
             self._answer_late(now, "")
         self._watch_until(now + _GRACE_S)
 
     def _watch_until(self, due: float) -> None:
-        """Watch at *due*, and again soon after: a signal handler may interrupt the first timer."""
+        """Call `_watch` at *due*, and again soon after, in case the first call is interrupted."""
         until = due + _GRACE_S
         if until > self._watched_until:
             call_at = self._loop.call_at
@@ -318,7 +325,7 @@ class AsyncConnection:
         self._watching, self._watched_until, self._give_up_timer = (), 0.0, None
 
     def _check_opened(self) -> None:
-        """Take the new stream, if a signal handler has interrupted the step that was to do it."""
+        """Call `_opened` if the stream is open and a signal handler interrupted the callback."""
         if self._opening is not None and self._opening.done():
             self._opened(self._opening)
 
@@ -343,7 +350,7 @@ class AsyncConnection:
             self._give_up_in_time()
 
     def _give_up_in_time(self) -> None:
-        """Start the timer that answers queued calls if opening takes longer than they may take."""
+        """Start a timer that answers queued calls if opening takes longer than their timeout."""
         settings, queued = self._settings, self._queued
         if queued and self._give_up_timer is None and settings.patience_s > settings.timeout_s:
             due = queued[0].since + settings.timeout_s
@@ -358,7 +365,7 @@ class AsyncConnection:
     def _opened(self, opening: asyncio.Task[AsyncStream | AsyncPlainStream]) -> None:
         problem = None if opening.cancelled() else opening.exception()
         opened = problem is None and not opening.cancelled()
-        if opening is not self._opening:  # the connection was closed meanwhile
+        if opening is not self._opening:  # The connection was closed, or this was called before.
             if opened and opening.result() is not self._stream:
                 opening.result().abort()
             return
@@ -368,17 +375,18 @@ class AsyncConnection:
         self._opening = None
         if opened:
             self._send()
-        elif isinstance(problem, ConnectionError):
-            self._refuse(Unsent(str(problem)))
-        elif isinstance(problem, Exception):  # of the user's code, such as a credential provider
+        elif isinstance(problem, NotOpened):
+            self._refuse(Unsent(str(problem), problem.rejection))
+        elif isinstance(problem, Exception):  # The user's credential provider, for example, raised.
             for call in self._queued:
                 call.fail(problem)
             self._queued = deque()
-        elif self._queued:  # a loop that ends cancels all tasks, and their clean-up may call
+        elif self._queued:
+            # A loop that ends cancelled it. The clean-up of other tasks may still make calls.
             self._send_soon()
 
     def _answer_late(self, now: float, reason: str) -> None:
-        """Answer the queued calls that are overdue with `Unsent` and a *reason*."""
+        """Answer the overdue queued calls with `Unsent` and *reason* (empty: a timeout)."""
         late = now - self._settings.timeout_s
         self._queued = answer_late(self._queued, late, Unsent(self._explained(reason)))
 

@@ -1,4 +1,4 @@
-"""One request on an asyncio connection, and the future of its outcome."""
+"""Hold one request of an asyncio connection, with the future of its outcome."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..request import Request
 
 
 class PendingCall(msgspec.Struct, eq=False):
-    """A request that is queued or sent, and not answered.
+    """A request that is queued or sent, but not answered yet.
 
     Attributes:
-        request: what is sent.
-        future: of its outcome.
-        since: when it was submitted, then when it was sent.
+        request: the request.
+        future: the future of its outcome.
+        since: time of the loop when the request was submitted; after sending, when it was sent.
     """
 
     request: Request
@@ -25,21 +25,25 @@ class PendingCall(msgspec.Struct, eq=False):
     since: float
 
     def answer(self, outcome: Outcome) -> None:
-        """Set the outcome, unless the call has one or its caller is gone."""
+        """Set the outcome, unless the call has one or its caller was cancelled."""
         if not self.future.done():
             self.future.set_result(outcome)
 
     def fail(self, error: BaseException) -> None:
-        """Raise *error* in the caller, unless the call has an outcome or its caller is gone."""
+        """Raise *error* in the caller, unless the call has an outcome or was cancelled."""
         if not self.future.done():
             self.future.set_exception(error)
-            self.future.exception()  # mark it as retrieved: other calls raise it as well
+            # Mark the error as retrieved. Otherwise asyncio would log it if no caller awaits it.
+            self.future.exception()
 
 
 def answer_late(
     queued: deque[PendingCall], sent_before: float, outcome: Outcome
 ) -> deque[PendingCall]:
-    """Answer the *queued* calls from before a moment with *outcome*, and return the others."""
+    """Answer the *queued* calls with *outcome* if their time is up to *sent_before*.
+
+    Return the other calls.
+    """
     left = deque[PendingCall]()
     for call in queued:
         if call.future.done() or call.since <= sent_before:

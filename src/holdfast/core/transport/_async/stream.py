@@ -1,4 +1,4 @@
-"""The bytes of one connection: requests out, replies in. Hand-written twin of `_sync/stream.py`."""
+"""Send requests and read replies of one connection. Hand-written twin of `_sync/stream.py`."""
 
 from __future__ import annotations
 
@@ -15,59 +15,62 @@ from ..outcome import ErrorReply
 from ..redispy import (
     BROKEN,
     ERROR_REPLIES,
-    ROLE_ASKED,
+    ROLE_COMMAND,
     check_role,
-    curt,
+    close_without_reply,
     error_reply,
     forget_writer,
     native,
     writer_of,
 )
+from ..rejection import NotOpened
 from ..settings import Address, Settings
 
-Heard = Callable[[Sequence[Any]], None]
-"""Given the replies, in the order in which they come: those together that came together."""
+OnReplies = Callable[[Sequence[Any]], None]
+"""Called with the replies that arrived together, in order."""
 
-Ended = Callable[[str], None]
-"""Called once with the reason when the stream ends, and not after `AsyncStream.close`."""
+OnEnd = Callable[[str], None]
+"""Called once with the reason when a stream ends; not called after `close`."""
 
-_GOODBYE_S: Final = 1.0
-"""How long `close` waits for the other side."""
+_CLOSE_S: Final = 1.0
+"""Seconds that `close` waits for the other side."""
 
 _BUFFER_BYTES: Final = 2**18
 
 _UNREAD: Final = secrets.token_bytes(8)
-"""The begin of the buffer while nothing was read into it."""
+"""The first bytes of the buffer until data are read into it."""
 
 _TURNS_OF_LAYERS: Final = 3
-"""As `turns_to_notice`, where news goes through TLS or a reader: each passes it on a turn later."""
+"""`turns_to_notice` of a stream with TLS or with a reader task: each layer takes one more turn."""
 
 
 class AsyncStream(asyncio.BufferedProtocol):
-    """A connection that takes its bytes straight from its transport.
+    """A connection that reads directly from its transport.
 
     A signal handler may raise after the transport has read bytes and before their replies are
-    heard. Later replies would then answer the wrong requests. So the bytes are read into a buffer
-    of this stream, which shows at the next read that they were not heard, and the stream ends.
+    processed. Later replies would then answer the wrong requests. To detect this, each read goes
+    into a buffer that begins with a marker. If the marker of an unprocessed read is overwritten at
+    the next read, the stream ends.
 
     Args:
-        writer: what redis-py wrote to.
-        heard: what hears the replies.
-        ended: what hears of the end.
+        writer: the stream writer of redis-py's connection.
+        on_replies: called with replies.
+        on_end: called when the stream ends.
     """
 
     turns_to_notice = 1
-    """After so many turns of the loop it has heard of an end that the socket knew before."""
+    """Turns of the loop after which the stream has noticed that its socket was closed."""
 
-    def __init__(self, writer: asyncio.StreamWriter, heard: Heard, ended: Ended) -> None:
-        self._writer = writer  # which would close the transport when it is forgotten
-        self._heard = heard
-        self._ended = ended
+    def __init__(self, writer: asyncio.StreamWriter, on_replies: OnReplies, on_end: OnEnd) -> None:
+        self._writer = writer  # Kept, because a collected writer closes the transport.
+        self._on_replies = on_replies
+        self._on_end = on_end
         self._over = False
-        self._gone = asyncio.get_running_loop().create_future()
+        self._closed = asyncio.get_running_loop().create_future()
         self._buffer = bytearray(_BUFFER_BYTES)
-        self._room = memoryview(self._buffer)  # TLS fills parts of it; those of bytes are copies
-        self._between = True  # two reads, so all that was read has been heard
+        # A memoryview, because TLS writes into slices of it, and a slice of a bytearray is a copy.
+        self._view = memoryview(self._buffer)
+        self._processed = True  # whether the replies of the last read were processed
         self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
         self._transport = cast("asyncio.Transport", writer.transport)
         if self._transport.get_extra_info("sslcontext") is not None:
@@ -77,62 +80,62 @@ class AsyncStream(asyncio.BufferedProtocol):
 
     @property
     def ending(self) -> bool:
-        """Return whether it has ended, or is about to."""
+        """Return whether the stream has ended, or is being closed."""
         return self._over or self._transport.is_closing()
 
     def write(self, payload: bytes) -> None:
-        """Send *payload*, now or as soon as there is room for it."""
+        """Send *payload*, now or as soon as the socket accepts it."""
         self._transport.write(payload)
 
     async def close(self) -> None:
-        """Hang up, after what was written."""
+        """Close the connection after everything that was written."""
         self._over = True
         self._transport.close()
-        if not (await asyncio.wait([self._gone], timeout=_GOODBYE_S))[0]:
+        if not (await asyncio.wait([self._closed], timeout=_CLOSE_S))[0]:
             self._transport.abort()
-            await asyncio.wait([self._gone], timeout=_GOODBYE_S)
+            await asyncio.wait([self._closed], timeout=_CLOSE_S)
 
     def abort(self) -> None:
-        """Hang up at once; nothing is heard any more."""
+        """Close the connection at once. No further replies are processed."""
         self._over = True
         self._transport.abort()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return what the transport reads into."""
+        """Return the buffer for the next read of the transport."""
         del sizehint
         buffer = self._buffer
-        if not self._between and not buffer.startswith(_UNREAD):
+        if not self._processed and not buffer.startswith(_UNREAD):
             self._fail("a signal handler interrupted the client while it read replies")
-        self._between = False
+        self._processed = False
         buffer[: len(_UNREAD)] = _UNREAD
-        return self._room
+        return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Hear the replies in the first *nbytes* of the buffer."""
+        """Process the replies in the first *nbytes* of the buffer."""
         replies: list[Any] = []
         problem: ConnectionError | None = None
         next_reply = self._reader.gets
         try:
-            self._reader.feed(self._buffer, 0, nbytes)  # type: ignore[arg-type]  # it takes any buffer
+            self._reader.feed(self._buffer, 0, nbytes)  # type: ignore[arg-type]  # any buffer works
             while (reply := next_reply()) is not False:
                 replies.append(reply)
-        except ConnectionError as error:  # these are no replies
+        except ConnectionError as error:  # The bytes do not follow the protocol.
             problem = error
         if replies and not self._over:
-            self._heard(replies)
+            self._on_replies(replies)
         if problem is not None:
             self._fail(str(problem))
-        self._between = True  # last, so that an interruption anywhere is noticed
+        self._processed = True  # The last statement, so that an interruption anywhere is detected.
 
     def eof_received(self) -> None:
-        """End the stream: the server closed it. The transport closes by itself."""
+        """End the stream, because the server has closed it. The transport closes by itself."""
         self._end("the server closed the connection")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the stream: the connection has ended."""
+        """End the stream, because the connection is closed."""
         self._end(str(exc or "the server closed the connection"))
-        if not self._gone.done():
-            self._gone.set_result(None)
+        if not self._closed.done():
+            self._closed.set_result(None)
 
     def _fail(self, reason: str) -> None:
         self._end(reason)
@@ -141,24 +144,24 @@ class AsyncStream(asyncio.BufferedProtocol):
     def _end(self, reason: str) -> None:
         if not self._over:
             self._over = True
-            self._ended(reason)
+            self._on_end(reason)
 
 
 class AsyncPlainStream:
-    """A connection of the user's own class, used through its own methods.
+    """A connection of a class of the user, which is used only through its public methods.
 
     Args:
-        connection: of redis-py's kind, open.
-        heard: what hears the replies.
-        ended: what hears of the end.
+        connection: an open connection with the methods of redis-py's connections.
+        on_replies: called with replies.
+        on_end: called when the stream ends.
     """
 
     turns_to_notice = _TURNS_OF_LAYERS
 
-    def __init__(self, connection: Any, heard: Heard, ended: Ended) -> None:
+    def __init__(self, connection: Any, on_replies: OnReplies, on_end: OnEnd) -> None:
         self._connection = connection
-        self._heard = heard
-        self._ended = ended
+        self._on_replies = on_replies
+        self._on_end = on_end
         self._over = False
         self._payloads: asyncio.Queue[bytes] = asyncio.Queue()
         work = (self._read(), self._send())
@@ -166,25 +169,25 @@ class AsyncPlainStream:
 
     @property
     def ending(self) -> bool:
-        """Return whether it has ended."""
+        """Return whether the stream has ended."""
         return self._over
 
     def write(self, payload: bytes) -> None:
-        """Send *payload*, after what was to be sent before."""
+        """Send *payload* after all earlier payloads."""
         self._payloads.put_nowait(payload)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._over = True
         for task in self._tasks:
             task.cancel()
         try:
             await asyncio.wait(self._tasks)
-        finally:  # also when the loop ends before that
+        finally:  # The end of the loop may cancel the wait.
             await _disconnect(self._connection)
 
     def abort(self) -> None:
-        """Hang up soon; nothing is heard any more."""
+        """Close the connection soon. No further replies are processed."""
         self._over = True
         self._closing = asyncio.create_task(self.close(), name="holdfast stream")
 
@@ -192,10 +195,10 @@ class AsyncPlainStream:
         try:
             while True:
                 reply = await self._reply()
-                if self._over:  # meanwhile: the caller has `Lost` as its outcome
+                if self._over:  # Its calls have `Lost` as their outcome already.
                     return
-                self._heard([reply])
-        except Exception as error:  # noqa: BLE001 (a class of the user's may raise anything)
+                self._on_replies([reply])
+        except Exception as error:  # noqa: BLE001 (the user's class may raise anything)
             self._fail(error)
 
     async def _reply(self) -> Any:
@@ -213,46 +216,50 @@ class AsyncPlainStream:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        """End, whatever it was that the user's class raised."""
         if not self._over:
             self.abort()
-            self._ended(str(error) or repr(error))
+            self._on_end(str(error) or repr(error))
 
 
 async def open_stream(
-    settings: Settings, address: Address, heard: Heard, ended: Ended, *, sentinel: bool = False
+    settings: Settings,
+    address: Address,
+    on_replies: OnReplies,
+    on_end: OnEnd,
+    *,
+    sentinel: bool = False,
 ) -> AsyncStream | AsyncPlainStream:
-    """Connect.
+    """Connect to the server at *address* and return the stream.
 
     Raises:
-        ConnectionError: it cannot be; why, and where to.
+        NotOpened: the connection failed; the message gives the address and the reason.
     """
     connection = settings.connection(flavour, address, sentinel=sentinel)
     stream: AsyncStream | None = None
     try:
         if native(connection):
-            curt(connection)
+            close_without_reply(connection)
         async with asyncio.timeout(settings.patience_s):
             await connection.connect()
             if settings.topology == "sentinel" and not sentinel:
                 await _check_role(connection)
         if native(connection):
-            stream = AsyncStream(await writer_of(connection), heard, ended)
+            stream = AsyncStream(await writer_of(connection), on_replies, on_end)
             forget_writer(connection)
             return stream
-        return AsyncPlainStream(connection, heard, ended)
+        return AsyncPlainStream(connection, on_replies, on_end)
     except BaseException as error:
         if stream is not None:
             stream.abort()
         await _disconnect(connection)
         if isinstance(error, BROKEN):
-            raise ConnectionError(settings.explained(address, str(error))) from error
+            raise NotOpened.because(error, settings, address) from error
         raise
 
 
 async def _check_role(connection: Any) -> None:
-    """Raise ConnectionError if it is a replica. Without permission to ask, it passes."""
-    await connection.send_packed_command([ROLE_ASKED], check_health=False)
+    """Raise ConnectionError if the server is a replica. Pass if the user may not run INFO."""
+    await connection.send_packed_command([ROLE_COMMAND], check_health=False)
     with contextlib.suppress(*ERROR_REPLIES):
         check_role(await connection.read_response(disconnect_on_error=False))
 

@@ -1,4 +1,4 @@
-"""Connections for one kind of call to one server, one for each thread that calls.
+"""Send calls of one kind to one server, over one connection for each thread.
 
 Hand-written twin of `_async/connection.py`.
 """
@@ -16,24 +16,24 @@ from ...concurrency.interruption import raise_interruption
 from ..barrier import DurabilityBarrier
 from ..outcome import Lost, Outcome, Replied, Unsent, missing_durability, outcome_of, outcome_of_all
 from ..redispy import BROKEN
+from ..rejection import NotOpened
 from ..request import Request
 from ..settings import Address, Settings
 from .stream import PlainStream, Stream, open_stream
 
 _BATCH: Final = 64
-"""Requests that are sent in one write."""
+"""Largest number of requests that are sent in one write."""
 
 _FRESH_S: Final = 0.0005
-"""A connection used later than this many seconds ago counts as open.
-
-A check costs a tenth of a call.
-"""
+"""Seconds after its last use for which a connection counts as open without a check. A check costs a
+tenth of a call."""
 
 
 class Connection:
-    """A connection for each thread that calls, opened when it is first needed.
+    """One connection for each thread that makes calls, opened when it is first needed.
 
-    With a barrier, no answer counts until the barrier is answered. A batch of requests shares one.
+    With a barrier, a batch of requests ends with the barrier, and the replies count only after it
+    is answered.
     """
 
     def __init__(
@@ -49,12 +49,13 @@ class Connection:
         self._sentinel = sentinel
         self._barrier = barrier
         self._own = _Own()
-        self._connections: dict[int, ref[_ThreadConnection]] = {}  # each operation on it is atomic
+        # Without a lock, because each operation on a dict is atomic.
+        self._connections: dict[int, ref[_ThreadConnection]] = {}
         self._closed = False
 
     @property
     def opening(self) -> bool:
-        """Return False: a call that needs the connection waits until it is open."""
+        """Return False, because each call opens its connection itself."""
         return False
 
     def submit(self, request: Request) -> Outcome:
@@ -89,7 +90,7 @@ class Connection:
             return connection.exchange(requests)
         finally:
             free.append(connection)
-            if self._closed:  # perhaps before this one was opened
+            if self._closed:  # `close` may have run before this connection was opened.
                 connection.close()
 
     def _new_connection(self) -> _ThreadConnection:
@@ -103,8 +104,9 @@ class Connection:
 class _Own(threading.local):
     """The connections of one thread that are not in use.
 
-    Usually there is one. A signal handler or a finalizer may call in the middle of another call of
-    the thread. It must not read the reply to that call, so it uses another connection.
+    Usually a thread has one connection. A signal handler or a finalizer may make a call in the
+    middle of another call of the thread. It uses another connection, because it must not read the
+    reply to the interrupted call.
     """
 
     def __init__(self) -> None:
@@ -126,16 +128,16 @@ class _ThreadConnection:
         self._sentinel = sentinel
         self._barrier = barrier
         self._stream: Stream | PlainStream | None = None
-        self._consistent = True  # no exchange is unfinished, so no reply is outstanding
+        self._consistent = True  # False during an exchange, and after one that was interrupted
         self._used_at = 0.0
 
     def exchange(self, requests: list[Request]) -> list[Outcome]:
         """Send *requests* in one write, and return their outcomes in order."""
         try:
             stream = self._open()
-        except ConnectionError as error:
+        except NotOpened as error:
             raise_interruption(error)
-            return [Unsent(str(error))] * len(requests)
+            return [Unsent(str(error), error.rejection)] * len(requests)
         outcomes: list[Outcome] = []
         barrier = self._barrier
         self._consistent = False
@@ -145,7 +147,7 @@ class _ThreadConnection:
                 payloads.append(barrier.request.payload)
             stream.write(payloads[0] if len(payloads) == 1 else b"".join(payloads))
             until = monotonic() + self._settings.timeout_s
-            for request in requests:  # one by one: the replies before a loss count
+            for request in requests:  # If the connection breaks, the replies read so far count.
                 if request.replies == 1:
                     outcome = outcome_of(stream.read(until), self._address)
                 else:
@@ -164,15 +166,15 @@ class _ThreadConnection:
             if barrier is not None:
                 outcomes = _unconfirmed(outcomes, lost)
             outcomes += [lost] * (len(requests) - len(outcomes))
-        except BaseException:  # interrupted: these replies will not be read
+        except BaseException:  # Interrupted: the next call must not read these replies.
             self.close()
             raise
         self._used_at = monotonic()
-        self._consistent = True  # last, so that every interrupted exchange is noticed
+        self._consistent = True  # The last change, so that each interrupted exchange is detected.
         return outcomes
 
     def close(self) -> None:
-        """Close the connection. From any thread."""
+        """Close the connection. Any thread may call this."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
@@ -181,10 +183,10 @@ class _ThreadConnection:
         return Lost(self._settings.explained(self._address, reason))
 
     def _open(self) -> Stream | PlainStream:
-        """Return the stream, open as far as can be seen.
+        """Return the stream if it still seems to be open; otherwise open a new one.
 
         Raises:
-            ConnectionError: a new one cannot be opened.
+            NotOpened: a new stream cannot be opened.
         """
         stream = self._stream
         if stream is not None:
@@ -209,5 +211,5 @@ def _raise_interruption(error: Exception, stream: Stream | PlainStream) -> None:
 
 
 def _unconfirmed(outcomes: list[Outcome], lost: Lost) -> list[Outcome]:
-    """Return *outcomes* with *lost* in place of each reply: the barrier was not answered."""
+    """Return *outcomes* with each reply replaced by *lost*, because the barrier failed."""
     return [lost if isinstance(outcome, Replied) else outcome for outcome in outcomes]

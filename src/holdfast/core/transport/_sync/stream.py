@@ -1,4 +1,4 @@
-"""The bytes of one connection: requests out, replies in. Twin of `_async/stream.py`, by hand."""
+"""Send requests and read replies of one connection. Hand-written twin of `_async/stream.py`."""
 
 from __future__ import annotations
 
@@ -13,33 +13,43 @@ from redis import connection as flavour
 
 from ...concurrency.interruption import raise_interruption
 from ..outcome import ErrorReply
-from ..redispy import BROKEN, ERROR_REPLIES, ROLE_ASKED, check_role, error_reply, native, socket_of
+from ..redispy import (
+    BROKEN,
+    ERROR_REPLIES,
+    ROLE_COMMAND,
+    check_role,
+    error_reply,
+    native,
+    socket_of,
+)
+from ..rejection import NotOpened
 from ..settings import DEFAULT_TIMEOUT_S, Address, Settings
 
 _CHUNK: Final = 65536
 
 _NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-"""What a socket raises that would have to wait."""
+"""Errors that a non-blocking socket raises if it would have to wait."""
 
 _GRACE_S: Final = 0.02
-"""An overdue reply has so long still: a program that was stopped hears what has come meanwhile."""
+"""Seconds that an overdue reply still has, so that a program that was stopped (SIGSTOP) reads the
+replies that arrived meanwhile."""
 
 _LONGEST_POLL_MS: Final = 2**31 - 1
-"""The system waits no longer at a time: some weeks."""
+"""Longest timeout that `poll` accepts: some weeks."""
 
 
 class Stream:
-    """A connection whose bytes go straight to its socket.
+    """A connection that reads and writes its socket directly.
 
     Args:
-        connection: of redis-py, open; it goes on to own the socket.
+        connection: an open connection of redis-py, which still owns the socket.
     """
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._socket = socket_of(connection)
         self._timeout_s = self._socket.gettimeout() or DEFAULT_TIMEOUT_S
-        # So a deadline is one for the whole of an exchange, and no byte is waited for twice.
+        # A non-blocking socket, so that one deadline limits a whole call, not each read of it.
         self._socket.setblocking(False)
         self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
         self._arrivals = select.poll()
@@ -51,10 +61,15 @@ class Stream:
         """Send *payload*."""
         sent = self._sent(payload)
         if sent < len(payload):
-            self._press(memoryview(payload)[sent:])
+            self._send_rest(memoryview(payload)[sent:])
 
     def read(self, until: float) -> Any:
-        """The next reply, at the latest at *until* (local monotonic time)."""
+        """Return the next reply.
+
+        Raises:
+            TimeoutError: there is no reply at *until* (local monotonic time).
+            ConnectionError: the connection broke.
+        """
         replies, overdue = self._reader, False
         while (reply := replies.gets()) is False:
             now = monotonic()
@@ -67,14 +82,14 @@ class Stream:
         return reply
 
     def _sent(self, payload: bytes | memoryview) -> int:
-        """Send as much of *payload* as there is room for; how much that is."""
+        """Send as much of *payload* as the socket accepts, and return the number of bytes."""
         try:
             return self._socket.send(payload)
         except _NOT_NOW:
             return 0
 
-    def _press(self, left: memoryview) -> None:
-        """Send all that is *left*, as room is made for it."""
+    def _send_rest(self, left: memoryview) -> None:
+        """Send *left*, and wait whenever the socket accepts no more."""
         until = monotonic() + self._timeout_s
         while left:
             left_ms = max(until - monotonic(), 0) * 1000
@@ -85,33 +100,33 @@ class Stream:
     def _feed(self) -> None:
         try:
             data = self._socket.recv(_CHUNK)
-        except _NOT_NOW:  # only TLS has said something to itself
+        except _NOT_NOW:  # Only a message of TLS has arrived, and no data.
             return
         if not data:
             raise ConnectionError("the server closed the connection")
         self._reader.feed(data)
 
     def stale(self) -> bool:
-        """Whether the server hung up, or said what nobody asked."""
+        """Return whether the server closed the connection, or sent data without a request."""
         if not self._arrivals.poll(0):
             return False
         try:
             self._socket.recv(_CHUNK)
-        except _NOT_NOW:  # only TLS has said something to itself
+        except _NOT_NOW:  # Only a message of TLS has arrived, and no data.
             return False
         return True
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         with contextlib.suppress(*BROKEN):
             self._connection.disconnect()
 
 
 class PlainStream:
-    """A connection whose class is the user's: read and written as it wants to be.
+    """A connection of a class of the user, which is used only through its public methods.
 
     Args:
-        connection: of redis-py's kind, open.
+        connection: an open connection with the methods of redis-py's connections.
     """
 
     def __init__(self, connection: Any) -> None:
@@ -122,7 +137,7 @@ class PlainStream:
         self._connection.send_packed_command([payload], check_health=False)
 
     def read(self, until: float) -> Any:
-        """The next reply, in the time that the connection has for it."""
+        """Return the next reply. The connection has a timeout of its own."""
         del until
         try:
             return self._connection.read_response(disconnect_on_error=False)
@@ -130,11 +145,11 @@ class PlainStream:
             return error_reply(error)
 
     def stale(self) -> bool:
-        """Whether the server hung up, or said what nobody asked."""
+        """Return whether the server closed the connection, or sent data without a request."""
         return bool(self._connection.can_read())
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         with contextlib.suppress(*BROKEN):
             self._connection.disconnect()
 
@@ -142,10 +157,10 @@ class PlainStream:
 def open_stream(
     settings: Settings, address: Address, *, sentinel: bool = False
 ) -> Stream | PlainStream:
-    """Connect.
+    """Connect to the server at *address* and return the stream.
 
     Raises:
-        ConnectionError: it cannot be; why, and where to.
+        NotOpened: the connection failed; the message gives the address and the reason.
     """
     connection = settings.connection(flavour, address, sentinel=sentinel)
     try:
@@ -156,14 +171,14 @@ def open_stream(
     except BROKEN as error:
         connection.disconnect()
         raise_interruption(error)
-        raise ConnectionError(settings.explained(address, str(error))) from error
+        raise NotOpened.because(error, settings, address) from error
     except BaseException:
         connection.disconnect()
         raise
 
 
 def _check_role(connection: Any) -> None:
-    """Raises ConnectionError: it is a replica. Who may not ask is not told."""
-    connection.send_packed_command([ROLE_ASKED], check_health=False)
+    """Raise ConnectionError if the server is a replica. Pass if the user may not run INFO."""
+    connection.send_packed_command([ROLE_COMMAND], check_health=False)
     with contextlib.suppress(*ERROR_REPLIES):
         check_role(connection.read_response(disconnect_on_error=False))

@@ -1,0 +1,137 @@
+"""A child process that a worker's event loop talks to, and may kill at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from asyncio import IncompleteReadError, StreamReader, StreamWriter
+from typing import Final
+
+LENGTH_BYTES: Final = 4
+"""Before each frame; a frame is a line of JSON, and bytes of any content."""
+
+_POLL_S: Final = 0.01
+
+# Its path is this one's: the same modules are found there. No fork: this process has threads.
+_BOOT: Final = (
+    "import sys; sys.path[:] = sys.argv[3:]; from importlib import import_module; "
+    "import_module(sys.argv[1]).main(int(sys.argv[2]))"
+)
+
+
+class ChildEnded(Exception):
+    """The child process ended before it answered.
+
+    Attributes:
+        code: its exit code; negative: the signal that ended it.
+    """
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class ChildProcess:
+    """A Python process that runs `main` of a module, with a connection to it.
+
+    It has a process group of its own, so a Ctrl-C on a terminal does not reach it, and `kill` also
+    ends what it has started. It is for the event loop that this is made in.
+
+    Args:
+        module: with a function `main(descriptor)`; see `ParentLink`.
+
+    Raises:
+        OSError: the system refuses to start it.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._ours, theirs = socket.socketpair()
+        self._streams: tuple[StreamReader, StreamWriter] | None = None
+        try:
+            with theirs:
+                descriptor = theirs.fileno()
+                self._popen = subprocess.Popen(  # noqa: S603 (our own program)
+                    [sys.executable, "-c", _BOOT, module, str(descriptor), *sys.path],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[descriptor],
+                    process_group=0,
+                )
+        except OSError:
+            self._ours.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """Return its process id."""
+        return self._popen.pid
+
+    @property
+    def code(self) -> int | None:
+        """Return its exit code; negative: the signal that ended it; None: it runs."""
+        return self._popen.poll()
+
+    async def send(self, header: bytes, body: bytes = b"") -> None:
+        """Send it a frame.
+
+        Raises:
+            ChildEnded: it has ended.
+        """
+        try:
+            _, writer = await self._opened()
+            writer.write(framed(header, body))
+            await writer.drain()
+        except OSError:
+            raise ChildEnded(await self.ended()) from None
+
+    async def receive(self) -> tuple[bytes, bytes]:
+        """Return its next frame: a header and a body.
+
+        Raises:
+            ChildEnded: it has ended.
+        """
+        try:
+            reader, _ = await self._opened()
+            length = int.from_bytes(await reader.readexactly(LENGTH_BYTES), "big")
+            header, _, body = (await reader.readexactly(length)).partition(b"\n")
+        except (OSError, IncompleteReadError):
+            raise ChildEnded(await self.ended()) from None
+        return header, body
+
+    def kill(self) -> None:
+        """End it at once, with what it has started in its process group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. A process that waits for a frame ends by itself."""
+        if self._streams is not None:
+            self._streams[1].close()
+        else:
+            self._ours.close()
+
+    async def ended(self, patience_s: float = 1.0) -> int:
+        """Wait until it has ended, and return its exit code; kill it after *patience_s*."""
+        waited_s = 0.0
+        while (code := self.code) is None:
+            if waited_s >= patience_s:
+                self.kill()
+            await asyncio.sleep(_POLL_S)
+            waited_s += _POLL_S
+        self.close()
+        return code
+
+    async def _opened(self) -> tuple[StreamReader, StreamWriter]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(sock=self._ours)
+        return self._streams
+
+
+def framed(header: bytes, body: bytes) -> bytes:
+    """Return a frame as it is sent."""
+    return (len(header) + 1 + len(body)).to_bytes(LENGTH_BYTES, "big") + header + b"\n" + body

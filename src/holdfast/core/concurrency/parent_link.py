@@ -1,0 +1,80 @@
+"""The connection of a child process to the worker that started it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from queue import SimpleQueue
+from typing import Final
+
+from .child_process import LENGTH_BYTES, framed
+
+_PR_SET_PDEATHSIG: Final = 1
+
+_here: list[ParentLink] = []
+
+
+def is_child() -> bool:
+    """Return whether this process is a child that runs CPU-bound tasks."""
+    return bool(_here)
+
+
+class ParentLink:
+    """Receives what the worker asks for, and answers.
+
+    The child never outlives the worker: on Linux the kernel kills it when the worker's thread or
+    process ends. Elsewhere, and besides, a thread notices the end of the connection, and ends the
+    process even while a task runs. SIGINT and SIGTERM do nothing: they are meant for the worker,
+    which ends its children.
+
+    Args:
+        descriptor: of the socket that connects it to the worker.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        _here.append(self)
+        self._socket = socket.socket(fileno=descriptor)
+        self._socket.set_inheritable(False)  # processes that tasks start must not keep it open
+        self._frames: SimpleQueue[tuple[bytes, bytes] | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._received = self._done = 0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # Not SIG_IGN, which programs that a task starts would inherit.
+            signal.signal(number, lambda *_: None)
+        _end_with_parent()
+        threading.Thread(target=self._read, name="holdfast parent", daemon=True).start()
+
+    def frames(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield header and body of each frame, until the worker closes the connection."""
+        while (frame := self._frames.get()) is not None:
+            yield frame
+            self._done += 1
+
+    def send(self, header: bytes, body: bytes = b"") -> None:
+        """Send a frame, from any thread. Do nothing if the worker is gone."""
+        with self._lock, contextlib.suppress(OSError):
+            self._socket.sendall(framed(header, body))
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
+            while len(start := stream.read(LENGTH_BYTES)) == LENGTH_BYTES:
+                header, _, body = stream.read(int.from_bytes(start, "big")).partition(b"\n")
+                self._received += 1
+                self._frames.put((header, body))
+        self._frames.put(None)
+        if self._received > self._done:
+            os._exit(1)  # no worker waits for what it does
+
+
+def _end_with_parent() -> None:
+    """Ask the kernel to kill this process when the thread that started it ends."""
+    if sys.platform == "linux":
+        with contextlib.suppress(ImportError, OSError, AttributeError):
+            import ctypes
+
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

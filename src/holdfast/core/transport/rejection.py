@@ -1,0 +1,71 @@
+"""Whether a server, or TLS, rejects a client: repeating does not help, other settings may."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Literal, Self
+
+from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
+
+if TYPE_CHECKING:
+    from .settings import Address, Settings
+
+Rejection = Literal["", "credentials", "permission", "tls", "settings"]
+"""What is rejected; empty if nothing is, so that the same call may succeed later."""
+
+_CREDENTIALS: Final = ("NOAUTH", "WRONGPASS")
+_PERMISSION: Final = re.compile(r"NOPERM|ACL failure in script")
+_INTERRUPTED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+"""TLS errors of a connection that broke."""
+
+
+class NotOpened(ConnectionError):
+    """A connection could not be opened.
+
+    Attributes:
+        rejection: what is rejected; empty if it may be possible later.
+    """
+
+    def __init__(self, text: str, rejection: Rejection = "") -> None:
+        super().__init__(text)
+        self.rejection = rejection
+
+    @classmethod
+    def because(cls, error: BaseException, settings: Settings, address: Address) -> Self:
+        """Return the error for *error*, which redis-py raised while it opened the connection."""
+        rejection = _rejection_by(error, is_tls=settings.security == "tls")
+        return cls(settings.explained(address, str(error)), rejection)
+
+
+def rejection_in(reply: str) -> Rejection:
+    """Return what an error reply of the server rejects."""
+    if reply.startswith(_CREDENTIALS):
+        return "credentials"
+    return "permission" if _PERMISSION.search(reply) else ""
+
+
+def _rejection_by(error: BaseException, *, is_tls: bool) -> Rejection:
+    for cause in _causes(error):
+        if isinstance(cause, AuthenticationError):
+            return "credentials"
+        if isinstance(cause, NoPermissionError):
+            return "permission"
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, _INTERRUPTED):
+            return "tls"
+        if is_tls and isinstance(cause, FileNotFoundError):  # of a certificate or key
+            return "tls"
+        # Another reply to AUTH or SELECT, such as `ERR DB index is out of range`. Its subclasses
+        # say that the server cannot do it now.
+        if type(cause) is ResponseError:
+            return "settings"
+    return ""
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Return *error* and the errors that caused it; redis-py does not always name the cause."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
