@@ -48,7 +48,7 @@ QUEUE = [
     Case("queue", lambda c, k: c.zadd(k("leases"), {"later": 1}), "is in due:m and leases"),
     Case("queue", lambda c, k: c.zadd(k("due:h"), {"lost": 1}), "'lost' has no body", "due:h"),
     Case("queue", lambda c, k: c.hdel(k("bodies"), "waiting"), "'waiting' has no body", "ready:m"),
-    Case("queue", lambda c, k: c.hset(k("state"), "lost", "1:1:0:2:0:0:"), "has no task"),
+    Case("queue", lambda c, k: c.hset(k("state"), "lost", "1:1:0:2:0:0:0:"), "has no task"),
     Case("queue", lambda c, k: c.hset(k("state"), "dead", "x"), "'dead' cannot be read"),
     Case("queue", lambda c, k: c.hdel(k("state"), "dead"), "'dead' has no record"),
     Case("queue", lambda c, k: c.sadd(k("tombstones"), "later"), "is in no ready list"),
@@ -58,12 +58,31 @@ QUEUE = [
     Case(
         "queue",
         lambda c, k: c.persist(k("throughput")),
-        "it never expires, and should",
+        "it never expires, but should",
         "throughput",
     ),
-    Case("queue", lambda c, k: c.expire(k("bodies"), 100), "expires in 100 s, and should stay"),
+    Case(
+        "queue",
+        lambda c, k: c.hset(k("schedules"), "lost", "d"),
+        "schedule 'lost' is not in schedule:times and schedule:state, so it does not fire",
+        "schedule:times",
+    ),
+    Case(
+        "queue",
+        lambda c, k: c.zadd(k("schedule:times"), {"lost": 1}),
+        "'lost' is not in schedules and schedule:state",
+        "schedules",
+    ),
+    Case(
+        "queue",
+        lambda c, k: c.hset(k("schedule:state"), "lost", "1:1"),
+        "the record of schedule 'lost' cannot be read",
+        "schedule:state",
+    ),
+    Case("queue", lambda c, k: c.expire(k("bodies"), 100), "expires in 100 s, but should not"),
+    Case("queue", lambda c, k: c.set(k("history"), "x"), "holds a string, and should hold a list"),
     Case("queue", lambda c, k: c.set(k("awaited"), "x"), "holds a string, and should hold a hash"),
-    Case("queue", lambda c, k: c.set(k("result:x"), "x"), "never expires, and should", "result:x"),
+    Case("queue", lambda c, k: c.set(k("result:x"), "x"), "never expires, but should", "result:x"),
     Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast has this name"),
 ]
 LOCKS = [
@@ -103,12 +122,14 @@ MESSAGES = [
     ),
     Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 2)), "1 messages between 1 and 5"),
     Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 5)), "the last message is 4"),
-    Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 1)), "the first one there is 2"),
+    Case("mailbox", lambda c, k: c.xdel(k("log"), _entry(c, k, 1)), "begins with message 2"),
     Case("mailbox", lambda c, k: c.hset(k("meta"), "top", "x"), "top or floor cannot be read"),
-    Case("mailbox", lambda c, k: c.hset(k("meta"), "floor", 9), "to be 9, after the last one, 5"),
-    Case("mailbox", lambda c, k: c.zadd(k("cursors"), {"x": 1}), "reads it, and does not own it"),
+    Case(
+        "mailbox", lambda c, k: c.hset(k("meta"), "floor", 9), "9, which is after the last message"
+    ),
+    Case("mailbox", lambda c, k: c.zadd(k("cursors"), {"x": 1}), "does not own the mailbox"),
     Case("chat", lambda c, k: c.zadd(k("cursors"), {"a": 99}), "'a' has read up to 99 of 2"),
-    Case("chat", lambda c, k: c.hset(k("active"), "x", 1), "'x' was active, and is not a reader"),
+    Case("chat", lambda c, k: c.hset(k("active"), "x", 1), "'x' was active, but is not a reader"),
     Case("chat", lambda c, k: c.hset(k("active"), "a", "?"), "'a' was last active cannot be read"),
     Case("chat", lambda c, k: c.delete(k("cursors")), "it has no reader", "cursors"),
     Case("chat", lambda c, k: c.persist(k("log")), "it never expires", "log"),
@@ -139,32 +160,36 @@ COUNTERS = [
     Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast has this name"),
 ]
 ROWS = [
-    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but never due", "plan"),
+    Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but not in due", "plan"),
     Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, but has no period", "due"),
-    Case("rows", lambda c, k: c.hset(k("plan"), "1", "x"), "planned for row '1' cannot be read"),
+    Case("rows", lambda c, k: c.hset(k("plan"), "1", "x"), "plan of row '1' cannot be read"),
     Case(
         "rows",
         lambda c, k: (c.zadd(k("loads"), {"1": 1}), c.zrem(k("loads"), "")),
         "the latest token is missing",
         "loads",
     ),
-    Case("rows", lambda c, k: c.hset(k("failures"), "1", "x"), "wrong with row '1' cannot be read"),
+    Case("rows", lambda c, k: c.hset(k("failures"), "1", "x"), "failure of row '1' cannot be read"),
     Case("rows", lambda c, k: c.persist(k("row:1")), "it never expires", "row:1"),
 ]
 FILES = [
     Case("feed", lambda c, k: c.hdel(k("chunks"), "1:0"), "chunk 0 of file 1 is missing"),
-    Case("feed", lambda c, k: c.hset(k("chunks"), "9:0", "x"), "chunks are there, and should be"),
+    Case("feed", lambda c, k: c.hset(k("chunks"), "9:0", "x"), "3 chunks are stored, not 2"),
     Case("feed", lambda c, k: c.hset(k("chunks"), "1:0", "x"), "file 1 is charged"),
-    Case("feed", lambda c, k: c.hincrby(k("meta"), "used", 1), "of the budget are said to be used"),
-    Case("feed", lambda c, k: c.hset(k("meta"), "left", 7), "7 files are said to be left to read"),
-    Case("feed", lambda c, k: c.hset(k("meta"), "bytes", 7), "7 bytes are said to be published"),
+    Case("feed", lambda c, k: c.hincrby(k("meta"), "used", 1), "bytes of the budget, not"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "left", 7), "left says that 7 files"),
+    Case("feed", lambda c, k: c.hset(k("meta"), "bytes", 7), "bytes says that 7 were"),
     Case("feed", lambda c, k: c.hset(k("meta"), "top", "x"), "top cannot be read", "meta"),
     Case("feed", lambda c, k: c.hset(k("meta"), "definition", "x"), "definition cannot be read"),
     Case("feed", lambda c, k: c.hset(k("meta"), "state", "over"), "when the feed ended", "chunks"),
-    Case("feed", lambda c, k: c.hset(k("files"), "1", "x"), "known of file '1' cannot be read"),
-    Case("feed", lambda c, k: c.hset(k("names"), "a.log", "x"), "known of 'a.log' cannot be read"),
+    Case("feed", lambda c, k: c.hset(k("files"), "1", "x"), "state of file '1' cannot be read"),
+    Case("feed", lambda c, k: c.hset(k("names"), "a.log", "x"), "entry of 'a.log' cannot be read"),
     Case("feed", lambda c, k: _renamed(c, k("names"), "a.log", "z"), "a name of another", "files"),
-    Case("feed", lambda c, k: c.hset(k("publishing"), "1", "a.log"), "whether file '1' is being"),
+    Case(
+        "feed",
+        lambda c, k: c.hset(k("publishing"), "1", "a.log"),
+        "either open or listed as published",
+    ),
     Case("feed", lambda c, k: _packed(c, k("files"), "1", done="000"), "for 3 groups, not for 2"),
     Case(
         "feed", lambda c, k: c.hset(k("positions"), "1:9", _PLACE), "in a file that does not exist"
@@ -191,7 +216,12 @@ FILES = [
 ]
 TALLIES = [
     Case("tally", lambda c, k: c.zincrby(k("of:2011-10-10:who"), 1, "a"), "lines together, not 3"),
-    Case("tally", lambda c, k: c.zadd(k("days"), {"2011-10-10": 1}), "1 lines, and 3 of", "days"),
+    Case(
+        "tally",
+        lambda c, k: c.zadd(k("days"), {"2011-10-10": 1}),
+        "1 lines, but of:2011-10-10:who has 3",
+        "days",
+    ),
     Case("tally", lambda c, k: c.zadd(k("days"), {"2011-10-11": 0.5}), "counts 0.5 lines", "days"),
     Case("tally", lambda c, k: c.lpush(k("journal:x"), "x"), "is not in `pending`", "journal:x"),
     Case("tally", lambda c, k: c.lpush(k("pending"), "y"), "'y' is missing: its counts are lost"),

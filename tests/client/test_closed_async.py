@@ -58,6 +58,7 @@ async def queue_uses(hf: AsyncHoldfast) -> Uses:
         "cancel": handle.cancel,
         "stats": queue.stats,
         "throughput": queue.throughput,
+        "history": queue.history,
         "tasks": lambda: queue.tasks("queued"),
         "dead": queue.dead,
         "pause": queue.pause,

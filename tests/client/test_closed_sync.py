@@ -59,6 +59,7 @@ def queue_uses(hf: Holdfast) -> Uses:
         "cancel": handle.cancel,
         "stats": queue.stats,
         "throughput": queue.throughput,
+        "history": queue.history,
         "tasks": lambda: queue.tasks("queued"),
         "dead": queue.dead,
         "pause": queue.pause,

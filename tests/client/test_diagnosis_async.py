@@ -9,7 +9,16 @@ from faults.clusters import Cluster
 from faults.fixtures import PATIENT_MS
 from faults.sentinels import Watched
 from faults.servers import Server
-from holdfast import AsyncHoldfast, Finding, ServerUnavailable, acl_rule
+from holdfast import (
+    AsyncHoldfast,
+    Every,
+    Finding,
+    ServerUnavailable,
+    TaskRegistry,
+    acl_rule,
+)
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
 
 
 async def found(url: str, namespace: str = "holdfast") -> list[Finding]:
@@ -43,6 +52,30 @@ async def test_diagnosing_changes_nothing(site: Site) -> None:
     await found(site.url, site.namespace)
     assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
     assert list(site.client.scan_iter("holdfast-doctor-*")) == []
+
+
+async def test_overdue_and_forgotten_schedules_are_reported(site: Site) -> None:
+    tasks = TaskRegistry()
+
+    @tasks.task(queue="reports", schedule=Every(hours=1))
+    def nightly() -> None:
+        pass
+
+    unit = Namespace.of(site.namespace).unit(keys.KIND, "reports")
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        await hf.worker(tasks).run(until_idle=True)
+        listed = titles(await hf.diagnose())
+        assert not any("schedule" in title for title in listed)
+        (status,) = await hf.schedules()
+        site.client.zadd(keys.schedule_times(unit), {status.name: 1_000_000})
+        site.client.hset(keys.schedule_state(unit), status.name, "1:1:0:0:0:0:1:")
+        await hf.schedule("paused", nightly.call(), Every(hours=1))
+        await hf.schedule_handle("paused").pause()
+        listed = titles(await hf.diagnose(), "warning")
+    named = f"schedule {status.name!r} of queue 'reports': "
+    assert f"{named}overdue by more than a minute" in listed
+    assert f"{named}no worker has declared it for a day" in listed
+    assert len([title for title in listed if "schedule" in title]) == 2
 
 
 SETTINGS = [

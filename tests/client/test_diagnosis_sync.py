@@ -10,7 +10,16 @@ from faults.clusters import Cluster
 from faults.fixtures import PATIENT_MS
 from faults.sentinels import Watched
 from faults.servers import Server
-from holdfast import Finding, Holdfast, ServerUnavailable, acl_rule
+from holdfast import (
+    Every,
+    Finding,
+    Holdfast,
+    ServerUnavailable,
+    TaskRegistry,
+    acl_rule,
+)
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
 
 
 def found(url: str, namespace: str = "holdfast") -> list[Finding]:
@@ -44,6 +53,30 @@ def test_diagnosing_changes_nothing(site: Site) -> None:
     found(site.url, site.namespace)
     assert list(site.client.scan_iter(f"{site.namespace}:*")) == []
     assert list(site.client.scan_iter("holdfast-doctor-*")) == []
+
+
+def test_overdue_and_forgotten_schedules_are_reported(site: Site) -> None:
+    tasks = TaskRegistry()
+
+    @tasks.task(queue="reports", schedule=Every(hours=1))
+    def nightly() -> None:
+        pass
+
+    unit = Namespace.of(site.namespace).unit(keys.KIND, "reports")
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        hf.worker(tasks).run(until_idle=True)
+        listed = titles(hf.diagnose())
+        assert not any("schedule" in title for title in listed)
+        (status,) = hf.schedules()
+        site.client.zadd(keys.schedule_times(unit), {status.name: 1_000_000})
+        site.client.hset(keys.schedule_state(unit), status.name, "1:1:0:0:0:0:1:")
+        hf.schedule("paused", nightly.call(), Every(hours=1))
+        hf.schedule_handle("paused").pause()
+        listed = titles(hf.diagnose(), "warning")
+    named = f"schedule {status.name!r} of queue 'reports': "
+    assert f"{named}overdue by more than a minute" in listed
+    assert f"{named}no worker has declared it for a day" in listed
+    assert len([title for title in listed if "schedule" in title]) == 2
 
 
 SETTINGS = [

@@ -96,7 +96,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "nothing to change in a counter": (
         lambda hf: hf.counter("c").redefine(),
         ValueError,
-        "say what is to change",
+        "give precisions, keep or both",
     ),
 }
 

@@ -335,10 +335,10 @@ async def test_a_full_queue_takes_nothing_more(hf: AsyncHoldfast, url: str, spac
 
 
 async def test_a_capacity_is_what_was_said_first(hf: AsyncHoldfast, url: str, space: str) -> None:
-    hf.queue("life", capacity=2)
+    hf.queue("life", capacity=2, on_conflict="error")
     await hf.enqueue(doubled.call(1))
     async with AsyncHoldfast.from_url(url, namespace=space) as other:
-        theirs = other.queue("life", capacity=5)
+        theirs = other.queue("life", capacity=5, on_conflict="error")
         with pytest.raises(DefinitionConflict, match="is 2, not 5") as conflict:
             await other.enqueue(doubled.call(2))
         assert (conflict.value.stored, conflict.value.given) == (2, 5)
@@ -359,7 +359,7 @@ async def test_a_conflict_in_the_middle_of_a_call_tells_what_is_stored(hf: Async
     """The queues that come before the one with another capacity have their tasks."""
     hf.queue("life", capacity=2)
     await hf.enqueue(doubled.call(1))
-    hf.queue("life", capacity=5)
+    hf.queue("life", capacity=5, on_conflict="error")
     elsewhere: Call[Any] = Call("doubled", "elsewhere", "medium", (2,))
     with pytest.raises(DefinitionConflict, match="is 2, not 5") as conflict:
         await hf.enqueue_many([elsewhere, doubled.call(3), elsewhere])

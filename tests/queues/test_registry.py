@@ -370,13 +370,6 @@ def test_an_ambiguous_annotation_is_left_to_the_task(tasks: TaskRegistry) -> Non
     assert sent(taking(tasks, datetime | date), date(2030, 1, 1)) == (("2030-01-01",), {})
 
 
-@pytest.mark.parametrize("kind", [Callable, type, complex, Opaque], ids=str)
-def test_an_annotation_that_json_cannot_become_is_left_to_the_task(
-    tasks: TaskRegistry, kind: Any
-) -> None:
-    assert sent(taking(tasks, kind), "text") == (("text",), {})
-
-
 def test_a_name_that_comes_later_is_found_when_it_is_needed(tasks: TaskRegistry) -> None:
     """Annotations are read at the first conversion, not when the task is registered."""
     module = types.ModuleType("later")

@@ -59,8 +59,8 @@ async def fill() -> None:
     await asyncio.sleep(60)
 
 
-async def test_an_idle_worker_sends_at_most_two_commands_a_second(standalone: Server) -> None:
-    """Counted by the server, those inside its scripts included."""
+async def test_an_idle_worker_sends_at_most_three_commands_a_second(standalone: Server) -> None:
+    """Counted by the server, those inside its scripts and pings for its schedules included."""
     async with AsyncHoldfast.from_url(standalone.url, namespace="idle") as hf:
         worker = hf.worker(tasks)
         running = asyncio.create_task(worker.run())
@@ -70,7 +70,7 @@ async def test_an_idle_worker_sends_at_most_two_commands_a_second(standalone: Se
         spent = commands(standalone) - before
         worker.stop()
         await running
-    assert spent <= 2 * (time.monotonic() - began)
+    assert spent <= 3 * (time.monotonic() - began)
 
 
 async def test_a_worker_that_missed_its_ring_finds_the_task_by_itself(

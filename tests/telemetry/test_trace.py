@@ -17,9 +17,9 @@ from faults.processes import Process
 from faults.servers import Server
 from holdfast import TraceContext, current_trace, use_trace
 from holdfast.core.trace import restored, stored
+from holdfast.queues.call import Call
 from holdfast.queues.enqueue_batch import BATCH_BYTES, batched
 from holdfast.queues.envelope import Envelope
-from holdfast.queues.task import Call
 from holdfast.telemetry import conventions
 
 # W3C trace context: what is one, and what is not

@@ -2,14 +2,28 @@
 """What a test sees of its tasks, and having them done, on real servers."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 
 import pytest
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from conftest import Site
-from holdfast import Holdfast, ResultTimeout, Retry, TaskFailed, TaskRegistry
+from holdfast import (
+    Holdfast,
+    LifespanFailed,
+    ResultTimeout,
+    Retry,
+    TaskFailed,
+    TaskRegistry,
+    WorkerInfo,
+    current_task,
+)
 from holdfast.testing import DrainResult, TaskBench
 from holdfast.testing._sync.inline_client import InlineHoldfast
+from queues.outcome_tasks import asks_for_time, gives_up, snoozes
+from queues.outcome_tasks import tasks as outcome_tasks
 
 tasks = TaskRegistry()
 
@@ -27,6 +41,17 @@ def fail() -> None:
 @tasks.task(queue="mail", retry=Retry(attempts=2, backoff=3600.0))
 def retry() -> None:
     raise ValueError("and again in an hour")
+
+
+@pydantic_dataclass
+class Parcel:
+    weight: int
+    content: bytes = b"\xc3\xa9"
+
+
+@tasks.task(queue="mail")
+def ship(parcels: list[Parcel], to: str | None = None) -> list[Parcel]:
+    return parcels
 
 
 @tasks.task(queue="other")
@@ -124,12 +149,66 @@ def test_draining_counts_how_tasks_ended(hf: Holdfast, bench: TaskBench) -> None
         failed.result(timeout=0)
 
 
+def test_draining_counts_the_outcomes_that_tasks_choose(hf: Holdfast, bench: TaskBench) -> None:
+    hf.enqueue_many([gives_up.call(), snoozes.call(2, 0), snoozes.call(1, 600.0)])
+    hf.enqueue(asks_for_time.call(600.0))
+    drained = bench.drain(outcome_tasks)
+    assert drained == DrainResult(done=1, retried=1, dead=0, delayed=2, snoozed=3, gave_up=1)
+
+
+def test_models_of_pydantic_match_by_their_values(hf: Holdfast, bench: TaskBench) -> None:
+    hf.enqueue(ship.call([Parcel(weight=5)]))
+    bench.assert_enqueued(ship, [Parcel(weight=5)])
+    bench.assert_enqueued(ship, parcels=[Parcel(weight=5)], to=None)
+    bench.assert_enqueued(ship.call([Parcel(weight=5)]))
+    bench.refute_enqueued(ship, [Parcel(weight=6)])
+
+
 def test_draining_gives_up_in_time(hf: Holdfast, bench: TaskBench) -> None:
     hf.enqueue(send.call("jack"))
     hf.queue("mail").pause()
     with pytest.raises(AssertionError, match=r"\['mail'\] not drained in 0.1 s; enqueued are:"):
         bench.drain(tasks, timeout=0.1)
     bench.drain(tasks, queues=["other"])
+
+
+class Started(Exception):
+    """Raised by a lifespan that must not run."""
+
+
+@contextmanager
+def refused(worker: WorkerInfo) -> Iterator[dict[str, str]]:
+    raise Started
+    yield {}
+
+
+@contextmanager
+def lifespan(worker: WorkerInfo) -> Iterator[dict[str, str]]:
+    yield {"pool": "real"}
+
+
+def test_a_lifespan_runs_or_its_state_is_given(hf: Holdfast, bench: TaskBench, site: Site) -> None:
+    registry = TaskRegistry(lifespan=lifespan)
+
+    @registry.task(queue="pooled")
+    def pooled() -> str:
+        return str(current_task().state["pool"])
+
+    broken = registry.with_lifespan(refused)
+    for tasks, state, expected in [(registry, None, "real"), (broken, {"pool": "fake"}, "fake")]:
+        handle = hf.enqueue(pooled.call())
+        bench.drain(tasks, state=state)
+        assert handle.result(timeout=0) == expected
+        with InlineHoldfast.from_url(site.url, namespace=site.namespace) as made:
+            handle = made.inline(tasks, state=state).enqueue(pooled.call())
+            assert handle.result(timeout=0) == expected
+    hf.enqueue(pooled.call())
+    with pytest.raises(LifespanFailed, match="Started"):
+        bench.drain(broken)
+    with InlineHoldfast.from_url(site.url, namespace=site.namespace) as made:
+        inline = made.inline(broken)
+        with pytest.raises(LifespanFailed, match="Started"):
+            inline.enqueue(pooled.call())
 
 
 def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
@@ -148,5 +227,20 @@ def test_inline_tasks_run_when_they_are_enqueued(site: Site) -> None:
         assert again.reason == "failed: ValueError: and again in an hour"
         with pytest.raises(ResultTimeout):
             failed.result(timeout=0)
+        parcels = [Parcel(weight=5)]
+        assert (hf.enqueue(ship.call(parcels))).result(timeout=0) == parcels
         later = hf.enqueue(send.call("later").options(delay=3600))
         assert (later.status()).state == "delayed"
+
+
+def test_inline_tasks_choose_their_outcome(site: Site) -> None:
+    """A task that snoozes or asks for time has run once."""
+    with InlineHoldfast.from_url(site.url, namespace=site.namespace) as made:
+        hf = made.inline(outcome_tasks)
+        with pytest.raises(TaskFailed, match="gave-up: no such address"):
+            (hf.enqueue(gives_up.call())).result(timeout=0)
+        snoozed = (hf.enqueue(snoozes.call(2, 600.0))).status()
+        assert (snoozed.state, snoozed.snoozes, snoozed.attempts) == ("delayed", 1, 0)
+        assert snoozed.reason == "snoozed: not yet"
+        waits = (hf.enqueue(asks_for_time.call(600.0))).status()
+        assert (waits.state, waits.attempts) == ("delayed", 1)

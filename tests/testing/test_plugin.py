@@ -112,3 +112,26 @@ def holdfast_url():
 def test_the_server_may_be_ones_own(tmp_path: Path) -> None:
     test = "def test_it(holdfast_client, holdfast_url):\n    assert holdfast_url.endswith(':1')\n"
     assert run(tmp_path, conftest=OVERRIDDEN, test_it=test).returncode == 0
+
+
+FAILING = """
+from holdfast import TaskRegistry
+
+tasks = TaskRegistry()
+
+@tasks.task()
+def send(): ...
+
+def test_blocking(holdfast_tasks):
+    holdfast_tasks.assert_enqueued(send)
+
+async def test_asyncio(async_holdfast_tasks):
+    await async_holdfast_tasks.assert_enqueued(send)
+"""
+
+
+def test_a_failed_assertion_shows_no_line_of_the_library(tmp_path: Path) -> None:
+    result = run(tmp_path, test_failing=FAILING)
+    assert "2 failed" in result.stdout
+    assert "AssertionError: not enqueued: send(…), in queue 'default'; nothing is" in result.stdout
+    assert "task_bench.py" not in result.stdout

@@ -6,7 +6,8 @@ mypy reports the comment as unused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, assert_type
@@ -42,6 +43,7 @@ from holdfast import (
     Consumer,
     Count,
     Counted,
+    EndedTask,
     FeedFile,
     FeedStatus,
     Fenced,
@@ -51,10 +53,14 @@ from holdfast import (
     GeoKey,
     GeoLocation,
     GeoTable,
+    GiveUp,
     Holder,
     Holdfast,
     HoldfastError,
     Inbox,
+    InboxBatches,
+    InboxChatIds,
+    InboxUnread,
     Lease,
     LeaseLost,
     LoadFailed,
@@ -67,6 +73,7 @@ from holdfast import (
     MailboxFull,
     MailboxStatus,
     Message,
+    Middleware,
     OutcomeUnknown,
     PublishedFile,
     PublishedFolder,
@@ -78,6 +85,7 @@ from holdfast import (
     Replica,
     Replicated,
     Retry,
+    RetryAfter,
     RowCache,
     RowCacheStatus,
     RowExplanation,
@@ -88,6 +96,7 @@ from holdfast import (
     ServerRefused,
     ServerUnavailable,
     SlowCommand,
+    Snooze,
     SqlRows,
     TallyReport,
     Task,
@@ -97,6 +106,7 @@ from holdfast import (
     Throughput,
     Undecodable,
     Worker,
+    WorkerInfo,
     WorkerStatus,
     acl_rule,
     current_task,
@@ -131,10 +141,40 @@ assert_type(len(tasks), int)
 for each in tasks:
     assert_type(each, Task[..., Any])
 
+
+@tasks.task(cpu=True, timeout=60.0)
+def compute(n: int) -> float:
+    return n / 2
+
+
+assert_type(compute(1), Any)
+assert_type(compute.cpu, bool)
+assert_type(compute.call(1), Call[float])
+tasks.task(cpu="yes")  # type: ignore[arg-type]
 tasks.task(priority="urgent")  # type: ignore[arg-type]
 tasks.task("email")  # type: ignore[arg-type]
 tasks.task(retry=5)  # type: ignore[arg-type]
 Retry(attempts="5")  # type: ignore[arg-type]
+assert_type(Retry().attempts, int)
+assert_type(Retry(delays=(1, timedelta(minutes=5))).delays, tuple[float, ...])
+Retry(on=OSError, never=(ValueError, BaseExceptionGroup), backoff=timedelta(seconds=2), snoozes=5)
+Retry(on=OSError())  # type: ignore[arg-type]
+Retry(on=(int,))  # type: ignore[arg-type]
+Retry(delays=5)  # type: ignore[arg-type]
+assert_type(GiveUp("gone").reason, str)
+assert_type(RetryAfter(timedelta(minutes=1), "busy").seconds, float)
+assert_type(Snooze(60).seconds, float)
+RetryAfter()  # type: ignore[call-arg]
+Snooze("60")  # type: ignore[arg-type]
+
+
+@tasks.on_enqueue
+def add_header(call: Call[Any]) -> Call[Any]:
+    return call.options(headers={"request": "r-17"})
+
+
+assert_type(add_header(mail.call("17", 97)), Call[Any])
+tasks.on_enqueue(len)  # type: ignore[type-var]
 tasks.get(5)  # type: ignore[arg-type]
 
 # Calls: the arguments are those of the function.
@@ -158,6 +198,10 @@ mail.call("17", 97).options(delay=timedelta(minutes=1), priority="low", task_id=
 mail.call("17", 97).options(at=datetime.now(UTC))
 mail.call("17", 97).options(at=1_763_718_000, task_id=None, delay=None, priority=None)
 
+mail.call("17", 97).options(queue="other", timeout=timedelta(seconds=5), headers={"a": "b"})
+mail.call("17", 97).options(retry=Retry(attempts=1), queue=None, timeout=None, headers=None)
+mail.call("17", 97).options(headers={"a": 1})  # type: ignore[dict-item]
+mail.call("17", 97).options(retry=3)  # type: ignore[arg-type]
 mail.call("17", 97).options(delay="60")  # type: ignore[arg-type]
 mail.call("17", 97).options(at="tomorrow")  # type: ignore[arg-type]
 mail.call("17", 97).options(priority="urgent")  # type: ignore[arg-type]
@@ -229,6 +273,11 @@ def blocking(hf: Holdfast) -> None:
     hf.enqueue(mail.call("17", 97), "op")  # type: ignore[call-arg]
     hf.enqueue_many(mail.call("17", 97))  # type: ignore[arg-type]
     hf.queue(5)  # type: ignore[arg-type]
+    hf.worker(tasks, cpu_processes=4, group="web")
+    assert_type(worker.serving, bool)
+    assert_type(worker.tasks_ended, int)
+    assert_type(worker.memory, int | None)
+    hf.worker(tasks, cpu_processes="4")  # type: ignore[arg-type]
     hf.worker([mail])  # type: ignore[arg-type]
     hf.worker(tasks, queues=["email"])  # type: ignore[arg-type]
     hf.worker(tasks, lease="30 s")  # type: ignore[arg-type]
@@ -289,7 +338,11 @@ def locking(hf: Holdfast) -> None:
     assert_type(hf.fenced("stock").get(), Any)
 
     hf.lock("item", 10)  # type: ignore[call-arg]
-    hf.lock("item", limit=2)  # type: ignore[call-arg]
+    hf.lock("item", timeout=5.0)  # type: ignore[arg-type]
+    hf.lock("item").release()  # type: ignore[attr-defined]
+    with hf.lock("item"):  # type: ignore[attr-defined]
+        pass
+    hf.lock("item", limit=2)  # type: ignore[arg-type]
     hf.semaphore("api", limit="5")  # type: ignore[arg-type]
     lock.acquire(5)  # type: ignore[call-arg]
     lock.redefine(limit=2)  # type: ignore[attr-defined]
@@ -384,9 +437,9 @@ def messages(hf: Holdfast) -> None:
     assert_type(hf.chats(), list[str])
     inbox = hf.inbox("b")
     assert_type(inbox, Inbox)
-    assert_type(inbox.fetch(timeout=None), list[Batch])
-    assert_type(inbox.unread(), dict[str, int])
-    assert_type(inbox.chats(), list[str])
+    assert_type(inbox.fetch(timeout=None), InboxBatches)
+    assert_type(inbox.unread(), InboxUnread)
+    assert_type(inbox.chats(), InboxChatIds)
     assert_type(inbox.size(), int)
 
     hf.mailbox("jack451", overflow="explode")  # type: ignore[arg-type]
@@ -404,7 +457,7 @@ async def messages_of_the_other_half(hf: AsyncHoldfast) -> None:
     assert_type(await hf.mailbox("jack451").fetch(), Batch)
     assert_type(await hf.create_chat(["a"], sender="a", body=1), AsyncChat)
     assert_type(hf.inbox("a"), AsyncInbox)
-    assert_type(await hf.inbox("a").fetch(), list[Batch])
+    assert_type(await hf.inbox("a").fetch(), InboxBatches)
 
 
 def feeding(hf: Holdfast) -> None:
@@ -465,6 +518,8 @@ def running() -> None:
     """Read the properties of the running task."""
     assert_type(current_task(), RunningTask)
     assert_type(current_task().attempt, int)
+    assert_type(current_task().headers, Mapping[str, str])
+    assert_type(current_task().snoozes, int)
     assert_type(current_task().enqueued_at, datetime | None)
     assert_type(acl_rule("shop"), str)
 
@@ -473,6 +528,7 @@ async def looking(hf: Holdfast, async_hf: AsyncHoldfast) -> None:
     """Workers and servers, in both halves."""
     assert_type(hf.workers(), list[WorkerStatus])
     assert_type(hf.workers()[0].queues, Mapping[str, int])
+    assert_type(hf.workers()[0].group, str)
     [server] = await async_hf.servers()
     assert_type(server, ServerFacts)
     assert_type(server.replicas, tuple[Replica, ...])
@@ -523,3 +579,58 @@ def names() -> None:
     """Names are loaded when they are used; a checker knows all the same which there are."""
     assert_type(holdfast.Lease, type[Lease])
     print(holdfast.Lokc)  # type: ignore[attr-defined]
+
+
+class Reporter:
+    """A middleware of the application, for both kinds of tasks."""
+
+    async def around_async(self, task: RunningTask, call_next: Callable[[], Awaitable[Any]]) -> Any:
+        return await call_next()
+
+    def around_plain(self, task: RunningTask, call_next: Callable[[], Any]) -> Any:
+        return call_next()
+
+
+async def around_async(task: RunningTask, call_next: Callable[[], Awaitable[Any]]) -> Any:
+    assert_type(task.args, tuple[Any, ...])
+    assert_type(task.state, Mapping[str, Any])
+    return await call_next()
+
+
+def around_plain(task: RunningTask, call_next: Callable[[], Any]) -> Any:
+    return call_next()
+
+
+@asynccontextmanager
+async def lifespan(worker: WorkerInfo) -> AsyncIterator[dict[str, int]]:
+    assert_type(worker.queues, Mapping[str, int])
+    yield {"pool": 1}
+
+
+@contextmanager
+def plain_lifespan(worker: WorkerInfo) -> Iterator[None]:
+    yield
+
+
+def wrong_lifespan(worker: str) -> None: ...
+
+
+def registries() -> None:
+    wrapped = TaskRegistry(
+        lifespan=lifespan,
+        middleware=[Middleware(around_async, around_plain), Reporter(), around_async, around_plain],
+    )
+    assert_type(wrapped.with_lifespan(plain_lifespan), TaskRegistry)
+    TaskRegistry(lifespan=wrong_lifespan)  # type: ignore[arg-type]
+    TaskRegistry(middleware=[3])  # type: ignore[list-item]
+    Middleware(around_async=around_plain, around_plain=None)
+
+
+async def histories(queue: Queue, queues: AsyncQueue) -> None:
+    [ended] = queue.history(10, outcome="dead", name="send", search="full", before=7)
+    assert_type(ended, EndedTask)
+    assert_type(ended.duration, float | None)
+    assert_type(await queues.history(), list[EndedTask])
+    queue.redefine(history=10)
+    queue.redefine(capacity=None, history=0)
+    queue.redefine(capacity="many")  # type: ignore[arg-type]

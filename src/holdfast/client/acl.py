@@ -1,4 +1,4 @@
-"""The smallest set of rights with which a user of the server can use one namespace."""
+"""Define the smallest set of rights that a user of the server needs for one namespace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCRIPTED: Final = (
     "set sismember spublish srem time type unlink xadd xrange xrevrange xtrim zadd zcard zcount "
     "zincrby zmscore zpopmin zrange zrem zremrangebyscore zscore"
 )
-"""Commands inside scripts: the server checks each as if the user had sent it."""
+"""Commands in scripts. The server checks the right to each as if the user had sent it."""
 
 DIRECT: Final = (
     "cluster|slots eval evalsha hscan info memory|usage scan sscan ssubscribe sunsubscribe "
@@ -26,8 +26,9 @@ CONNECTION: Final = (
 )
 """Commands that a connection needs, such as SELECT, ASKING, WAIT, WAITAOF and CLIENT SETINFO.
 
-This is a category, because Redis 7.0 does not know the last two and would reject the rule. CLIENT
-TRACKING is excluded: it would show the names of all keys that other users change.
+The rule names a category of commands, because Redis 7.0 does not know WAITAOF and CLIENT SETINFO,
+and would reject a rule that names them. CLIENT TRACKING is excluded, because it would show the
+names of all keys that other users change.
 """
 
 
@@ -36,9 +37,9 @@ def acl_rule(namespace: str = "holdfast") -> str:
 
         ACL SETUSER app <rule> on >password
 
-    The rule begins with `reset`, which removes all rights of the user, and its password: write `on`
-    and the password after it. Keys and channels outside the namespace stay closed, and so do all
-    commands that administer the server. docs/security.md lists what stays open.
+    The rule begins with `reset`, which removes all rights of the user and its password. So write
+    `on` and the password after the rule. It allows neither keys and channels outside the namespace
+    nor commands that administer the server. docs/security.md lists what it does allow.
     """
     prefix = Namespace.of(namespace).prefix
     allowed = " ".join(f"+{command}" for command in sorted(f"{DIRECT} {SCRIPTED}".split()))

@@ -1,4 +1,4 @@
-"""`KeyInventory`: the keys of a namespace, and the unit that each belongs to. No I/O."""
+"""Sort the keys of a namespace by unit, for an audit. No I/O."""
 
 from __future__ import annotations
 
@@ -27,16 +27,20 @@ _BLOCKS: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 
 AUDITS: Final[Mapping[str, Any]] = {kind: audit for audit in _BLOCKS for kind in audit.KINDS}
-"""The audit of each kind of unit; see `core/audit.py`."""
+"""Kind of unit → the audit of its block; see `core/audit.py`."""
 
 _KEY: Final = re.compile(r"\{([a-z_]+):([^{}:]+)\}:(.+)", re.DOTALL)
 
 
 class KeyInventory:
-    """Counts the keys of a namespace and sorts them by unit.
+    """Count the keys of a namespace, sort them by unit, and check their names, types and expiries.
+
+    Attributes:
+        keys: number of keys.
+        units: unit → name → how the audit reads the key of this name.
 
     Args:
-        namespace: the namespace of the keys.
+        namespace: namespace of the keys.
     """
 
     def __init__(self, namespace: Namespace) -> None:
@@ -44,29 +48,29 @@ class KeyInventory:
         self.keys = 0
         self.units: dict[Unit, dict[str, Part]] = {}
 
-    def add(self, key: bytes, held: bytes, ttl_ms: int) -> Iterator[Damage]:
-        """Add a key of the type *held*. Yield what is wrong with its name, type or expiry."""
-        if held == b"none" or ttl_ms == -2:
-            return  # it expired after the scan
+    def add(self, key: bytes, kind: bytes, ttl_ms: int) -> Iterator[Damage]:
+        """Add a key of the type *kind* with the reply *ttl_ms* of PTTL. Yield its damages."""
+        if kind == b"none" or ttl_ms == -2:
+            return  # the key expired after the scan
         self.keys += 1
         text = key.decode(errors="backslashreplace")
         unit, name = self._owner(text)
         part = None if unit is None else _part(unit, name)
         if unit is None or part is None:
-            what = f"no key of Holdfast has this name; it holds a {held.decode()}"
+            what = f"no key of Holdfast has this name; it holds a {kind.decode()}"
             yield Damage(Severity.WARNING, "", "", text, what)
-        elif held.decode() != part.type:
-            what = f"it holds a {held.decode()}, and should hold a {part.type}"
+        elif kind.decode() != part.type:
+            what = f"it holds a {kind.decode()}, and should hold a {part.type}"
             yield Damage(Severity.ERROR, unit.kind, unit.name, text, what)
         else:
             parts = self.units.setdefault(unit, {})
             if part.reading != "nothing":
                 parts[name] = part
             if part.expires and ttl_ms == -1:
-                what = "it never expires, and should: it would stay when it is no longer needed"
+                what = "it never expires, but should: otherwise it stays when it is not needed"
                 yield Damage(Severity.ERROR, unit.kind, unit.name, text, what)
             elif not part.expires and ttl_ms >= 0:
-                what = f"it expires in {ttl_ms / 1000:.0f} s, and should stay"
+                what = f"it expires in {ttl_ms / 1000:.0f} s, but should not expire"
                 yield Damage(Severity.ERROR, unit.kind, unit.name, text, what)
 
     def _owner(self, key: str) -> tuple[Unit | None, str]:

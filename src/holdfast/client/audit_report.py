@@ -1,4 +1,4 @@
-"""`AuditReport` and `Damage`: what an audit found."""
+"""Define the result of an audit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from .finding import Severity
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Data in a namespace that contradict what their block promises.
+    """Describe damaged data in a namespace.
 
     Attributes:
-        level: `error`: a promise is broken, or will be; `warning`: an unknown key.
-        kind: of the unit, such as `queue`; empty for an unknown key.
-        name: of the unit.
-        key: the key that holds the data.
-        what: what is wrong, in a sentence.
+        level: `error`: the data break a promise of the library, or will do so; `warning`: the key
+            is unknown.
+        kind: kind of the unit, such as `queue`; empty for an unknown key.
+        name: name of the unit; empty for an unknown key.
+        key: the key with the data.
+        what: what is wrong, as a sentence.
     """
 
     level: Severity
@@ -28,13 +29,13 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """The result of an audit.
+    """Hold the result of an audit.
 
     Attributes:
-        keys: how many keys were checked.
-        units: how many locks, queues, chats … they belong to; a row cache has several units.
-        damages: what is wrong, by unit; at most 1,000.
-        complete: whether *damages* lists all of them.
+        keys: number of keys that were checked.
+        units: number of units (locks, queues, chats and so on; a row cache has several units).
+        damages: the damages, sorted by unit; at most 1,000.
+        complete: whether *damages* contains all damages.
     """
 
     keys: int

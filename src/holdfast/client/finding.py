@@ -1,4 +1,4 @@
-"""`Finding`: one problem of a server; `Severity`: the one scale of everything that is checked."""
+"""Define findings about servers, and the scale of severity that all checks use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How serious a problem is. The members are also text, such as `"error"`.
+    """Define how serious a problem is. The members are also texts, such as `"error"`.
 
     Attributes:
         OK: nothing to report.
@@ -29,21 +29,21 @@ class Severity(StrEnum):
 
     @classmethod
     def worst(cls, severities: Iterable[str]) -> Severity:
-        """Return the most serious of *severities*; `OK` if there are none."""
+        """Return the most serious of *severities*; `OK` if *severities* is empty."""
         return max(map(cls, severities), key=lambda each: each.rank, default=cls.OK)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem of a server, or a note about it.
+    """Describe a problem of a server, or a note about it.
 
     Attributes:
-        level: `error`: data is being lost, or open to others; `warning`: that may happen;
-            `note`: worth knowing, such as a check that the user of the client may not make.
+        level: how serious the problem is: `error`, `warning` or `note`. A check that the client's
+            user may not make is a note.
         title: what the problem is.
-        why: the consequence.
-        command: how to fix it: a command for the server's prompt, or an instruction.
-        server: the address of the server; empty: all of them.
+        why: the consequence of the problem.
+        command: how to solve it: a command for the server's prompt, or an instruction.
+        server: address of the server; empty if the finding is about all servers.
     """
 
     level: Severity
@@ -54,5 +54,6 @@ class Finding:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Return *findings* without duplicates, the most serious first, otherwise in their order."""
+    """Return *findings* without duplicates, the most serious first. Findings of the same severity
+    keep their order."""
     return sorted(dict.fromkeys(findings), key=lambda each: -each.level.rank)

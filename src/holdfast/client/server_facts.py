@@ -1,4 +1,4 @@
-"""`ServerFacts`: the state of one server, and what is wrong with it."""
+"""Define the state of one server, and find problems in it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .finding import Finding, Severity
 Topology = Literal["standalone", "sentinel", "cluster"]
 
 FULL: Final = 0.9
-"""Part of the memory limit above which the memory counts as nearly full."""
+"""Fraction of the memory limit in use above which the memory counts as nearly full."""
 
 LAGGING_S: Final = 10.0
-"""Seconds without a message after which a replica counts as behind."""
+"""Seconds since a replica's last message after which it counts as lagging."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """A copy of a server.
+    """Describe a replica of a server.
 
     Attributes:
-        address: `host:port`, as the server knows it.
-        online: whether it follows the server; False while it loads the first copy.
-        lag: seconds since its last message.
-        behind: bytes of the replication stream that it has not acknowledged.
+        address: `host:port` of the replica, as the server reports it.
+        online: whether the replica follows the server; False while it loads the first copy.
+        lag: seconds since the replica's last message.
+        behind: bytes of the replication stream that the replica has not acknowledged.
     """
 
     address: str
@@ -37,13 +37,13 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class SlowCommand:
-    """An entry of the slow log, without the values that were written: they may be secret.
+    """Hold an entry of the slow log, without the values of the command, because they may be secret.
 
     Attributes:
-        at: when it ran.
-        took: seconds that it took.
-        command: its first word.
-        key: its first key; empty for commands without a key.
+        at: when the command ran.
+        took: seconds that the command took.
+        command: first word of the command.
+        key: first key of the command; empty if it has no key.
     """
 
     at: datetime
@@ -54,27 +54,28 @@ class SlowCommand:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """One server that holds data: the only one, the primary, or a primary of a cluster.
+    """Describe one server that has data: the only server, the primary, or a primary of a cluster.
 
     Attributes:
-        address: `host:port`, or the path of its socket.
+        address: `host:port`, or the path of the socket.
         software: `valkey` or `redis`.
-        version: of the software.
-        uptime: seconds since it started.
-        memory: bytes that it uses.
-        memory_peak: the most bytes it has used.
-        memory_limit: bytes at which it refuses writes or evicts keys; None: no limit.
-        eviction: its policy; any policy but `noeviction` may drop acknowledged data.
-        evicted: keys that it has dropped because its memory was full.
-        clients: connections.
-        commands_per_second: at the moment.
-        keys: in the database of this client.
-        appends: whether it writes each change to a file (AOF).
-        fsync: `always`, `everysec` or `no`; None without such a file, or without the right to ask.
+        version: version of the software.
+        uptime: seconds since the server started.
+        memory: bytes of memory in use.
+        memory_peak: highest number of bytes that was in use.
+        memory_limit: bytes at which the server refuses writes or evicts keys; None: no limit.
+        eviction: eviction policy. Any policy but `noeviction` may drop acknowledged data.
+        evicted: number of keys that were evicted because the memory was full.
+        clients: number of connections.
+        commands_per_second: current rate of commands.
+        keys: number of keys in the database of this client.
+        appends: whether the server writes each change to a file (AOF).
+        fsync: `always`, `everysec` or `no`; None if `appends` is False, or if the user may not read
+            the setting.
         persists: whether the last writes to disk succeeded.
-        saved_at: when it last saved a whole copy (RDB), or started.
-        replicas: its copies.
-        slow: the slow commands, the latest first; None without the right to ask.
+        saved_at: when the server last saved a whole copy (RDB), or started; None: unknown.
+        replicas: replicas of the server.
+        slow: slow commands, the latest first; None if the user may not read them.
     """
 
     address: str
@@ -98,7 +99,7 @@ class ServerFacts:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return what these facts show to be wrong; `diagnose` of the client checks more."""
+        """Return the problems that these facts show; `diagnose` of the client checks more."""
         return (*_findings(self), *_findings_of_replicas(self))
 
 

@@ -1,4 +1,4 @@
-"""Parses what a server replies to `INFO`, `SLOWLOG GET` and `CLUSTER INFO`."""
+"""Parse the replies to `INFO`, `SLOWLOG GET` and `CLUSTER INFO`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from .server_facts import Replica, ServerFacts, SlowCommand
 
 SLOW_LISTED: Final = 32
-"""Entries of the slow log that are read."""
+"""Number of entries of the slow log that are read."""
 
 _LONGEST_KEY: Final = 200
 _SCRIPTS: Final = ("EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO")
@@ -25,11 +25,11 @@ def parse_facts(
     """Return the facts of one server, from its replies.
 
     Args:
-        address: of the server.
-        database: the number of the database that the client uses.
-        info: the reply to `INFO`.
+        address: address of the server.
+        database: number of the database that the client uses.
+        info: reply to `INFO`.
         fsync: the setting `appendfsync`; None if the user may not read it.
-        slow: the reply to `SLOWLOG GET`; None if the user may not read it.
+        slow: reply to `SLOWLOG GET`; None if the user may not read it.
     """
     values = fields(info)
     software = values.get("server_name") or "redis"
@@ -65,7 +65,7 @@ def fields(info: bytes) -> dict[str, str]:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Return the pairs of a text such as `keys=3,expires=0`."""
+    """Return the names and values in a text such as `keys=3,expires=0`."""
     return {name: value for name, _, value in (part.partition("=") for part in text.split(","))}
 
 

@@ -1,4 +1,4 @@
-"""`shared`: an attribute that several blocks of a client use, created at first use."""
+"""Provide `shared`: a property that creates its object on first use, for locks, queues …"""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Part = TypeVar("Part")
 
 
 class shared(Generic[Part]):  # noqa: N801 (a decorator, as `property` is one)
-    """A property that its method creates at first use: one object for all threads.
+    """Turn a method into a property that calls it on first use and keeps its result.
 
-    Two threads may run the method at the same moment; both get the object that was stored first. So
+    Two threads may call the method at the same time; both get the result that was stored first. So
     the method must have no side effects.
     """
 

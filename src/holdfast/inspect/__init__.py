@@ -1,1 +1,1 @@
-"""What the command line, the dashboard and `/metrics` share: one survey, one set of formatters."""
+"""Read and format the state of a namespace, for the command line, the dashboard and `/metrics`."""

@@ -1,4 +1,4 @@
-"""Format numbers, sizes and times for people: the same text on every screen."""
+"""Format numbers, sizes and times for all screens and commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ def number(value: float) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return *count* with its noun, as in `1 task` and `1,204 tasks`; *plural* if not with `s`."""
+    """Return *count* and its noun, as in `1 task` and `1,204 tasks`.
+
+    Args:
+        count: the number.
+        noun: the singular.
+        plural: the plural; by default *noun* with an `s`.
+    """
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
@@ -32,7 +38,7 @@ def short_number(value: int) -> str:
 
 
 def size(octets: float) -> str:
-    """Return a number of bytes, as in `512 B`, `12.3 KiB` and `2.0 GiB`."""
+    """Return a number of bytes with a unit, as in `512 B`, `12.3 KiB` and `2.0 GiB`."""
     left, unit = float(octets), 0
     while left >= 1024 and unit < len(_SIZES) - 1:
         left, unit = left / 1024, unit + 1
@@ -40,12 +46,12 @@ def size(octets: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share of 1, as in `93.1 %` and `100 %`."""
+    """Return *share*, a number from 0 to 1, as in `93.1 %` and `100 %`."""
     return f"{share * 100:.1f}".removesuffix(".0") + " %"
 
 
 def duration(seconds: float) -> str:
-    """Return a measured duration, as in `746 ms`, `3.2 s`, `14 s`, `119 s` and `3 min`."""
+    """Return a rounded duration, as in `746 ms`, `3.2 s`, `14 s`, `119 s` and `3 min`."""
     seconds = max(0.0, seconds)
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
@@ -55,7 +61,7 @@ def duration(seconds: float) -> str:
 
 
 def exact_duration(seconds: float) -> str:
-    """Return a duration in the largest unit that divides it, as in `1 h` and `90 s`: a setting."""
+    """Return an exact duration in the largest unit that divides it, as in `1 h` and `90 s`."""
     for length, unit in _UNITS:
         if seconds >= length and seconds % length == 0:
             return f"{seconds / length:,.0f} {unit}"
@@ -63,18 +69,18 @@ def exact_duration(seconds: float) -> str:
 
 
 def distance(at: datetime, now: datetime | None = None) -> str:
-    """Return how far *at* is from *now*, in whole units, as in `3 min ago` and `in 2 h`.
+    """Return the time between *at* and *now* in whole units, as in `3 min ago` and `in 2 h`.
 
     Args:
-        at: with a time zone.
-        now: the instant to count from; None: the clock of this machine.
+        at: an aware datetime.
+        now: an aware datetime; None: the time of this machine's clock.
     """
     seconds = (at - (now or datetime.now(UTC))).total_seconds()
     return f"in {_whole(seconds)}" if seconds > 0.5 else ago(-seconds)
 
 
 def ago(seconds: float) -> str:
-    """Return the age *seconds* in whole units, as in `0 s ago` and `3 min ago`."""
+    """Return an age of *seconds* in whole units, as in `0 s ago` and `3 min ago`."""
     return f"{_whole(max(0.0, seconds))} ago"
 
 
@@ -84,7 +90,7 @@ def utc(at: datetime) -> str:
 
 
 def instant(at: datetime) -> str:
-    """Return *at* and its distance, as in `2026-03-14 17:00:00 UTC (3 min ago)`."""
+    """Return *at* in UTC, and how long ago it was, as in `2026-03-14 17:00:00 UTC (3 min ago)`."""
     return f"{utc(at)} UTC ({distance(at)})"
 
 
@@ -94,6 +100,6 @@ def iso(at: datetime) -> str:
 
 
 def _whole(seconds: float) -> str:
-    """Return *seconds* in whole units, at least two of each unit above the second."""
+    """Return *seconds* in the largest unit that fits at least twice, as in `119 s` and `3 min`."""
     length, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), (1, "s"))
     return f"{round(seconds / length):,} {unit}"

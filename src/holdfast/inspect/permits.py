@@ -1,4 +1,4 @@
-"""The permits of a lock or a semaphore; a lock has one."""
+"""Describe locks and semaphores in one form: both have permits; a lock has one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from .. import Holder, LockState, SemaphoreState
 
 @dataclass(frozen=True, slots=True)
 class Permits:
-    """Who holds the permits of a lock or a semaphore, and who waits for one.
+    """The holders and waiters of a lock or a semaphore.
 
     Attributes:
-        name: of the lock or semaphore.
+        name: name of the lock or semaphore.
         kind: `lock` or `semaphore`.
-        limit: how many may be held at once; None: not defined yet.
-        fence: of the holder; None for a semaphore.
-        holders: and how long each may still hold.
-        waiters: the next one first.
+        limit: number of permits; None: it is not defined yet.
+        fence: fence of the holder of a lock; None: the lock is free, or this is a semaphore.
+        holders: the holders of permits.
+        waiters: names of the waiters, the next one first.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Permits:
 
     @property
     def in_use(self) -> bool:
-        """Return whether a permit is held or waited for."""
+        """Return whether there is a holder or a waiter."""
         return bool(self.holders or self.waiters)
 
     @property
@@ -55,19 +55,19 @@ class Permits:
 
     @property
     def held_of_limit(self) -> str:
-        """Return how many permits are held of how many, as in `2/5`; `?` for an unknown limit."""
+        """Return the numbers of held and of all permits, as in `2/5`; `?` for an unknown limit."""
         return f"{len(self.holders):,}/{'?' if self.limit is None else f'{self.limit:,}'}"
 
     @property
     def next_free(self) -> Holder | None:
-        """Return the holder of the permit that ends first, or None if none is held."""
+        """Return the holder with the lease that ends first; None if there is no holder."""
         return min(self.holders, key=lambda holder: holder.remaining, default=None)
 
 
 def all_permits(
     locks: Mapping[str, LockState], semaphores: Mapping[str, SemaphoreState]
 ) -> list[Permits]:
-    """Return the permits of *locks* and *semaphores*, by name."""
+    """Return the permits of *locks* and *semaphores*, sorted by name."""
     found: Iterable[Permits] = (
         *(Permits.of_lock(name, state) for name, state in locks.items()),
         *(Permits.of_semaphore(name, state) for name, state in semaphores.items()),
@@ -76,13 +76,16 @@ def all_permits(
 
 
 def process_of(name: str) -> dict[str, Any]:
-    """Return where a holder or waiter runs; its name is `host:process id:number`."""
+    """Return name, host and process id of a holder or waiter named `host:process id:number`.
+
+    The host and the process id are None if *name* has another form.
+    """
     host, _, rest = name.rpartition(":")[0].rpartition(":")
     known = bool(host) and rest.isdecimal()
     return {"name": name, "host": host if known else None, "pid": int(rest) if known else None}
 
 
 def process_name(name: str) -> str:
-    """Return where a holder or waiter runs, as in `web-3, process 411`."""
+    """Return the host and process of a holder or waiter, as in `web-3, process 411`."""
     found = process_of(name)
     return name if found["pid"] is None else f"{found['host']}, process {found['pid']}"

@@ -1,4 +1,4 @@
-"""A survey of one namespace: a bounded number of calls, which travel together."""
+"""Read the state of one namespace, with a bounded number of concurrent calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 WINDOW_SAMPLES: Final = 60
-"""Samples of the finest precision that are read of a counter."""
+"""Number of samples that a survey reads of a counter, in its finest precision."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -39,20 +39,22 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class SurveyLimits:
-    """How many units of each kind a survey reads, the last used first; 0 reads none.
+    """The largest number of units of each kind that a survey reads, the last used first.
 
-    The names of every kind are listed in any case, except of counters if none is read.
+    With 0, a survey reads no unit of that kind, but it still counts their names: of counters up to
+    *counter_names*, and of locks and semaphores none.
 
     Attributes:
-        queues: their numbers, and what ended in them.
-        minutes: of what ended in a queue, this one included.
-        locks: candidates; those in use are returned. Of semaphores the same.
-        mailboxes: 1 call each.
-        chats: 1 call each.
-        counters: 2 calls each.
-        row_caches: several calls each.
-        file_feeds: 1 call each.
-        tallies: 1 call each, with an answer as long as its days.
+        queues: queues; 2 calls each.
+        minutes: minutes of the throughput of each queue, with the current minute.
+        locks: locks, and as many semaphores, that are checked; a survey keeps those in use.
+        mailboxes: mailboxes; 1 call each.
+        chats: chats; 1 call each.
+        counters: counters; 2 calls each.
+        row_caches: row caches; several calls each.
+        file_feeds: file feeds; 1 call each.
+        tallies: tallies; 1 call each, whose reply has an entry for each day.
+        counter_names: counters that are only counted, if *counters* is 0; 1 call each.
     """
 
     queues: int = 250
@@ -64,6 +66,7 @@ class SurveyLimits:
     row_caches: int = 20
     file_feeds: int = 50
     tallies: int = 20
+    counter_names: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,8 @@ class CounterWindow:
     """The latest samples of a counter, in its finest precision.
 
     Attributes:
-        precision: seconds of one sample.
-        samples: the oldest first, without gaps.
+        precision: length of a sample in seconds.
+        samples: the samples, the oldest first, without gaps.
     """
 
     precision: int
@@ -80,12 +83,12 @@ class CounterWindow:
 
     @property
     def seconds(self) -> int:
-        """Return the length of the window."""
+        """Return the length of the window in seconds."""
         return self.precision * len(self.samples)
 
     @property
     def total(self) -> int:
-        """Return what was counted in the window."""
+        """Return the sum of all samples."""
         return sum(sample.value for sample in self.samples)
 
 
@@ -94,22 +97,22 @@ class Survey:
     """The state of a namespace and its servers at one moment.
 
     Attributes:
-        at: when, by the clock of this machine.
-        namespace: that was read.
+        at: time of the survey, by the clock of this machine.
+        namespace: the namespace.
         topology: `standalone`, `sentinel` or `cluster`.
-        servers: those that hold data.
-        workers: all that published a heartbeat within five minutes.
-        queues: numbers of each, the last used first.
-        throughputs: what ended in each queue, by minute, the oldest first.
-        locks: those that are held or waited for.
-        semaphores: those that are held or waited for.
-        mailboxes: the last used first.
-        chats: the last used first, each with the reader who is furthest behind.
-        counters: by name.
-        row_caches: the last used first.
-        file_feeds: the last used first; some may be `undefined`.
-        tallies: how many lines each has.
-        known: by kind, how many names the server lists; a survey reads fewer.
+        servers: the servers that hold data.
+        workers: the workers that published a heartbeat within the last five minutes.
+        queues: name → numbers of tasks, the last used queue first.
+        throughputs: name of a queue → its throughput in each minute, the oldest first.
+        locks: name → state, for locks that are held or waited for.
+        semaphores: name → state, for semaphores that are held or waited for.
+        mailboxes: name → status, the last used mailbox first.
+        chats: id → status, with the reader that is furthest behind; the last used chat first.
+        counters: name → latest samples, sorted by name.
+        row_caches: name → status, the last used row cache first.
+        file_feeds: name → status, the last used feed first; a state may be `undefined`.
+        tallies: name → number of counted lines.
+        known: kind → number of names that the server lists; a survey may read fewer units.
     """
 
     at: datetime
@@ -136,7 +139,7 @@ class Survey:
 
     @property
     def tasks(self) -> dict[str, int]:
-        """Return how many tasks are in each state, over all queues that were read."""
+        """Return the number of tasks in each state, summed over all queues of the survey."""
         every = self.queues.values()
         return {
             "ready": sum(each.ready for each in every),
@@ -147,7 +150,7 @@ class Survey:
 
     @property
     def permits(self) -> list[Permits]:
-        """Return the locks and semaphores in use, those with most waiters first."""
+        """Return the locks and semaphores in use, the one with the most waiters first."""
         found = all_permits(self.locks, self.semaphores)
         return sorted(found, key=lambda each: -len(each.waiters))
 
@@ -156,7 +159,7 @@ class Survey:
         return [worker for worker in self.alive if queue in worker.queues]
 
     def waited(self, queue: str) -> float:
-        """Return how many seconds the longest waiting task of *queue* waits; 0 if none does."""
+        """Return how many seconds the oldest ready task of *queue* has waited; 0 if none waits."""
         return self.queues[queue].waited(self.at)
 
 
@@ -164,7 +167,7 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
     """Read the state of the namespace of *hf*.
 
     Raises:
-        HoldfastError: a call failed; the others are not waited for.
+        HoldfastError: a call failed. The other calls are cancelled.
     """
     limits = limits or SurveyLimits()
     reader = _Reader(hf, limits)
@@ -206,14 +209,14 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
     )
 
 
-async def for_each(keys: Iterable[K], ask: Callable[[K], Awaitable[V]]) -> dict[K, V]:
-    """Return the answer of *ask* for each of *keys*; all are asked at once."""
-    asked = list(keys)
-    return dict(zip(asked, await asyncio.gather(*map(ask, asked)), strict=True))
+async def for_each(keys: Iterable[K], read: Callable[[K], Awaitable[V]]) -> dict[K, V]:
+    """Return the result of *read* for each of *keys*. All calls of *read* run concurrently."""
+    listed = list(keys)
+    return dict(zip(listed, await asyncio.gather(*map(read, listed)), strict=True))
 
 
 class _Reader:
-    """Reads each kind within *limits*, and notes in `known` how many names there are."""
+    """Reads units of each kind within *limits*, and counts their names in `known`."""
 
     def __init__(self, hf: AsyncHoldfast, limits: SurveyLimits) -> None:
         self.known: dict[Kind, int] = {}
@@ -231,11 +234,11 @@ class _Reader:
 
     async def locks(self) -> dict[str, LockState]:
         among = self._limits.locks
-        return self._noted("lock", await self._hf.locks(among=among) if among else {})
+        return self._all("lock", await self._hf.locks(among=among) if among else {})
 
     async def semaphores(self) -> dict[str, SemaphoreState]:
         among = self._limits.locks
-        return self._noted("semaphore", await self._hf.semaphores(among=among) if among else {})
+        return self._all("semaphore", await self._hf.semaphores(among=among) if among else {})
 
     async def mailboxes(self) -> dict[str, MailboxStatus]:
         hf = self._hf
@@ -250,11 +253,13 @@ class _Reader:
     async def _chat(self, chat_id: str) -> ChatStatus | None:
         try:
             return await self._hf.chat(chat_id).status(limit=1)
-        except NoSuchChat:  # it was deleted after the names were listed
+        except NoSuchChat:  # The chat was deleted after its name was listed.
             return None
 
     async def counters(self) -> dict[str, CounterWindow]:
         if not self._limits.counters:
+            if among := self._limits.counter_names:
+                self.known["counter"] = len(await self._hf.known_counters(among=among))
             return {}
         names = await self._hf.known_counters(among=self._limits.counters)
         self.known["counter"] = len(names)
@@ -264,7 +269,7 @@ class _Reader:
     async def _counter(self, name: str) -> CounterWindow | None:
         counter = self._hf.counter(name)
         state = await counter.inspect()
-        if state is None:  # its last sample expired after the names were listed
+        if state is None:  # The counter has expired since its name was listed.
             return None
         finest = state.precisions[0]
         return CounterWindow(finest, (await counter.samples(finest))[-WINDOW_SAMPLES:])
@@ -293,6 +298,6 @@ class _Reader:
         self.known[kind] = len(names)
         return names[:most]
 
-    def _noted(self, kind: Kind, states: Mapping[str, V]) -> dict[str, V]:
+    def _all(self, kind: Kind, states: Mapping[str, V]) -> dict[str, V]:
         self.known[kind] = len(states)
         return dict(states)

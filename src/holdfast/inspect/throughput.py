@@ -1,4 +1,4 @@
-"""Tasks done per second, from what ended in each minute."""
+"""Compute the tasks done per second from the number of tasks that ended in each minute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from .. import Throughput
 
 RECENT_MINUTES: Final = 5
-"""Whole minutes that a mean covers."""
+"""Number of complete minutes over which means are computed."""
 
 _RECENT: Final = timedelta(minutes=RECENT_MINUTES)
 _NO_TIME: Final = timedelta()
@@ -25,26 +25,46 @@ def merged(throughputs: Iterable[Sequence[Throughput]]) -> list[Throughput]:
             old.done + minute.done,
             old.retried + minute.retried,
             old.dead + minute.dead,
+            old.snoozed + minute.snoozed,
+            old.gave_up + minute.gave_up,
         )
     return [found[start] for start in sorted(found)]
 
 
+def since_first(throughput: Sequence[Throughput]) -> Sequence[Throughput]:
+    """Return *throughput* without the minutes before the first one in which a task ended."""
+    for number, minute in enumerate(throughput):
+        if minute != Throughput(minute.start):
+            return throughput[number:]
+    return ()
+
+
 def recent(throughput: Sequence[Throughput]) -> list[Throughput]:
-    """Return the last whole minutes of *throughput*; its last minute has just begun."""
+    """Return up to `RECENT_MINUTES` minutes before the last minute, which is not over yet."""
     return [minute for minute in throughput[:-1] if throughput[-1].start - minute.start <= _RECENT]
 
 
-def done_per_second(throughput: Sequence[Throughput]) -> float:
-    """Return the mean over the last whole minutes."""
-    whole = recent(throughput)
-    return sum(minute.done for minute in whole) / (60 * len(whole)) if whole else 0.0
+def done_per_second(throughput: Sequence[Throughput], at: datetime) -> float:
+    """Return the tasks done per second in the recent complete minutes since the first busy one.
+
+    If there is no such minute, return the mean over the current minute, up to *at*.
+    """
+    measured = since_first(throughput)
+    if whole := recent(measured):
+        return sum(minute.done for minute in whole) / (60 * len(whole))
+    if not measured or at - measured[-1].start > _RECENT:
+        return 0.0
+    return measured[-1].done / min(60.0, max(1.0, (at - measured[-1].start).total_seconds()))
 
 
 def failing_share(throughput: Sequence[Throughput]) -> float:
-    """Return the share of attempts that failed in the last whole minutes and this one."""
+    """Return the share of attempts that failed in the recent minutes, with the current one.
+
+    Attempts that ended with `Snooze` or `GiveUp` have not failed.
+    """
     minutes = [*recent(throughput), *throughput[-1:]]
     failed = sum(minute.retried + minute.dead for minute in minutes)
-    ended = failed + sum(minute.done for minute in minutes)
+    ended = failed + sum(minute.done + minute.gave_up for minute in minutes)
     return failed / ended if ended else 0.0
 
 
@@ -58,12 +78,12 @@ class ThroughputMeter:
     def measure(
         self, throughputs: Mapping[str, Sequence[Throughput]], at: datetime
     ) -> dict[str, float]:
-        """Return the throughput of each queue since the last call.
+        """Return the tasks done per second of each queue since the last call.
 
-        For a queue that the last call did not have, it is the mean over the minutes given.
+        For a queue that the last call did not have, return the mean over *throughputs*.
 
         Args:
-            throughputs: the latest minutes of each queue, this one included.
+            throughputs: the latest minutes of each queue, with the current minute.
             at: when they were read, by the clock of this machine.
         """
         done = {
@@ -71,10 +91,10 @@ class ThroughputMeter:
             for name, throughput in throughputs.items()
         }
         elapsed = at - self._at if self._at else _NO_TIME
-        # Two surveys that are further apart have no minute in common.
+        # Ignore the last call if it was too long ago: its minutes and these do not overlap.
         seen = self._seen if _NO_TIME < elapsed < _RECENT else {}
         rates = {
-            name: _risen(seen[name], now) / elapsed.total_seconds()
+            name: _increase(seen[name], now) / elapsed.total_seconds()
             if name in seen
             else _mean(now, at)
             for name, now in done.items()
@@ -83,12 +103,15 @@ class ThroughputMeter:
         return rates
 
 
-def _risen(before: Mapping[datetime, int], now: Mapping[datetime, int]) -> int:
+def _increase(before: Mapping[datetime, int], now: Mapping[datetime, int]) -> int:
     return max(0, sum(count - before.get(start, 0) for start, count in now.items()))
 
 
 def _mean(done: Mapping[datetime, int], at: datetime) -> float:
-    """Return the mean over the whole minutes since the first busy one, or over this minute."""
+    """Return the tasks done per second over the complete minutes since the first busy one.
+
+    If no complete minute was busy, return the mean over the current minute.
+    """
     *whole, (start, count) = done.items()
     counts = [count for _, count in whole]
     while counts and not counts[0]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ..core.audit import Fault, Part, Snapshot, number, shown
-from .keys import KIND, WORKERS
+from .keys import KIND, SCHEDULES, WORKERS
 
-KINDS = (KIND, WORKERS)
+KINDS = (KIND, WORKERS, SCHEDULES)
 
 READY: Final = ("ready:h", "ready:m", "ready:l")
 DUE: Final = ("due:h", "due:m", "due:l")
@@ -27,17 +27,24 @@ _QUEUE: Final[Mapping[str, Part]] = {
     "awaited": Part("hash", reading="nothing"),
     "settings": Part("hash", expires=False),
     "throughput": Part("hash"),
+    "schedules": Part("hash", expires=False),
+    "schedule:times": Part("zset", expires=False),
+    "schedule:state": Part("hash", expires=False),
+    "history": Part("list", reading="nothing"),
 }
 _WORKERS: Final = {"workers": Part("hash", reading="names"), "seen": Part("zset")}
+_SCHEDULES: Final = {"queues": Part("hash", expires=False, reading="nothing")}
+_OTHER_KINDS: Final[Mapping[str, Mapping[str, Part]]] = {WORKERS: _WORKERS, SCHEDULES: _SCHEDULES}
 
-_RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:", re.DOTALL)
-_MINUTE: Final = re.compile(rb"\d+:\d+:\d+:\d+")
+_RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
+_SCHEDULE: Final = re.compile(rb"(\d+:){7}.*", re.DOTALL)
+_MINUTE: Final = re.compile(rb"\d+(:\d+){5}")
 
 
 def part(kind: str, name: str) -> Part | None:
-    """Return the description of a key of a queue, or of the list of workers."""
-    if kind == WORKERS:
-        return _WORKERS.get(name)
+    """Return the description of a key; None if it is no key of this block."""
+    if kind in _OTHER_KINDS:
+        return _OTHER_KINDS[kind].get(name)
     if name.startswith("result:"):
         return Part("string", reading="nothing")
     return _QUEUE.get(name)
@@ -45,7 +52,7 @@ def part(kind: str, name: str) -> Part | None:
 
 def others(unit: Snapshot) -> Iterable[str]:
     """Return the keys that may have been created since the keys were listed."""
-    return _WORKERS if unit.unit.kind == WORKERS else _QUEUE
+    return _OTHER_KINDS.get(unit.unit.kind, _QUEUE)
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
@@ -54,14 +61,19 @@ def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Yield the faults of a queue, or of the list of workers."""
+    """Yield the faults of a queue, or of the list of workers.
+
+    The directory of schedules has none: a schedule is in another slot than its name there.
+    """
     if unit.unit.kind == WORKERS:
         for worker in unit.hash("workers").keys() ^ unit.zset("seen").keys():
             yield Fault("workers", f"worker {shown(worker)} is in one list, not in both")
+    if unit.unit.kind in _OTHER_KINDS:
         return
     yield from _places(unit)
     yield from _records(unit)
     yield from _settings(unit)
+    yield from _schedules(unit)
 
 
 def _places_by_task(unit: Snapshot) -> dict[bytes, list[str]]:
@@ -117,8 +129,25 @@ def _records(unit: Snapshot) -> Iterator[Fault]:
 
 def _settings(unit: Snapshot) -> Iterator[Fault]:
     for name, value in unit.hash("settings").items():
-        if name not in (b"paused", b"capacity") or number(value) is None:
+        if name not in (b"paused", b"capacity", b"history") or number(value) is None:
             yield Fault("settings", f"{shown(name)} is no setting of a queue, or has no number")
     for minute, text in unit.hash("throughput").items():
         if not _MINUTE.fullmatch(text):
             yield Fault("throughput", f"what is counted in minute {shown(minute)} cannot be read")
+
+
+def _schedules(unit: Snapshot) -> Iterator[Fault]:
+    """Yield schedules that are not in all of the three keys, and records that cannot be read."""
+    places: dict[str, Iterable[bytes]] = {
+        "schedules": unit.hash("schedules"),
+        "schedule:times": unit.zset("schedule:times"),
+        "schedule:state": unit.hash("schedule:state"),
+    }
+    for name in sorted({name for names in places.values() for name in names}):
+        missing = [place for place, names in places.items() if name not in names]
+        if missing:
+            text = f"schedule {shown(name)} is not in {' and '.join(missing)}, so it does not fire"
+            yield Fault(missing[0], text)
+    for name, record in unit.hash("schedule:state").items():
+        if not _SCHEDULE.fullmatch(record):
+            yield Fault("schedule:state", f"the record of schedule {shown(name)} cannot be read")

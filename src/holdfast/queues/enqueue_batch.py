@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ..core.trace import TraceContext, added_bytes
-from .envelope import VERSION, Envelope
+from .call import Call
+from .envelope import VERSION, Envelope, StoredRetry
+from .headers import stored_bytes
 from .keys import PRIORITIES
-from .task import Call
 
 BATCH_TASKS: Final = 500
 """Tasks stored in one step at most, so that the step does not block the server for long."""
@@ -27,20 +30,24 @@ def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> 
 
     Args:
         call: what is to run.
-        task_id: its id.
+        task_id: id of the task.
         trace: the trace in which it is enqueued.
 
     Raises:
         PayloadTooLarge: its arguments are over the limit.
         TypeError: an argument is no JSON.
     """
+    args: Sequence[Any] = call.args
+    kwargs = call.kwargs
+    if (definition := call.definition) is not None and definition.types.models:
+        args, kwargs = definition.stored(args, kwargs)
     envelope = Envelope(
         v=VERSION,
         id=task_id,
         queue=call.queue,
         task=call.task,
-        args=list(call.args),
-        kwargs=dict(call.kwargs),
+        args=list(args),
+        kwargs=dict(kwargs),
         priority=call.priority,
         # Whole milliseconds have a constant size. A repeated `enqueue_many` has to form the same
         # steps, so the size of a task must not depend on the time.
@@ -48,8 +55,24 @@ def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> 
         traceparent=trace.traceparent if trace else None,
         tracestate=(trace.tracestate or None) if trace else None,
     )
+    if call.headers or call.retry is not None or call.timeout_s is not None:
+        envelope = replace(envelope, **_options(call))
     priority = PRIORITIES.index(call.priority) + 1
     return task_id, priority, call.wait, call.expires, envelope.packed()
+
+
+def _options(call: Call[Any]) -> dict[str, Any]:
+    """Return the fields of the envelope for the options in which *call* differs from its task."""
+    options: dict[str, Any] = {}
+    task = call.definition
+    if call.headers:
+        options["headers"] = dict(call.headers)
+    if call.timeout_s is not None and (task is None or call.timeout_s != task.timeout_s):
+        options["timeout_ms"] = round(call.timeout_s * 1000)
+    if call.retry is not None:
+        retry = StoredRetry.of(call.retry, None if task is None else task.retry)
+        options["retry"] = None if retry == StoredRetry() else retry
+    return options
 
 
 @dataclass(slots=True)
@@ -59,31 +82,25 @@ class Batch:
     Attributes:
         queue: the name of the queue.
         room: how many tasks the queue must have room for; 0 if an earlier batch checked it.
-        trace: bytes of each envelope that do not count. A repeated `enqueue_many` may belong to
-            another trace, and has to form the same steps.
         tasks: what is stored.
-        size: bytes of the envelopes, without *trace*.
+        size: bytes of the envelopes that count.
     """
 
     queue: str
     room: int
-    trace: int = 0
     tasks: list[Packed] = field(default_factory=list)
     size: int = 0
 
-    def fits(self, task: Packed) -> bool:
-        """Return whether *task* fits. The first task always fits."""
+    def fits(self, size: int) -> bool:
+        """Return whether a task of *size* bytes fits. The first task always fits."""
         if not self.tasks:
             return True
-        return len(self.tasks) < BATCH_TASKS and self.size + self._size(task) <= BATCH_BYTES
+        return len(self.tasks) < BATCH_TASKS and self.size + size <= BATCH_BYTES
 
-    def add(self, task: Packed) -> None:
-        """Add *task*."""
+    def add(self, task: Packed, size: int) -> None:
+        """Add a task of *size* bytes."""
         self.tasks.append(task)
-        self.size += self._size(task)
-
-    def _size(self, task: Packed) -> int:
-        return len(task[-1]) - self.trace
+        self.size += size
 
 
 def batched(
@@ -92,17 +109,20 @@ def batched(
     """Yield batches of *calls*, in order within each queue.
 
     All calls are packed before the first batch is yielded. So if one call cannot be stored, none
-    is.
+    is. The bytes of traces and headers do not count. A repeated `enqueue_many` may belong to
+    another trace, its hooks may add other headers, and it has to form the same steps.
     """
-    carried = added_bytes(trace)
-    by_queue: dict[str, list[Packed]] = {}
+    traced = added_bytes(trace)
+    by_queue: dict[str, list[tuple[Packed, int]]] = {}
     for call, task_id in zip(calls, ids, strict=True):
-        by_queue.setdefault(call.queue, []).append(packed(call, task_id, trace))
+        task = packed(call, task_id, trace)
+        size = len(task[-1]) - traced - stored_bytes(call.headers)
+        by_queue.setdefault(call.queue, []).append((task, size))
     for queue, tasks in by_queue.items():
-        batch = Batch(queue, len(tasks), carried)
-        for task in tasks:
-            if not batch.fits(task):
+        batch = Batch(queue, len(tasks))
+        for task, size in tasks:
+            if not batch.fits(size):
                 yield batch
-                batch = Batch(queue, 0, carried)
-            batch.add(task)
+                batch = Batch(queue, 0)
+            batch.add(task, size)
         yield batch

@@ -11,15 +11,64 @@ no harm.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
+from ..core.clock import MAX_MS, not_early_ms
 from ..core.codec import JSON, decoded, encoded
 from ..core.trace import TraceContext
 from ..errors import DecodeError
+from .retry import MAX_DELAYS, Retry
 
 VERSION: Final = 1
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Ms = Annotated[int, msgspec.Meta(ge=0, le=MAX_MS)]
+
+
+class StoredRetry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the retry of a call has in place of that of its task; see `Retry` for the fields."""
+
+    attempts: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    backoff_ms: _Ms | None = None
+    longest_ms: _Ms | None = None
+    delays_ms: Annotated[list[_Ms], msgspec.Meta(max_length=MAX_DELAYS)] | None = None
+    snoozes: _Count | None = None
+
+    @classmethod
+    def of(cls, retry: Retry, task: Retry | None) -> StoredRetry:
+        """Return where *retry* differs from that of its *task*; all of it if that is not known."""
+        own = None if task is None else _stored(task)
+        fields = _stored(retry)
+        return cls(**{n: value for n, value in fields.items() if own is None or value != own[n]})
+
+    def applied_to(self, retry: Retry) -> Retry:
+        """Return *retry* with these fields."""
+        fields = _stored(retry) | {
+            name: value
+            for name in self.__struct_fields__
+            if (value := getattr(self, name)) is not None
+        }
+        return Retry(
+            fields["attempts"],
+            fields["backoff_ms"] / 1000,
+            fields["longest_ms"] / 1000,
+            delays=[delay_ms / 1000 for delay_ms in fields["delays_ms"]],
+            on=retry.on,
+            never=retry.never,
+            snoozes=fields["snoozes"],
+        )
+
+
+def _stored(retry: Retry) -> dict[str, Any]:
+    return {
+        "attempts": retry.attempts,
+        "backoff_ms": round(retry.backoff * 1000),
+        "longest_ms": round(retry.longest * 1000),
+        "delays_ms": [not_early_ms(delay) for delay in retry.delays],
+        "snoozes": retry.snoozes,
+    }
 
 
 class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -36,6 +85,9 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         enqueued_ms: when it was enqueued, in ms since 1970 by the producer's clock.
         traceparent: the trace in which it was enqueued, as in the HTTP header of that name.
         tracestate: vendor data of that trace, as in the HTTP header of that name.
+        headers: names and values that accompany it.
+        timeout_ms: how long an attempt may take; 0: as the task says.
+        retry: where its retry differs from that of the task.
     """
 
     v: int
@@ -48,10 +100,15 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     enqueued_ms: int = 0
     traceparent: Any = None  # of any type: a wrong trace must not keep the task from running
     tracestate: Any = None
+    headers: dict[str, str] = {}
+    timeout_ms: _Ms = 0
+    retry: StoredRetry | None = None
 
     @property
     def trace(self) -> TraceContext | None:
         """Return the trace in which it was enqueued, if there is one."""
+        if self.traceparent is None:
+            return None
         headers = (self.traceparent, self.tracestate)
         return TraceContext.parsed(*(each if isinstance(each, str) else None for each in headers))
 

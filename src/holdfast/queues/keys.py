@@ -9,6 +9,7 @@ from ..core.names import Unit
 
 KIND = "queue"
 WORKERS = "workers"
+SCHEDULES = "schedules"
 PRIORITIES = ("high", "medium", "low")
 
 
@@ -18,10 +19,11 @@ def bodies(unit: Unit) -> str:
 
 
 def state(unit: Unit) -> str:
-    """HASH id → `token:attempts:crashes:priority:expires:parked:note`, from the first claim on.
+    """HASH id → `token:attempts:crashes:priority:expires:parked:snoozes:note`, once claimed.
 
     The token grows with every claim, and fences settlements. `expires` is set while the task runs.
-    `parked` is since when no worker knew the task. Both are in ms, 0 for never.
+    `parked` is since when no worker knew the task. Both are in ms, 0 for never. `snoozes` is how
+    often the task asked to run later.
 
     The note of a running task is the channel and the name of its worker, and since when the task
     was due if it was in a due set. Otherwise the note is the last error.
@@ -76,13 +78,28 @@ def awaited(unit: Unit) -> str:
 
 
 def settings(unit: Unit) -> str:
-    """HASH of `paused`, if it is paused, and `capacity`, if given (0: no limit). It stays."""
+    """HASH of `paused`, if paused, `capacity` (0: no limit) and `history`, if given. It stays."""
     return unit.key("settings")
 
 
 def throughput(unit: Unit) -> str:
-    """HASH minute modulo 120 → `minute:done:retried:dead`: how many tasks ended; kept two hours."""
+    """HASH minute modulo 120 → `minute:done:retried:dead:snoozed:gave_up`; kept two hours.
+
+    They are the numbers of runs that ended in that minute. Those that gave up are not among the
+    dead.
+    """
     return unit.key("throughput")
+
+
+def history(unit: Unit) -> str:
+    """LIST of records of the tasks that ended last; kept a week after the last of them.
+
+    A record is `number:ended_ms:state:attempts:crashes:bytes:id`, then `duration_us:bytes:name`,
+    then the worker, a blank and the reason. *bytes* is the length of the id, or of the name. The
+    numbers have no gaps. The state is `done`, `dead` or `cancelled`. There are 1,000 records, or as
+    many as `history` of the settings says, and at most a tenth more.
+    """
+    return unit.key("history")
 
 
 def result(unit: Unit, task_id: str) -> str:
@@ -101,3 +118,27 @@ def workers(unit: Unit) -> str:
 def seen(unit: Unit) -> str:
     """ZSET of workers, scored by their last heartbeat (ms); kept five minutes."""
     return unit.key("seen")
+
+
+def schedules(unit: Unit) -> str:
+    """HASH schedule → `d` (declared) or `s` (stored), and its definition; until it is removed."""
+    return unit.key("schedules")
+
+
+def schedule_times(unit: Unit) -> str:
+    """ZSET of the schedules, scored by their next instant (ms); `inf` while one is paused."""
+    return unit.key("schedule:times")
+
+
+def schedule_state(unit: Unit) -> str:
+    """HASH schedule → `revision:anchor:last:fired:missed:skipped:seen:id`; as long as the schedule.
+
+    `anchor` is the instant from which intervals count, `last` the last instant that was handled,
+    `seen` when a worker last declared it: in ms, 0 for never. `id` is that of the last task.
+    """
+    return unit.key("schedule:state")
+
+
+def schedule_queues(unit: Unit) -> str:
+    """HASH schedule → its queue, for the schedules of a namespace; until they are removed."""
+    return unit.key("queues")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import update_wrapper
-from types import SimpleNamespace
 from typing import (
+    TYPE_CHECKING,
     Any,
     Final,
     Generic,
@@ -17,52 +16,73 @@ from typing import (
     ParamSpec,
     Protocol,
     TypeVar,
-    get_type_hints,
     overload,
 )
 
-import msgspec
-import msgspec.inspect
-
 from ..core.clock import Duration, to_ms, to_seconds
+from ..core.familiar_names import no_attribute
 from ..core.names import encode_name
-from ..errors import DecodeError, UnknownTask
-from .task import Call, Priority, Retry, checked_priority
+from ..errors import UnknownTask
+from .argument_types import ArgumentTypes
+from .call import Call, Priority, checked_priority
+from .lifespan import Lifespan, checked_lifespan
+from .middleware import AnyMiddleware, MiddlewareStack
+from .retry import Retry
+from .schedule.definition import ScheduleDefinition
+from .schedule.schedule import Schedule
+from .schedule.times import Timing
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 Ack = Literal["batched", "now"]
 
+Hook = Callable[[Call[Any]], Call[Any]]
+H = TypeVar("H", bound=Hook)
+
 RESULT_TTL_S: Final = 600.0
 """Seconds: a result is for the callers that wait for it, not an archive."""
 
-_UNREAD: Final = object()
-
-_VALUE: Final = re.compile(
-    r"""^(Invalid (?:enum )?value) (?:'.*'|".*"|-?\d+)(?= - at |$)""", re.DOTALL
-)
-"""Part of a msgspec error that quotes an argument. Arguments must not be logged."""
-
 _POSITIONAL_OR_KEYWORD: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
-_POSITIONAL: Final = {inspect.Parameter.POSITIONAL_ONLY, _POSITIONAL_OR_KEYWORD}
+
+
+_ENQUEUE: Final = "enqueue it with hf.enqueue(task.call(…))"
+_OPTIONS: Final = "hf.enqueue(task.call(…).options(delay=…, priority=…))"
+
+FAMILIAR_NAMES: Final = {
+    "delay": _ENQUEUE,
+    "send": _ENQUEUE,
+    "enqueue": _ENQUEUE,
+    "kiq": _ENQUEUE,
+    "apply_async": f"enqueue it with {_OPTIONS}",
+    "send_with_options": f"enqueue it with {_OPTIONS}",
+    "s": "task.call(…) is a call with its arguments",
+    "si": "task.call(…) is a call with its arguments",
+    "signature": "task.call(…) is a call with its arguments",
+    "apply": "task(…) runs the function here and now",
+}
+"""Methods of tasks in Celery, RQ, Dramatiq and taskiq, and what to use instead."""
 
 
 class Task(Generic[P, R]):
     """A function that may be enqueued. A direct call runs the plain function.
 
     Attributes:
-        name: its name in the envelope and in the logs; unique in its registry.
+        name: name in the envelope and in the logs; unique in a registry.
         queue: the queue of its calls.
-        priority: of its calls, unless a call gives another one.
+        priority: priority of its calls, unless a call gives another one.
         retry: what happens when it raises.
         timeout_s: seconds that an attempt may take; None: no limit.
         ack: when the server learns its end: `batched` with others, or `now`.
         result_ttl_ms: how long its result is kept; 0: not at all.
+        schedule: when it runs by itself; None: only when it is enqueued.
+        hooks: the `on_enqueue` hooks of its registry.
+        types: of its arguments and its result.
         is_async: whether it runs in the worker's loop; otherwise it runs in a thread.
+        cpu: whether it runs in a child process of the worker.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (the options of a task)
         self,
         function: Callable[P, Any],
         *,
@@ -73,6 +93,7 @@ class Task(Generic[P, R]):
         timeout_s: float | None,
         ack: Ack,
         result_ttl_ms: int,
+        cpu: bool,
     ) -> None:
         update_wrapper(self, function, updated=())  # without the attributes of the function
         self.function = function
@@ -83,6 +104,9 @@ class Task(Generic[P, R]):
         self.timeout_s = timeout_s
         self.ack = ack
         self.result_ttl_ms = result_ttl_ms
+        self.schedule: Schedule | None = None
+        self.cpu = cpu
+        self.hooks: Sequence[Hook] = ()
         self.is_async = inspect.iscoroutinefunction(function)
         self.signature = inspect.signature(function)
         parameters = self.signature.parameters
@@ -91,9 +115,7 @@ class Task(Generic[P, R]):
         self._optional = {
             name for name, each in parameters.items() if each.default is not inspect.Parameter.empty
         }
-        self._types: dict[str, Any] | None = None
-        self._positional: Any = _UNREAD
-        self._returns: Any = _UNREAD
+        self.types = ArgumentTypes(name, function, self.signature, result=result_ttl_ms > 0)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function here and now."""
@@ -102,26 +124,41 @@ class Task(Generic[P, R]):
     def __repr__(self) -> str:
         return f"Task({self.name!r}, queue={self.queue!r})"
 
+    if not TYPE_CHECKING:  # a type checker shall know that there are no such methods
+
+        def __getattr__(self, name: str) -> Never:
+            raise no_attribute(self, name, FAMILIAR_NAMES)
+
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """Return a call with these arguments, which can be enqueued.
 
         Raises:
-            TypeError: the arguments do not fit the signature.
+            TypeError: the arguments do not fit the signature, or are of a type that cannot be
+                stored.
         """
+        if not self.types.complete:
+            self.types.check()
         if not self._fit(len(args), kwargs):
             try:  # slower, but it handles every case and explains errors
                 self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"task {self.name!r}: {error}") from None
-        return Call(self.name, self.queue, self.priority, args, kwargs, returns=self.returns)
+        return Call(self.name, self.queue, self.priority, args, kwargs, definition=self)
 
     @property
     def returns(self) -> Any:
-        """Return the type that results are converted to; Any if JSON cannot become that type."""
-        if self._returns is _UNREAD:
-            kind = _hint(self.function, "return", self.signature.return_annotation)
-            self._returns = kind if _convertible(kind) else Any
-        return self._returns
+        """Return what results are converted to: a type, or Any if JSON cannot become it."""
+        return self.types.result
+
+    def stored(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Return arguments as they are encoded: models of pydantic have become JSON values.
+
+        Raises:
+            TypeError: pydantic cannot store one of them.
+        """
+        return self.types.stored(args, kwargs)
 
     def _fit(self, given: int, kwargs: Mapping[str, Any]) -> bool:
         """Return whether *given* positional arguments and *kwargs* surely fit the signature."""
@@ -143,100 +180,7 @@ class Task(Generic[P, R]):
         Raises:
             DecodeError: they do not fit.
         """
-        by_position = not kwargs and len(args) == len(self.signature.parameters)
-        if by_position and (whole := self._whole()) is not None:
-            # If this fails, the slower path below finds out which argument does not fit.
-            with contextlib.suppress(TypeError, ValueError, RecursionError):
-                return msgspec.convert(args, whole, str_keys=True), {}
-        try:
-            bound = self.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise DecodeError(f"the call of task {self.name!r}", str(error)) from None
-        for name, kind in self._argument_types().items():
-            if name in bound.arguments:
-                bound.arguments[name] = self._argument(name, bound.arguments[name], kind)
-        return bound.args, bound.kwargs
-
-    def _argument(self, name: str, value: Any, kind: Any) -> Any:
-        try:
-            return msgspec.convert(value, kind, str_keys=True)
-        except (TypeError, ValueError, RecursionError) as error:
-            what = f"argument {name!r} of task {self.name!r}"
-            raise DecodeError(what, _VALUE.sub(r"\1", str(error))) from None
-
-    def _whole(self) -> Any:
-        """Return the tuple type of all arguments, if each is given by its position.
-
-        Return None if some cannot be given so.
-        """
-        if self._positional is _UNREAD:
-            parameters = self.signature.parameters
-            types = self._argument_types()
-            if {parameter.kind for parameter in parameters.values()} <= _POSITIONAL:
-                self._positional = tuple[*(types.get(name, Any) for name in parameters)]  # type: ignore[misc]
-            else:
-                self._positional = None
-        return self._positional
-
-    def _argument_types(self) -> dict[str, Any]:
-        """Return the types of arguments by name. Read them late, once all names are defined."""
-        if self._types is None:
-            self._types = {
-                name: kind
-                for name, parameter in self.signature.parameters.items()
-                if _convertible(
-                    kind := _container(parameter, _hint(self.function, name, parameter.annotation))
-                )
-            }
-        return self._types
-
-
-def _hint(function: Callable[..., Any], name: str, annotation: Any) -> Any:
-    """Return the type of a parameter or of the result; Any if it cannot be read here.
-
-    Each is read by itself, because a type that only the type checker knows must not affect others.
-    """
-    if annotation is inspect.Parameter.empty:
-        return Any
-    holder = SimpleNamespace(
-        __annotations__={name: annotation},
-        __globals__=getattr(inspect.unwrap(function), "__globals__", {}),
-    )
-    try:
-        return get_type_hints(holder, include_extras=True)[name]
-    except Exception:  # noqa: BLE001 (an annotation may be anything, and need not be a type)
-        return Any
-
-
-def _container(parameter: inspect.Parameter, kind: Any) -> Any:
-    """Return the type of the value that `Signature.bind` stores for *parameter*."""
-    match parameter.kind:
-        case inspect.Parameter.VAR_POSITIONAL:
-            return tuple[kind, ...]
-        case inspect.Parameter.VAR_KEYWORD:
-            return dict[str, kind]
-        case _:
-            return kind
-
-
-def _convertible(kind: Any) -> bool:
-    """Return whether JSON can become this type. Other arguments are not converted."""
-    try:
-        return not _has_custom(msgspec.inspect.type_info(kind))
-    except Exception:  # noqa: BLE001 (whatever cannot be inspected cannot be converted)
-        return False
-
-
-def _has_custom(info: Any, seen: frozenset[int] = frozenset()) -> bool:
-    """Return whether *info* contains a type that msgspec does not know."""
-    if isinstance(info, msgspec.inspect.CustomType):
-        return True
-    if isinstance(info, tuple):
-        return any(_has_custom(part, seen) for part in info)
-    if not isinstance(info, msgspec.inspect.Type | msgspec.inspect.Field) or id(info) in seen:
-        return False
-    seen |= {id(info)}
-    return any(_has_custom(getattr(info, name), seen) for name in info.__struct_fields__)
+        return self.types.converted(args, kwargs)
 
 
 class Registered(Protocol):
@@ -249,12 +193,39 @@ class Registered(Protocol):
 
 
 class TaskRegistry:
-    """The tasks of an application. Producers and workers import the same one."""
+    """The tasks of an application. Producers and workers import the same one.
 
-    def __init__(self) -> None:
+    Args:
+        lifespan: `async def lifespan(worker)` with `@asynccontextmanager`, or a plain one with
+            `@contextmanager`. Each worker enters it before its first claim and leaves it after its
+            last task. What it yields, a mapping, is `current_task().state`.
+        middleware: functions `(task, call_next)` that run around every attempt; the first one is
+            the outermost. Async functions run around async tasks. Plain functions run around plain
+            tasks, in their threads. A `Middleware` has one for each kind.
+
+    Raises:
+        TypeError: the lifespan or a middleware cannot be one.
+
+    Attributes:
+        lifespan: as given.
+        middleware: what runs around the tasks.
+    """
+
+    def __init__(
+        self, *, lifespan: Lifespan | None = None, middleware: Iterable[AnyMiddleware] = ()
+    ) -> None:
+        self.lifespan = checked_lifespan(lifespan)
+        self.middleware = MiddlewareStack(middleware)
         self._tasks: dict[str, Task[..., Any]] = {}
+        self._hooks: list[Hook] = []
 
-    def task(
+    def with_lifespan(self, lifespan: Lifespan | None) -> TaskRegistry:
+        """Return the same tasks with another lifespan, or with none; for tests, for example."""
+        other = copy(self)
+        other.lifespan = checked_lifespan(lifespan)
+        return other
+
+    def task(  # noqa: PLR0913 (the options of a task)
         self,
         *misplaced: Never,
         queue: str = "default",
@@ -264,6 +235,8 @@ class TaskRegistry:
         timeout: Duration | None = None,
         ack: Ack = "batched",
         result_ttl: Duration = RESULT_TTL_S,
+        schedule: Timing | Schedule | None = None,
+        cpu: bool = False,
     ) -> Registered:
         """Register the decorated function, plain or async.
 
@@ -281,11 +254,20 @@ class TaskRegistry:
                 once, for tasks with an expensive repetition.
             result_ttl: seconds for which the status and the result of a done task are kept; 0 keeps
                 neither, which is a little faster.
+            schedule: when it runs by itself: a `Cron`, `Every` or `Once`, or a `Schedule` with
+                more options. Each worker of the queue fires it, and each occurrence is enqueued
+                once.
+            cpu: run it in a child process of the worker, for plain functions that compute for
+                long. The child is killed at the timeout, on `cancel`, and when the lease is lost.
+                If it dies, only this task has a crash. The registry must be a global variable of a
+                module, because the child imports it.
 
         Raises:
             ValueError: the name is used already, or an option is out of its range.
             InvalidName: the name of the queue is not allowed.
-            TypeError: the function is a generator: calling it would not run it.
+            TypeError: the function is a generator: calling it would not run it; or values of a
+                parameter without a default, or results that are kept, cannot be stored; or it is
+                async, and *cpu* is given; or a middleware is only for the other kind of functions.
         """
         if misplaced:
             raise TypeError(
@@ -304,6 +286,8 @@ class TaskRegistry:
         def register(function: Callable[..., Any]) -> Task[..., Any]:
             if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
                 raise TypeError(f"a task cannot be a generator function: {function!r}")
+            if cpu and inspect.iscoroutinefunction(function):
+                raise TypeError(f"a task with cpu=True must be a plain function: {function!r}")
             task: Task[..., Any] = Task(
                 function,
                 name=name or _name(function),
@@ -313,12 +297,36 @@ class TaskRegistry:
                 timeout_s=timeout_s,
                 ack=ack,
                 result_ttl_ms=result_ttl_ms,
+                cpu=cpu,
             )
+            self.middleware.check_task(task.name, is_async=task.is_async)
+            task.hooks = self._hooks
+            if schedule is not None:
+                task.schedule = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
+                task.schedule.definition(task.name, task.call)  # raises if it is wrong
             if self._tasks.setdefault(task.name, task) is not task:
                 raise ValueError(f"a task named {task.name!r} is registered already")
             return task
 
         return register  # type: ignore[return-value]
+
+    def on_enqueue(self, hook: H) -> H:
+        """Call *hook* with each call of a task of this registry that is enqueued.
+
+        What the hook returns is enqueued instead: `return call.options(headers={…})`. Hooks run in
+        the order of their registration, in the thread of the producer, before anything is sent. If
+        one raises, nothing is enqueued. A repetition after a lost reply does not run them again.
+
+        Returns:
+            the hook, so that this is a decorator as well.
+
+        Raises:
+            TypeError: the hook cannot be called, or is an async function.
+        """
+        if not callable(hook) or inspect.iscoroutinefunction(hook):
+            raise TypeError(f"an on_enqueue hook must be a plain function, got {hook!r}")
+        self._hooks.append(hook)
+        return hook
 
     def get(self, name: str) -> Task[..., Any]:
         """Return the task called *name*.
@@ -330,6 +338,14 @@ class TaskRegistry:
             return self._tasks[name]
         except KeyError:
             raise UnknownTask(name) from None
+
+    def schedules(self, queue: str) -> list[ScheduleDefinition]:
+        """Return the definitions of the schedules that the tasks of *queue* declare."""
+        return [
+            task.schedule.definition(task.name, task.call)
+            for task in self
+            if task.schedule is not None and task.queue == queue
+        ]
 
     def queues(self) -> tuple[str, ...]:
         """Return the queues of the tasks, in order of registration."""

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
 
 from ..core.clock import MAX_MS, from_epoch_ms
-from ..core.codec import JSON, decoded
+from ..core.codec import JSON, check_size, decoded
 from ..core.stored import decoding
 from ..errors import DecodeError, TaskFailed
+from .call import Priority
 from .envelope import Envelope
 from .keys import PRIORITIES
-from .task import Priority
+from .pydantic_types import PydanticType
 
 R = TypeVar("R")
 
@@ -31,16 +32,18 @@ class TaskStatus:
     """The status of a task at the moment of the call.
 
     Attributes:
-        task_id: its id.
+        task_id: id of the task.
         state: `queued` (may run now), `delayed` (waits for its time or its next attempt),
             `running`, `done`, `dead`, `cancelled`; or `unknown`, if it was never enqueued or its
             status is not kept any more.
-        task: its name; empty if it is done or cancelled, or cannot be decoded.
+        task: name of the task; empty if it is done or cancelled, or cannot be decoded.
         priority: `high`, `medium` or `low`; None if it is done or cancelled.
-        args: its positional arguments; empty if it is done or cancelled.
-        kwargs: its keyword arguments; empty if it is done or cancelled.
+        args: positional arguments; empty if it is done or cancelled.
+        kwargs: keyword arguments; empty if it is done or cancelled.
+        headers: its headers; empty if it is done or cancelled.
         attempts: how many attempts were started.
         crashes: attempts during which the worker vanished.
+        snoozes: how often it asked to run later; these runs are no attempts.
         reason: why it is dead, or the last error; the first word names the kind of reason.
         worker: name of the worker that runs it.
         enqueued_at: when it was enqueued, by its producer's clock.
@@ -54,8 +57,10 @@ class TaskStatus:
     priority: Priority | None = None
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 0
     crashes: int = 0
+    snoozes: int = 0
     reason: str = ""
     worker: str = ""
     enqueued_at: datetime | None = None
@@ -76,7 +81,7 @@ def task_status(task_id: str, reply: Sequence[Any], priority: int = 0) -> TaskSt
     """Return the status of a task.
 
     Args:
-        task_id: its id.
+        task_id: id of the task.
         reply: state, instant, record and body, from `find_task.lua`.
         priority: 1 to 3 if the list shows it; 0: the record has it.
 
@@ -121,7 +126,7 @@ def result_of(task_id: str, queue: str, reply: Sequence[Any], into: Any) -> Any:
     """Return the result of a task that has ended.
 
     Args:
-        task_id: its id.
+        task_id: id of the task.
         queue: the name of its queue, for the errors.
         reply: as for `task_status`.
         into: the type that the result is converted to.
@@ -133,7 +138,14 @@ def result_of(task_id: str, queue: str, reply: Sequence[Any], into: Any) -> Any:
     status = task_status(task_id, reply)
     if status.state == "done" and not status.reason:
         payload: bytes = reply[3].split(b":", 3)[3]
-        return decoded(JSON, payload.removeprefix(b"="), into, f"the result of task {task_id!r}")
+        what, data = f"the result of task {task_id!r}", payload.removeprefix(b"=")
+        if not isinstance(into, PydanticType):
+            return decoded(JSON, data, into, what)
+        check_size(data, what)
+        try:
+            return into.decoded(data)
+        except ValueError as error:
+            raise DecodeError(what, str(error)) from None
     reason = status.reason or _REASONS.get(status.state, "no reason is known")
     raise TaskFailed(task_id, queue, status.state, reason)
 
@@ -147,7 +159,7 @@ _REASONS: Final = {
 def _unended(
     task_id: str, state: Any, instant: bytes, record: bytes, body: bytes, priority: int
 ) -> TaskStatus:
-    _, attempts, crashes, stored, _, _, note = (record.split(b":", 6) + [b""] * 7)[:7]
+    _, attempts, crashes, stored, _, _, snoozes, note = (record.split(b":", 7) + [b""] * 8)[:8]
     at = _instant(instant)
     text = note.decode(errors="replace")
     try:
@@ -162,8 +174,10 @@ def _unended(
         priority=known or (envelope.priority if envelope.priority in PRIORITIES else None),  # type: ignore[arg-type]
         args=tuple(envelope.args),
         kwargs=envelope.kwargs,
+        headers=envelope.headers,
         attempts=int(attempts or 0),
         crashes=int(crashes or 0),
+        snoozes=int(snoozes or 0),
         reason="" if state == "running" else text,
         worker=text.partition(" ")[2].partition(" ")[0] if state == "running" else "",
         enqueued_at=_instant(envelope.enqueued_ms),

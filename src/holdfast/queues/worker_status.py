@@ -20,13 +20,16 @@ class WorkerStatus:
     """A worker that runs, or was killed within the last five minutes.
 
     Attributes:
-        name: its host, process and a random part.
-        queues: what it serves, with the weights.
+        name: name of the worker: host, process and a random part.
+        queues: queues that it serves, with their weights.
         concurrency: tasks that it may run at once.
         running: tasks that it ran at its last heartbeat.
         started_at: when it started, by its own clock.
         silent: seconds since its last heartbeat. It sends one every ten seconds, so above 30 it was
             killed or is cut off (`alive`). A worker that was stopped is not listed.
+        group: the supervisor of its process, or what the program said; empty: none.
+        memory: bytes of memory that its process took at its last heartbeat; 0: not known.
+        cpu_processes: child processes that it had for CPU-bound tasks at its last heartbeat.
     """
 
     name: str
@@ -35,6 +38,9 @@ class WorkerStatus:
     running: int
     started_at: datetime
     silent: float
+    group: str = ""
+    memory: int = 0
+    cpu_processes: int = 0
 
     @property
     def alive(self) -> bool:
@@ -49,6 +55,9 @@ class WorkerFacts(msgspec.Struct):
     concurrency: int
     running: int
     started_ms: int
+    group: str = ""
+    memory: int = 0
+    cpu_processes: int = 0
 
 
 def workers_listed(reply: Sequence[Any]) -> list[WorkerStatus]:
@@ -69,6 +78,9 @@ def workers_listed(reply: Sequence[Any]) -> list[WorkerStatus]:
                 facts.running,
                 started_at,
                 int(silent_ms) / 1000,
+                facts.group,
+                facts.memory,
+                facts.cpu_processes,
             )
         )
     return found

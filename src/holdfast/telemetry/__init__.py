@@ -1,5 +1,6 @@
-"""Telemetry for other programs: OpenTelemetry and Prometheus.
+"""Export the activity of clients to OpenTelemetry or Prometheus.
 
-A client gets one of them, `Holdfast(…, telemetry=OpenTelemetry())`, and reports to it what it does:
-see `holdfast.core.telemetry`. No other package imports this one, or the libraries behind it.
+Pass one of them to a client: `Holdfast(…, telemetry=OpenTelemetry())`. The client then reports its
+operations through the protocol in `holdfast.core.telemetry`. No other package imports this one, so
+the libraries of OpenTelemetry and Prometheus stay optional.
 """

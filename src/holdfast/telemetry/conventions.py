@@ -1,6 +1,7 @@
-"""Names of OpenTelemetry: the semantic conventions for messaging, version 1.44, and our own.
+"""Define the names of attributes and metrics for OpenTelemetry.
 
-Those for messaging are in development: what they rename, changes here and nowhere else.
+Names that begin with `messaging.` follow the semantic conventions for messaging, version 1.44,
+which are still in development. Names that begin with `holdfast.` are those of this project.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ BATCH: Final = "messaging.batch.message_count"
 ERROR: Final = "error.type"
 
 HOLDFAST: Final = "holdfast"
-"""Our `messaging.system`: what a queue or a mailbox is, is up to us and not to the server."""
+"""Value of `messaging.system`. It is not `redis`, because Holdfast implements the messaging."""
 
 UNIT_KIND: Final = "holdfast.unit.kind"
 UNIT_NAME: Final = "holdfast.unit.name"
@@ -42,22 +43,22 @@ LOADED: Final = "holdfast.rows.loaded"
 REQUESTS: Final = "holdfast.rows.requests"
 
 QUEUE: Final = "queue"
-"""The kind of unit that has few names, chosen by programmers. Mailboxes and chats have as many
-names as there are users, so those are part of no span name and of no metric."""
+"""The only kind of messaging unit with few names. There may be as many mailboxes and chats as
+users, so their names are not used in names of spans or in labels of metrics."""
 
 SETTLING: Final = {"messages/ack": "ack", "queues/step": "step"}
-"""Scripts that settle messages, and the name of the operation."""
+"""Script that settles messages or tasks → the name of its operation."""
 
-TOLD_ELSEWHERE: Final = frozenset(
+PARTS_OF_OPERATIONS: Final = frozenset(
     {
         *("queues/enqueue", "messages/deliver", "messages/send", "messages/create"),
         *("messages/fetch", "locks/acquire", "queues/step"),
     }
 )
-"""Scripts that get no span of their own: what they are part of has one."""
+"""Scripts without a span of their own, because the operation that calls them has one."""
 
 UPKEEP: Final = frozenset({"core/note", "core/forget", "queues/heartbeat", "queues/renew"})
-"""Scripts that no caller asked for: they get no span either."""
+"""Scripts without a span, because Holdfast calls them by itself, not for a call of the program."""
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
-"""Bounds of the buckets of durations, as the conventions advise."""
+"""Upper bounds of the buckets of a duration, in seconds, as the conventions advise."""

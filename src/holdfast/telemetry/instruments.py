@@ -1,4 +1,4 @@
-"""The metrics of a client, as instruments of OpenTelemetry."""
+"""Record the metrics of a client with instruments of OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Instruments:
     """Records durations and counts, with attributes that have few values.
 
     Args:
-        meter: makes the instruments.
+        meter: creates the instruments.
     """
 
     def __init__(self, meter: Meter) -> None:
@@ -27,23 +27,29 @@ class Instruments:
                 name, "s", what, explicit_bucket_boundaries_advisory=bounds
             )
 
-        self._operations = histogram(names.CLIENT_DURATION, "Of sending, receiving and settling.")
-        self._processes = histogram(names.PROCESS_DURATION, "Of tasks and messages processed.")
-        self._calls = histogram(names.CALL_DURATION, "Of calls to the server.")
-        self._waits = histogram(names.WAIT_DURATION, "Of waiting for a lock or semaphore.")
-        self._loads = histogram(names.LOAD_DURATION, "Of loading rows from their source.")
+        self._operations = histogram(
+            names.CLIENT_DURATION, "Duration of sending, receiving and settling."
+        )
+        self._processes = histogram(
+            names.PROCESS_DURATION, "Duration of processing a task or message."
+        )
+        self._calls = histogram(names.CALL_DURATION, "Duration of calls to the server.")
+        self._waits = histogram(names.WAIT_DURATION, "Duration of waiting for a lock or semaphore.")
+        self._loads = histogram(names.LOAD_DURATION, "Duration of loading rows from their source.")
         self._sent = meter.create_counter(names.SENT, "{message}", "Tasks and messages sent.")
         self._consumed = meter.create_counter(
-            names.CONSUMED, "{message}", "Tasks and messages handed out."
+            names.CONSUMED, "{message}", "Tasks and messages received or processed."
         )
-        self._loaded = meter.create_counter(names.LOADED, "{row}", "Rows asked of their source.")
+        self._loaded = meter.create_counter(
+            names.LOADED, "{row}", "Rows requested from their source."
+        )
         self._counters = {
             "lost": meter.create_counter(names.LOST, "{lease}", "Leases lost."),
-            "rows": meter.create_counter(names.REQUESTS, "{row}", "Rows asked of the cache."),
+            "rows": meter.create_counter(names.REQUESTS, "{row}", "Rows requested from the cache."),
         }
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """Count events with a result."""
+        """Implement `Telemetry.count`."""
         attributes: Attributes = {names.UNIT_KIND: unit.kind}
         if what == "rows":
             attributes = {names.UNIT_NAME: unit.name, names.RESULT: result}
@@ -60,7 +66,17 @@ class Instruments:
         outcome: str,
         error: str,
     ) -> None:
-        """Record the end of an operation that took *seconds*."""
+        """Record the duration and the amount of an operation that has ended.
+
+        Args:
+            verb: kind of the operation.
+            unit: unit of the operation.
+            amount: number of tasks, messages or rows.
+            facts: further properties of the operation.
+            seconds: duration of the operation.
+            outcome: result that the operation reported; empty if none.
+            error: class name of the error; empty if it succeeded.
+        """
         failed: Attributes = {names.ERROR: error} if error else {}
         match verb:
             case "call":
@@ -92,7 +108,7 @@ class Instruments:
 
 
 def _messaging(unit: Unit, operation: str, kind: str) -> Attributes:
-    """Return the attributes of the conventions, without names that differ for each user."""
+    """Return attributes for metrics: the kind of a unit, and its name only if it is a queue."""
     found: Attributes = {
         names.SYSTEM: names.HOLDFAST,
         names.OPERATION: operation,

@@ -1,4 +1,4 @@
-"""The metrics of one process, as those of `prometheus_client`."""
+"""Define and record the metrics of one process with `prometheus_client`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from ..core.trace import TraceContext, current_trace
 from .conventions import QUEUE, SECONDS
 
 MOST_NAMES: Final = 200
-"""Queues, tasks and row caches that get a label of their own; all others are `other`."""
+"""Largest number of queues, of tasks and of row caches with a label of their own."""
 
 OTHER: Final = "other"
+"""The label that all further names share."""
 
 
-class _Names:
-    """Names as labels: the first names get one of their own."""
+class _Labels:
+    """Assigns labels to names: the first `MOST_NAMES` names are their own labels."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
 
-    def label(self, name: str) -> str:
+    def of(self, name: str) -> str:
         if name not in self._known:
             if len(self._known) >= MOST_NAMES:
                 return OTHER
@@ -35,11 +36,11 @@ class _Names:
 
 
 class Meters:
-    """Metrics with few label values: queues, tasks, row caches, scripts."""
+    """Records durations and counts, with labels that have few values."""
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
         into = registry or REGISTRY
-        self._queues, self._task_names, self._caches = _Names(), _Names(), _Names()
+        self._queues, self._task_names, self._caches = _Labels(), _Labels(), _Labels()
 
         def histogram(name: str, what: str, *labels: str) -> Histogram:
             return Histogram(name, what, labels, registry=into, buckets=SECONDS)
@@ -48,59 +49,76 @@ class Meters:
             return Counter(name, what, labels, registry=into)
 
         self._tasks = histogram(
-            "holdfast_task_duration_seconds", "Of attempts.", "queue", "task", "outcome"
+            "holdfast_task_duration_seconds",
+            "Duration of task attempts.",
+            "queue",
+            "task",
+            "outcome",
         )
-        self._calls = histogram("holdfast_call_duration_seconds", "Of calls.", "script")
-        self._failed = counter("holdfast_call_failures", "Calls failed.", "script", "error")
+        self._calls = histogram(
+            "holdfast_call_duration_seconds", "Duration of calls to the server.", "script"
+        )
+        self._failed = counter(
+            "holdfast_call_failures", "Failed calls to the server.", "script", "error"
+        )
         self._waits = histogram(
-            "holdfast_lock_wait_seconds", "Of waiting for a lock or semaphore.", "kind", "outcome"
+            "holdfast_lock_wait_seconds",
+            "Duration of waiting for a lock or semaphore.",
+            "kind",
+            "outcome",
         )
-        self._loads = histogram("holdfast_rows_load_duration_seconds", "Of loads.", "cache")
-        self._loaded = counter("holdfast_rows_loaded", "Rows asked of their source.", "cache")
-        self._sent = counter("holdfast_messages_sent", "Tasks, messages sent.", "kind", "queue")
+        self._loads = histogram(
+            "holdfast_rows_load_duration_seconds",
+            "Duration of loading rows from their source.",
+            "cache",
+        )
+        self._loaded = counter("holdfast_rows_loaded", "Rows requested from their source.", "cache")
+        self._sent = counter("holdfast_messages_sent", "Tasks and messages sent.", "kind", "queue")
         self._received = counter("holdfast_messages_received", "Messages received.", "kind")
         self._lost = counter("holdfast_lock_lost", "Leases lost.", "kind")
-        self._rows = counter("holdfast_rows_requests", "Rows asked for.", "cache", "result")
+        self._rows = counter(
+            "holdfast_rows_requests", "Rows requested from the cache.", "cache", "result"
+        )
 
     def during(self, verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -> _Activity:
-        """Return a context for an operation that begins now."""
+        """Return an activity, as `Telemetry.during` does."""
         return _Activity(self, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """Count events with a result."""
+        """Implement `Telemetry.count`."""
         if what == "rows":
-            self._rows.labels(self._caches.label(unit.name), result).inc(amount)
+            self._rows.labels(self._caches.of(unit.name), result).inc(amount)
         else:
             self._lost.labels(unit.kind).inc(amount)
 
-    def ended(self, what: _Activity, seconds: float, outcome: str) -> None:
-        """Record the end of an operation that took *seconds*."""
-        unit = what.unit
-        match what.verb:
+    def ended(self, activity: _Activity, seconds: float, outcome: str) -> None:
+        """Record an operation that took *seconds* and ended with *outcome*."""
+        unit = activity.unit
+        match activity.verb:
             case "call":
-                script = str(what.facts.get("script", ""))
+                script = str(activity.facts.get("script", ""))
                 self._calls.labels(script).observe(seconds)
-                if what.error:
-                    self._failed.labels(script, what.error).inc()
+                if activity.error:
+                    self._failed.labels(script, activity.error).inc()
             case "process":
-                queue = self._queues.label(unit.name) if unit.kind == QUEUE else ""
-                task = self._task_names.label(str(what.facts.get("task", "")))
+                queue = self._queues.of(unit.name) if unit.kind == QUEUE else ""
+                task = self._task_names.of(str(activity.facts.get("task", "")))
                 self._tasks.labels(queue, task, outcome).observe(seconds)
             case "wait":
                 self._waits.labels(unit.kind, outcome).observe(seconds)
             case "load":
-                cache = self._caches.label(unit.name)
+                cache = self._caches.of(unit.name)
                 self._loads.labels(cache).observe(seconds)
-                self._loaded.labels(cache).inc(what.amount)
-            case "send" if not what.error:
-                queue = self._queues.label(unit.name) if unit.kind == QUEUE else ""
-                self._sent.labels(unit.kind, queue).inc(what.amount)
-            case "receive" if what.amount:
-                self._received.labels(unit.kind).inc(what.amount)
+                self._loaded.labels(cache).inc(activity.amount)
+            case "send" if not activity.error:
+                queue = self._queues.of(unit.name) if unit.kind == QUEUE else ""
+                self._sent.labels(unit.kind, queue).inc(activity.amount)
+            case "receive" if activity.amount:
+                self._received.labels(unit.kind).inc(activity.amount)
 
 
 class _Activity:
-    """One operation in progress, and its context."""
+    """Implement `Activity` for one operation."""
 
     __slots__ = ("_meters", "_outcome", "_since", "amount", "error", "facts", "unit", "verb")
 
@@ -118,16 +136,16 @@ class _Activity:
 
     @property
     def trace(self) -> TraceContext | None:
-        """Return the current trace."""
+        """Implement `Activity.trace`."""
         return current_trace()
 
     def received(self, messages: int, traces: Iterable[TraceContext]) -> None:
-        """Record that *messages* were received."""
+        """Implement `Activity.received`."""
         del traces
         self.amount = messages
 
     def ended(self, outcome: str, error: str = "") -> None:
-        """Record how it ended."""
+        """Implement `Activity.ended`."""
         self._outcome, self.error = outcome, error
 
     def __enter__(self) -> Activity:

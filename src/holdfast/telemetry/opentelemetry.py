@@ -1,4 +1,7 @@
-"""What a client does, for OpenTelemetry (extra `otel`). Nothing of it is imported before."""
+"""Export the activity of clients to OpenTelemetry (extra `otel`).
+
+Import `opentelemetry` only when an `OpenTelemetry` is created, so that it stays optional.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,15 @@ if TYPE_CHECKING:
 
 
 class OpenTelemetry:
-    """Reports to OpenTelemetry what a client does: `Holdfast(…, telemetry=OpenTelemetry())`.
+    """Records spans and metrics of a client: `Holdfast(…, telemetry=OpenTelemetry())`.
 
-    Without an SDK, or before it is set up, this costs microseconds and records nothing. Names of
-    units, tasks and errors are recorded, never arguments, bodies, results or what errors say.
+    Spans and metrics contain names of units, tasks and errors, but no arguments, messages, results
+    or error texts. Without a configured SDK of OpenTelemetry nothing is recorded, and a call costs
+    a few microseconds more.
 
     Args:
-        tracer_provider: where spans go; by default the global one.
-        meter_provider: where metrics go; likewise.
+        tracer_provider: receives the spans; by default the global provider.
+        meter_provider: receives the metrics; by default the global provider.
 
     Raises:
         ModuleNotFoundError: `opentelemetry-api` is not installed.
@@ -47,12 +51,12 @@ class OpenTelemetry:
     def process(
         self, kind: Literal["mailbox", "chat"], name: str, trace: TraceContext | None
     ) -> AbstractContextManager[Activity]:
-        """Return a context that processes a message: the span `process mailbox` or `process chat`.
+        """Return a context manager: the span `process mailbox` or `process chat` of a message.
 
         Args:
-            kind: where it came from.
-            name: of that: `batch.source`.
-            trace: `message.trace`.
+            kind: whether the message comes from a mailbox or a chat.
+            name: name of the mailbox or chat: `batch.source`.
+            trace: trace of the message: `message.trace`.
         """
         return self.during("process", Unit(kind, name, "", 0), trace=trace)
 
@@ -65,9 +69,9 @@ class OpenTelemetry:
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        """Implement the method of `Telemetry`."""
+        """Implement `Telemetry.during`."""
         return self._spans.during(verb, unit, amount=amount, trace=trace, facts=facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """Implement the method of `Telemetry`."""
+        """Implement `Telemetry.count`."""
         self._spans.count(what, unit, amount, result)

@@ -1,4 +1,7 @@
-"""What one process does, for Prometheus (extra `prometheus`). Nothing of it is imported before."""
+"""Export the activity of one process as Prometheus metrics (extra `prometheus`).
+
+Import `prometheus_client` only when a `PrometheusMetrics` is created, so that it stays optional.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class PrometheusMetrics:
-    """Counts and measures what a client of this process does, for Prometheus.
+    """Records metrics of one or several clients: `Holdfast(…, telemetry=PrometheusMetrics())`.
 
-    Give it to one client or several: `Holdfast(…, telemetry=PrometheusMetrics(registry))`. How the
-    queues and everything else stand is not its affair: `holdfast serve` tells that at `/metrics`.
+    These metrics describe the calls of this process. For metrics of the server's data, such as the
+    length of queues, scrape `/metrics` of `holdfast serve`.
 
     Args:
-        registry: where the metrics are registered, of `prometheus_client`; by default its global
-            one, in which there can be one of these only.
+        registry: a registry of `prometheus_client` for the metrics; by default the global registry.
+            A registry accepts only one `PrometheusMetrics`.
 
     Raises:
         ModuleNotFoundError: `prometheus-client` is not installed.
@@ -47,10 +50,10 @@ class PrometheusMetrics:
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        """Implement the method of `Telemetry`."""
-        del trace  # it is passed on as it is
+        """Implement `Telemetry.during`."""
+        del trace  # Metrics have no traces.
         return self._meters.during(verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """Implement the method of `Telemetry`."""
+        """Implement `Telemetry.count`."""
         self._meters.count(what, unit, amount, result)

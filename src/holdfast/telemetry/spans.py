@@ -1,4 +1,4 @@
-"""The operations of a client, as spans and metrics of OpenTelemetry."""
+"""Record the operations of a client as spans and metrics of OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ _KINDS: Final[Mapping[Verb, SpanKind]] = {
     "call": SpanKind.CLIENT,
 }
 
-_OF_OTHERS: Final = frozenset[Verb]({"receive", "wait", "load", "call"})
-"""These get a span only within another one: a loop that polls for work is not worth a trace."""
+_ONLY_INSIDE_A_SPAN: Final = frozenset[Verb]({"receive", "wait", "load", "call"})
+"""Operations that get a span only inside another span. Otherwise each poll of a loop that waits
+for work would start a trace."""
 
 
 class Spans:
-    """The spans and metrics of clients; see `OpenTelemetry`."""
+    """Records the spans and metrics of clients; see `OpenTelemetry`."""
 
     def __init__(
         self, tracer_provider: TracerProvider | None, meter_provider: MeterProvider | None
@@ -56,12 +57,12 @@ class Spans:
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        """Implement the method of `Telemetry`."""
+        """Implement `Telemetry.during`."""
         span = self._span(verb, unit, amount, trace, facts)
         return _Activity(self._instruments, span, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
-        """Implement the method of `Telemetry`."""
+        """Implement `Telemetry.count`."""
         self._instruments.count(what, unit, amount, result)
 
     def _span(
@@ -72,29 +73,32 @@ class Spans:
         sent: TraceContext | None,
         facts: Mapping[str, Fact],
     ) -> Span | None:
-        """Start and return the span of an operation; None if it gets none."""
+        """Start and return the span of an operation; None if it gets no span.
+
+        If the operation processes a message, the parent is *sent*, the trace of the sender.
+        """
         script = facts.get("script")
-        if script in names.TOLD_ELSEWHERE or script in names.UPKEEP:
+        if script in names.PARTS_OF_OPERATIONS or script in names.UPKEEP:
             return None
-        here = _here() if verb != "process" else None
-        if here is None and verb in _OF_OTHERS:
+        parent = _current_context() if verb != "process" else None
+        if parent is None and verb in _ONLY_INSIDE_A_SPAN:
             return None
         links: list[Link] = []
         if sent is not None:
-            here = _context_of(sent)
-            links = [Link(trace.get_current_span(here).get_span_context())]
+            parent = _context_of(sent)
+            links = [Link(trace.get_current_span(parent).get_span_context())]
         return self._tracer.start_span(
             _name(verb, unit, facts),
-            here if here is not None else Context(),
+            parent if parent is not None else Context(),
             _KINDS[verb],
-            _described(verb, unit, amount, facts),
+            _attributes(verb, unit, amount, facts),
             links,
             record_exception=False,
         )
 
 
 class _Activity:
-    """One operation in progress, and its context."""
+    """Implement `Activity` for one operation."""
 
     __slots__ = (
         "_amount",
@@ -130,7 +134,7 @@ class _Activity:
 
     @property
     def trace(self) -> TraceContext | None:
-        """Return the trace that is sent along."""
+        """Implement `Activity.trace`."""
         if self._span is None:
             return current_trace()
         carrier: dict[str, str] = {}
@@ -138,7 +142,7 @@ class _Activity:
         return TraceContext.parsed(carrier.get("traceparent"), carrier.get("tracestate"))
 
     def received(self, messages: int, traces: Iterable[TraceContext]) -> None:
-        """Record that *messages* were received."""
+        """Implement `Activity.received`."""
         self._amount = messages
         span = self._span
         if span is not None and span.is_recording():
@@ -147,7 +151,7 @@ class _Activity:
                 span.add_link(trace.get_current_span(_context_of(each)).get_span_context())
 
     def ended(self, outcome: str, error: str = "") -> None:
-        """Record how it ended."""
+        """Implement `Activity.ended`."""
         self._outcome, self._error = outcome, error
 
     def __enter__(self) -> Activity:
@@ -171,15 +175,15 @@ class _Activity:
                 span.set_attribute(names.OUTCOME, self._outcome)
             if error:
                 span.set_attribute(names.ERROR, error)
-                span.set_status(StatusCode.ERROR)  # what it says may hold arguments
+                span.set_status(StatusCode.ERROR)  # Without the error's text: it may quote data.
             span.end()
         self._instruments.ended(
             self._verb, self._unit, self._amount, self._facts, seconds, self._outcome, error
         )
 
 
-def _here() -> Context | None:
-    """Return the trace of the current span; None if there is none."""
+def _current_context() -> Context | None:
+    """Return the context of the current span, or of the current trace; None if there is none."""
     if trace.get_current_span().get_span_context().is_valid:
         return context.get_current()
     known = current_trace()
@@ -192,7 +196,7 @@ def _context_of(sent: TraceContext) -> Context:
 
 
 def _name(verb: Verb, unit: Unit, facts: Mapping[str, Fact]) -> str:
-    """Return the name of a span, such as `send email`: names have few values."""
+    """Return the name of a span, such as `send email` or `send mailbox`; names have few values."""
     if verb == "call":
         verb_of_script = str(facts.get("script", "call")).rpartition("/")[2]
         return f"{verb_of_script} {unit.kind}"
@@ -200,7 +204,7 @@ def _name(verb: Verb, unit: Unit, facts: Mapping[str, Fact]) -> str:
     return f"{verb} {of}".rstrip()
 
 
-def _described(verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -> Attributes:
+def _attributes(verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -> Attributes:
     """Return the attributes of a new span."""
     script = str(facts.get("script", ""))
     operation = names.SETTLING.get(script)

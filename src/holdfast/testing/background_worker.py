@@ -1,4 +1,4 @@
-"""Runs a worker in the background of a test: in its event loop, or in a thread."""
+"""Run a worker beside a test: in the event loop of the test, or in a thread."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final, Self
 from .. import AsyncWorker, Worker
 
 PAUSE_S: Final = 0.003
-"""Seconds between two checks of the tasks."""
+"""Seconds for which `yield_briefly` sleeps."""
 
 
 class AsyncBackgroundWorker:
-    """A worker in the event loop of the test: its tasks can use objects of that loop."""
+    """Runs a worker in the event loop of the test, so that tasks can use objects of that loop."""
 
     def __init__(self, worker: AsyncWorker) -> None:
         self._worker = worker
@@ -28,16 +28,19 @@ class AsyncBackgroundWorker:
         await self._running
 
     async def yield_briefly(self) -> None:
-        """Let the worker run for a moment."""
+        """Sleep, so that the worker can run. Raise what it has ended with."""
         await asyncio.sleep(PAUSE_S)
+        if self._running.done():
+            self._running.result()
 
 
 class BackgroundWorker:
-    """A worker in a thread."""
+    """Runs a worker in a thread."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._thread = threading.Thread(target=worker.run, name="holdfast test worker", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="holdfast test worker", daemon=True)
+        self._error: BaseException | None = None
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -46,7 +49,20 @@ class BackgroundWorker:
     def __exit__(self, *_: object) -> None:
         self._worker.stop()
         self._thread.join()
+        self._raise_error()
 
     def yield_briefly(self) -> None:
-        """Let the worker run for a moment."""
+        """Sleep, so that the worker can run. Raise what it has ended with."""
         time.sleep(PAUSE_S)
+        self._raise_error()
+
+    def _run(self) -> None:
+        try:
+            self._worker.run()
+        except BaseException as error:  # noqa: BLE001 (it is raised in the thread of the test)
+            self._error = error
+
+    def _raise_error(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error

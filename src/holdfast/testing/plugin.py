@@ -1,4 +1,4 @@
-"""Fixtures for pytest. They do nothing until a test requests one of them."""
+"""Provide fixtures for pytest. They do nothing until a test requests one of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from .. import AsyncHoldfast, Holdfast, TaskRegistry
+    from .. import AsyncHoldfast, Holdfast
     from . import AsyncTaskBench, TaskBench
 
 Fixture = TypeVar("Fixture", bound=Callable[..., Any])
 
 
 def _async_fixture(function: Fixture) -> Fixture:
-    """Make a fixture for asyncio. Without pytest-asyncio, pytest reports it to the test."""
+    """Make a fixture for asyncio. If pytest-asyncio is missing, pytest reports that to the test."""
     made: Any
     if find_spec("pytest_asyncio") is None:
         made = pytest.fixture(function)
@@ -43,13 +43,16 @@ def holdfast_url() -> Iterator[str]:
 
 @pytest.fixture
 def holdfast_namespace() -> str:
-    """Return the namespace of this test; processes that it starts need it, and `holdfast_url`."""
+    """Return the namespace of this test.
+
+    A process that the test starts needs the namespace and `holdfast_url` to use the same data.
+    """
     return f"test-{secrets.token_hex(6)}"
 
 
 @pytest.fixture
 def holdfast_client(holdfast_url: str, holdfast_namespace: str) -> Iterator[Holdfast]:
-    """Open a blocking client in the namespace of this test. Tasks stay queued until `drain`."""
+    """Open a blocking client in the namespace of this test. No worker runs: tasks stay queued."""
     from .. import Holdfast
 
     with Holdfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
@@ -59,8 +62,12 @@ def holdfast_client(holdfast_url: str, holdfast_namespace: str) -> Iterator[Hold
 @pytest.fixture
 def holdfast_inline(
     holdfast_url: str, holdfast_namespace: str
-) -> Iterator[Callable[[TaskRegistry], Holdfast]]:
-    """Return a function that makes a client with inline tasks: `hf = holdfast_inline(tasks)`."""
+) -> Iterator[Callable[..., Holdfast]]:
+    """Return a function that returns a client: `hf = holdfast_inline(tasks)`.
+
+    The client runs each task when the task is enqueued. `holdfast_inline(tasks, state={…})` gives
+    the state in place of the lifespan of the tasks.
+    """
     from ._sync.inline_client import InlineHoldfast
 
     with InlineHoldfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
@@ -69,7 +76,7 @@ def holdfast_inline(
 
 @pytest.fixture
 def holdfast_tasks(holdfast_client: Holdfast) -> TaskBench:
-    """Return the enqueued tasks: `assert_enqueued`, `refute_enqueued`, `drain`."""
+    """Return an object with `assert_enqueued`, `refute_enqueued` and `drain` for this test."""
     from . import TaskBench
 
     return TaskBench(holdfast_client)
@@ -89,8 +96,8 @@ async def async_holdfast_client(
 @_async_fixture
 async def async_holdfast_inline(
     holdfast_url: str, holdfast_namespace: str
-) -> AsyncIterator[Callable[[TaskRegistry], AsyncHoldfast]]:
-    """Return a function that makes a client for asyncio; see `holdfast_inline`."""
+) -> AsyncIterator[Callable[..., AsyncHoldfast]]:
+    """Return a function that returns a client for asyncio; see `holdfast_inline`."""
     from ._async.inline_client import AsyncInlineHoldfast
 
     async with AsyncInlineHoldfast.from_url(holdfast_url, namespace=holdfast_namespace) as hf:
@@ -99,7 +106,7 @@ async def async_holdfast_inline(
 
 @pytest.fixture
 def async_holdfast_tasks(async_holdfast_client: AsyncHoldfast) -> AsyncTaskBench:
-    """Return the enqueued tasks, for asyncio; see `holdfast_tasks`."""
+    """Return an object with the methods of `holdfast_tasks`, for asyncio."""
     from . import AsyncTaskBench
 
     return AsyncTaskBench(async_holdfast_client)

@@ -1,4 +1,4 @@
-"""`TaskMatcher`: the enqueued task that a test expects."""
+"""Describe the enqueued task that a test expects, and find it among others."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import msgspec
-
-from .. import Call, Task, TaskStatus
+from .. import JSON, Call, Task, TaskStatus
 
 SHOWN: Final = 10
-"""Tasks in the message of a failure."""
+"""Largest number of tasks in the message of a failed assertion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +17,14 @@ class TaskMatcher:
     """The properties that an enqueued task must have.
 
     Attributes:
-        name: of the task.
-        args: its positional arguments.
-        kwargs: its keyword arguments; None: all arguments match.
-        queue: its queue; None: any queue.
-        delay: seconds between the enqueue and the due time; 0: no delay; None: any.
-        within: seconds by which the delay may differ.
-        priority: its priority; None: any.
-        task: the task, if its signature is known.
+        name: name of the task.
+        args: positional arguments.
+        kwargs: keyword arguments. None: any arguments match, and *args* is ignored.
+        queue: name of the queue; None: any queue matches.
+        delay: seconds between the enqueue and the due time; 0: no delay; None: any delay matches.
+        within: seconds by which the delay may differ from `delay`.
+        priority: `high`, `medium` or `low`; None: any priority matches.
+        task: the task with its signature; None: only its name is known.
     """
 
     name: str
@@ -49,12 +47,15 @@ class TaskMatcher:
         """Return the matcher for the arguments of `assert_enqueued`.
 
         Raises:
-            TypeError: there are arguments beside a call, or *task* is not a task.
+            TypeError: there are arguments besides those of a call, or *task* is no task.
         """
         if isinstance(task, Call):
             if args or kwargs:
                 raise TypeError("a call has its arguments already: pass no others")
-            given = {"queue": task.queue, "args": task.args, "kwargs": task.kwargs}
+            sent: tuple[Any, Any] = (task.args, task.kwargs)
+            if task.definition is not None:
+                sent = task.definition.stored(*sent)
+            given = {"queue": task.queue, "args": sent[0], "kwargs": sent[1]}
             return cls(task.task, **{**options, **given})
         known = kwargs if args or kwargs else None
         if isinstance(task, str):
@@ -65,7 +66,7 @@ class TaskMatcher:
         return cls(task.name, args, known, task=task, **options)
 
     def matches(self, status: TaskStatus) -> bool:
-        """Return whether a task has these properties."""
+        """Return whether the task of *status* has these properties. Ignores its queue."""
         return (
             status.task == self.name
             and (self.priority is None or status.priority == self.priority)
@@ -79,15 +80,19 @@ class TaskMatcher:
         return self._bound(self.args, self.kwargs or {})
 
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Return arguments in one form, positional or not, as JSON represents them."""
+        """Return arguments in a form that can be compared, as JSON represents them.
+
+        If the signature is known, it does not matter which of them are positional. Return None if
+        they do not fit the signature.
+        """
         if self.task is not None:
             try:
                 bound = self.task.signature.bind(*args, **kwargs)
-            except TypeError:  # the arguments of an earlier version of the task
+            except TypeError:  # An earlier version of the task may have had other parameters.
                 return None
             bound.apply_defaults()
-            args, kwargs = bound.args, bound.kwargs
-        return msgspec.to_builtins((list(args), dict(kwargs)), str_keys=True)
+            args, kwargs = self.task.stored(bound.args, bound.kwargs)
+        return JSON.decode(JSON.encode((list(args), dict(kwargs))))
 
     def __str__(self) -> str:
         arguments = shown(self.args, self.kwargs) if self.kwargs is not None else "…"
@@ -109,7 +114,7 @@ def delay_of(status: TaskStatus) -> float:
 
 
 def listing(found: Mapping[str, Sequence[TaskStatus]]) -> str:
-    """Return the tasks of the queues as text, for the message of a failure."""
+    """Return the tasks of each queue as text, for the message of a failed assertion."""
     lines = [
         f"  {queue}: {one.task}({shown(one.args, one.kwargs)}), {one.state}"
         for queue, statuses in found.items()

@@ -11,7 +11,9 @@ from holdfast import (
     AsyncHoldfast,
     AsyncLocalFiles,
     Counted,
+    Every,
     LockTimeout,
+    Once,
     ResultTimeout,
     Retry,
     TaskRegistry,
@@ -56,7 +58,11 @@ async def queue_writes(hf: AsyncHoldfast, folder: Path) -> None:
     await handle.cancel()
     await queue.pause()
     await queue.resume()
-    await queue.redefine(capacity=None)
+    await queue.redefine(capacity=None, history=100)
+    schedule = await hf.schedule("hourly", work.call(3), Every(3600))
+    await schedule.pause()
+    await schedule.remove()
+    await hf.schedule("once", work.call(4), Once(1))
     await hf.worker(tasks).run(until_idle=True)
     assert len(await queue.dead()) == 1
     await queue.replay()
@@ -155,6 +161,7 @@ async def queue_reads(hf: AsyncHoldfast) -> None:
     await queue.throughput()
     for state in LISTED_STATES:
         await queue.tasks(state)
+    await queue.history()
     await hf.queues()
     await hf.workers()
 

@@ -119,6 +119,7 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
     "queue": {
         "stats": lambda hf, _, op: hf.queue(NAME).stats(),
         "throughput": lambda hf, _, op: hf.queue(NAME).throughput(),
+        "history": lambda hf, _, op: hf.queue(NAME).history(),
         "tasks": _list_tasks,
         "dead": lambda hf, _, op: hf.queue(NAME).dead(),
         "pause": lambda hf, _, op: hf.queue(NAME).pause(op_id=op),

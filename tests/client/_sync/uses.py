@@ -10,9 +10,11 @@ import pytest
 
 from holdfast import (
     Counted,
+    Every,
     Holdfast,
     LocalFiles,
     LockTimeout,
+    Once,
     ResultTimeout,
     Retry,
     TaskRegistry,
@@ -57,7 +59,11 @@ def queue_writes(hf: Holdfast, folder: Path) -> None:
     handle.cancel()
     queue.pause()
     queue.resume()
-    queue.redefine(capacity=None)
+    queue.redefine(capacity=None, history=100)
+    schedule = hf.schedule("hourly", work.call(3), Every(3600))
+    schedule.pause()
+    schedule.remove()
+    hf.schedule("once", work.call(4), Once(1))
     hf.worker(tasks).run(until_idle=True)
     assert len(queue.dead()) == 1
     queue.replay()
@@ -156,6 +162,7 @@ def queue_reads(hf: Holdfast) -> None:
     queue.throughput()
     for state in LISTED_STATES:
         queue.tasks(state)
+    queue.history()
     hf.queues()
     hf.workers()
 

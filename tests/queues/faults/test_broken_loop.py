@@ -79,7 +79,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "a start": (Executions, "start"),
     "an end": (Executions, "_end"),
     "the heartbeat": (Heartbeat, "_publish"),
-    "the check of the server": (MaxmemoryCheck, "look"),
+    "the check of the server": (MaxmemoryCheck, "check"),
     "a lease": (Renewer, "keep"),
 }
 

@@ -21,6 +21,9 @@ tasks = TaskRegistry()
 def note() -> None: ...
 
 
+FACTS = "1:4:note"
+
+
 class Hand:
     def __init__(self, site: Site) -> None:
         unit = Namespace.of(site.namespace).unit(keys.KIND, "work")
@@ -34,7 +37,7 @@ class Hand:
             *(keys.bodies(unit), keys.state(unit), keys.leases(unit)),
             *(*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)),
             *(keys.expiring(unit), keys.tombstones(unit), keys.awaited(unit), keys.settings(unit)),
-            keys.throughput(unit),
+            *(keys.throughput(unit), keys.history(unit)),
             *ledger.keys(unit),
         )
 
@@ -49,17 +52,17 @@ class Hand:
             STEP.source, len(names), *names, self._writer, self._number, *args
         )
         _, _, accepted, _, claims, self.ended = reply
-        return accepted, list(zip(claims[::5], claims[1::5], strict=True))
+        return accepted, list(zip(claims[::6], claims[1::6], strict=True))
 
     def settle(self, task_id: bytes, token: bytes) -> bytes:
         """Settle one task as done beside all steps, as `ack="now"` does; how it was taken."""
-        settled = (task_id, token, "done", 0, "")
+        settled = (task_id, token, "done", 0, "", FACTS)
         names, args = self._named(settled), ("", "hand", 0, 0, 60_000, 3, *settled)
         reply = self._client.eval(STEP.source, len(names), *names, ledger.new_writer(), 1, *args)
         return bytes(reply[2])
 
     def _named(self, settled: Sequence[Any]) -> list[str]:
-        done = (i for i in range(0, len(settled), 5) if settled[i + 2] == "done")
+        done = (i for i in range(0, len(settled), 6) if settled[i + 2] == "done")
         return [*self._keys, *(keys.result(self._unit, settled[i].decode()) for i in done)]
 
 
@@ -71,9 +74,9 @@ def test_a_worker_cannot_settle_what_another_one_has(hf: Holdfast, site: Site) -
     _, [(_, new)] = eventually(lambda: claimed(other))
     assert int(new) > int(old)
     for verb in ("done", "retry", "dead", "release", "park"):
-        assert late.step(0, task_id, old, verb, 0, "") == (b"0", [])
+        assert late.step(0, task_id, old, verb, 0, "", FACTS) == (b"0", [])
     assert hf.queue("work").stats().running == 1
-    assert other.step(0, task_id, new, "done", 0, "") == (b"1", [])
+    assert other.step(0, task_id, new, "done", 0, "", FACTS) == (b"1", [])
 
 
 @pytest.mark.parametrize("crashes", [1, 3])
@@ -85,7 +88,7 @@ def test_a_worker_cannot_settle_what_was_taken_back(hf: Holdfast, site: Site, cr
         eventually(lambda: other.step(0) and hf.queue("work").stats().running == 0)
     before = hf.queue("work").stats()
     for verb in ("done", "retry", "dead", "release", "park"):
-        assert late.step(0, task_id, token, verb, 0, "") == (b"0", [])
+        assert late.step(0, task_id, token, verb, 0, "", FACTS) == (b"0", [])
     assert hf.queue("work").stats() == before
     assert [dead.reason[:9] for dead in hf.queue("work").dead()] == ["crashed: "] * (crashes // 3)
 
@@ -96,12 +99,12 @@ def test_a_worker_cannot_settle_a_later_task_of_the_same_id(hf: Holdfast, site: 
     hf.enqueue(note.call().options(task_id="sold-17"))
     _, [(task_id, old)] = late.step(1, lease_ms=1)
     _, [(_, new)] = eventually(lambda: claimed(other))
-    assert other.step(0, task_id, new, "done", 0, "") == (b"1", [])
+    assert other.step(0, task_id, new, "done", 0, "", FACTS) == (b"1", [])
     hf.enqueue(note.call().options(task_id="sold-17"))
     _, [(_, newest)] = third.step(1)
     assert int(newest) > int(new) > int(old)
-    assert late.step(0, task_id, old, "done", 0, "") == (b"0", [])
-    assert third.step(0, task_id, newest, "done", 0, "") == (b"1", [])
+    assert late.step(0, task_id, old, "done", 0, "", FACTS) == (b"0", [])
+    assert third.step(0, task_id, newest, "done", 0, "", FACTS) == (b"1", [])
 
 
 def test_a_step_that_arrives_twice_claims_once(hf: Holdfast, site: Site) -> None:
@@ -121,7 +124,7 @@ def test_settling_at_once_after_an_outage_keeps_the_other_leases(hf: Holdfast, s
     assert worker.settle(first, token) == b"1"
     assert hf.queue("work").stats().running == 2
     for task_id, its_token in held:
-        assert worker.step(0, task_id, its_token, "done", 0, "") == (b"1", [])
+        assert worker.step(0, task_id, its_token, "done", 0, "", FACTS) == (b"1", [])
     assert other.step(3) == (b"", [])
 
 

@@ -106,18 +106,19 @@ class Workman:
         names = [keys.bodies(unit), keys.state(unit), keys.leases(unit)]
         names += [*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)]
         names += [keys.expiring(unit), keys.tombstones(unit), keys.awaited(unit)]
-        names += [keys.settings(unit), keys.throughput(unit), *ledger.keys(unit)]
+        names += [keys.settings(unit), keys.throughput(unit), keys.history(unit)]
+        names += ledger.keys(unit)
         args = [self.writer, number, order.channel, order.worker, order.want, order.suspects]
         args += [order.lease_ms, order.max_crashes]
         for one in order.settlements:
-            args += [one.task_id, one.token, one.verb, one.ms, one.text]
+            args += [one.task_id, one.token, one.verb, one.ms, one.text, "1000:4:task"]
             if one.verb == "done":
                 names.append(keys.result(unit, one.task_id))
         answer, window = bench.run(STEP, names, args)
         wait_ms, left, accepted, missing, claimed, asked = answer
         assert missing == 0
         questioned = tuple(zip(map(bytes.decode, asked[::2]), map(int, asked[1::2]), strict=True))
-        claims = tuple(_claimed(claimed[i : i + 5]) for i in range(0, len(claimed), 5))
+        claims = tuple(_claimed(claimed[i : i + 6]) for i in range(0, len(claimed), 6))
         return Answer(wait_ms, left, accepted.decode(), claims, questioned), window
 
 
@@ -146,10 +147,11 @@ def instants(window: Window) -> Iterator[int]:
 
 
 def _claimed(parts: list[Any]) -> Claimed:
-    task_id, token, attempt, crashes, body = parts
+    task_id, token, attempt, crashes, snoozes, body = parts
     envelope = json.loads(body)
     assert envelope["id"] == task_id.decode()
-    return Claimed(task_id.decode(), int(token), attempt, crashes, envelope["args"][0])
+    value = envelope["args"][0]
+    return Claimed(task_id.decode(), int(token), attempt, crashes, snoozes, value)
 
 
 def _us(time: Any) -> int:

@@ -2,11 +2,12 @@
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import pytest
 import redis
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from holdfast import Call, QueueStats, TaskStatus
+from holdfast.core.definitions import OnConflict
 from holdfast.queues import keys
 from queues.model.bench import AWAIT, RENEW, Bench, Window, Workman, instants, said
 from queues.model.reference import PRIORITIES, Answer, New, Order, QueueModel, Settlement
@@ -39,6 +41,7 @@ ENDS = st.sampled_from(
     [
         *[("done", 0), ("done", 60_000), ("dead", 0), ("release", 0)],
         *[("retry", 0), ("retry", SOON_MS), ("retry", FAR_MS)],
+        *[("snooze", 0), ("snooze", SOON_MS), ("snooze", FAR_MS), ("give_up", 0)],
         *[("park", 0), ("park", SOON_MS), ("park", 60_000)],
     ]
 )
@@ -105,7 +108,8 @@ class QueueMachine(RuleBasedStateMachine):
         self.claims: list[list[tuple[str, int]]] = [[], []]
         self.settled: set[tuple[int, str, int]] = set()
         self.values = itertools.count()
-        self.says: dict[tuple[int, int], int] = {}  # (client, queue) → the capacity
+        # (client, queue) → the capacity that it gives, and what happens on a conflict
+        self.says: dict[tuple[int, int], tuple[int, OnConflict]] = {}
         self.writers = ["producer00000", "producer00001"]  # they name tasks: always the same
         self.numbers = [0, 0]
         self.operations: list[list[Operation]] = [[], []]
@@ -228,7 +232,7 @@ class QueueMachine(RuleBasedStateMachine):
         kind, capacity = settlement.split()
         if kind == "full":
             return ("full", self.names[queue], int(capacity), stored)
-        return ("conflict", int(capacity) or None, self.says[client, queue], stored)
+        return ("conflict", int(capacity) or None, self.says[client, queue][0], stored)
 
     # Operators
 
@@ -324,17 +328,26 @@ class QueueMachine(RuleBasedStateMachine):
 
         self._write(writer, self._op_id(writer), do, {queue: effect}, None, again=again)
 
-    @rule(queue=QUEUES, capacity=st.integers(1, 6), client=CLIENTS)
-    def insist(self, queue: int, capacity: int, client: int) -> None:
+    @rule(
+        queue=QUEUES,
+        capacity=st.integers(1, 6),
+        on_conflict=st.sampled_from(get_args(OnConflict)),
+        client=CLIENTS,
+    )
+    def give_capacity(
+        self, queue: int, capacity: int, on_conflict: OnConflict, client: int
+    ) -> None:
         """Make a client give a capacity with its tasks; it sends nothing yet."""
-        self.bench.clients[client].queue(self.names[queue], capacity=capacity)
-        self._say(client, queue, capacity)
+        name = self.names[queue]
+        self.bench.clients[client].queue(name, capacity=capacity, on_conflict=on_conflict)
+        self._say(client, queue, capacity, on_conflict)
 
-    def _say(self, client: int, queue: int, capacity: int | None) -> None:
-        if capacity is None:
-            self.says.pop((client, queue), None)
-        else:
-            self.says[client, queue] = capacity
+    def _say(
+        self, client: int, queue: int, capacity: int | None, on_conflict: OnConflict | None = None
+    ) -> None:
+        _, before = self.says.pop((client, queue), (0, "keep"))
+        if capacity is not None:
+            self.says[client, queue] = capacity, on_conflict or before
 
     @rule(queue=QUEUES, task_id=TASK_IDS, worker=WORKERS)
     def wait_for(self, queue: int, task_id: str, worker: int) -> None:
@@ -625,9 +638,16 @@ class QueueMachine(RuleBasedStateMachine):
                 assert any(answer == self._expected(queue, what, ms) for ms in moments), (
                     f"{what}: expected {self._expected(queue, what, moments[0])}, told {answer}"
                 )
+            assert +self._throughput(queue) == +model.ended
             problems = immortal(self.bench.plain, self.units[queue])
             assert not problems, "\n".join(problems)
         self.touched.clear()
+
+    def _throughput(self, queue: int) -> Counter[str]:
+        """Return how many tasks have ended, by outcome."""
+        minutes = self._queue(queue).throughput(120)
+        names = ("done", "retried", "dead", "snoozed", "gave_up")
+        return Counter({name: sum(getattr(each, name) for each in minutes) for name in names})
 
     def _stats(self, model: QueueModel, now_ms: int) -> QueueStats:
         """Return the `stats()` of this moment."""

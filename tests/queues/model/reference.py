@@ -6,15 +6,17 @@ bounds (64 leases taken back in a step), reasons, and how long an unknown task i
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from holdfast import TaskStatus
 from holdfast.core.clock import from_epoch_ms
+from holdfast.core.definitions import OnConflict
 from queues.model.seen import Record, Result, Seen
 
 Place = Literal["ready", "due", "running", "dead"]
-Verb = Literal["done", "retry", "dead", "release", "park"]
+Verb = Literal["done", "retry", "snooze", "dead", "give_up", "release", "park"]
 
 RECLAIM_LIMIT = 64
 IDLE_MS = 30_000
@@ -37,6 +39,7 @@ class Task:
         attempts: how often it was begun.
         crashes: how many of these ended with their worker.
         parked: since when no worker knew it (ms); 0 for never.
+        snoozes: how often it asked to run later.
         since: while it runs: when it was due, None if it stood in a ready line.
         note: who runs it, or what went wrong last.
         recorded: whether it was ever claimed, or died.
@@ -52,6 +55,7 @@ class Task:
     attempts: int = 0
     crashes: int = 0
     parked: int = 0
+    snoozes: int = 0
     since: int | None = None
     note: str = ""
     recorded: bool = False
@@ -118,6 +122,7 @@ class Claimed:
     token: int
     attempt: int
     crashes: int
+    snoozes: int
     value: int
 
 
@@ -136,7 +141,8 @@ class Answer:
 class QueueModel:
     """One queue. Times are given: microseconds of the server's clock.
 
-    The capacity is None until a client gives one, and 0 for no limit.
+    The capacity is None until a client gives one, and 0 for no limit. `ended` counts what
+    `Throughput` counts.
     """
 
     tasks: dict[str, Task] = field(default_factory=dict)
@@ -150,6 +156,7 @@ class QueueModel:
     tombstones: frozenset[str] = frozenset()
     first: int = 0
     last: int = 0
+    ended: Counter[str] = field(default_factory=Counter)
 
     def clone(self) -> QueueModel:
         """Return an independent copy."""
@@ -160,6 +167,7 @@ class QueueModel:
             results=dict(self.results),
             outdated=set(self.outdated),
             idle=dict(self.idle),
+            ended=Counter(self.ended),
         )
 
     def count(self, *places: Place) -> int:
@@ -168,12 +176,15 @@ class QueueModel:
 
     # What producers and operators do
 
-    def enqueue(self, new: list[New], room: int, says: int | None, now_us: int) -> str:
+    def enqueue(
+        self, new: list[New], room: int, says: tuple[int, OnConflict] | None, now_us: int
+    ) -> str:
         """Put tasks in line. `stored`, or why none of them is."""
         if says is not None:
-            if self.capacity is None:
-                self.capacity = says
-            elif self.capacity != says:
+            given, on_conflict = says
+            if self.capacity is None or on_conflict == "update":
+                self.capacity = given
+            elif self.capacity != given and on_conflict == "error":
                 return f"conflict {self.capacity}"
         if self.capacity and room:
             known = len(new) - len({one.task_id for one in new} - self.tasks.keys())
@@ -226,7 +237,7 @@ class QueueModel:
             task = self.tasks.get(task_id)
             if task is not None and task.place == "dead":
                 self._to_the_end(task, now_us // 1000)
-                task.attempts = task.crashes = task.parked = task.expires = 0
+                task.attempts = task.crashes = task.parked = task.expires = task.snoozes = 0
                 task.note = ""
                 replayed += 1
         if replayed:
@@ -310,6 +321,7 @@ class QueueModel:
         if task is None or task.place != "running" or task.token != one.token:
             return False
         if one.verb == "done":
+            self.ended["done"] += 1
             result = Result("done", task.attempts, now_ms, one.text) if one.ms else None
             self._end(one.task_id, result)
             if result is None:  # nor is that of an earlier life kept
@@ -318,12 +330,18 @@ class QueueModel:
             return True
         task.note = one.text
         match one.verb:
-            case "dead":
-                self._bury(task, one.text, now_ms)
+            case "dead" | "give_up":
+                self._bury(task, one.text, now_ms, "gave_up" if one.verb == "give_up" else "dead")
             case "park":
                 self._park(task, one, now_ms)
             case "retry":
+                self.ended["retried"] += 1
                 task.place, task.at, task.parked = "due", now_ms + one.ms, 0
+            case "snooze":
+                self.ended["snoozed"] += 1
+                task.place, task.at, task.parked = "due", now_ms + one.ms, 0
+                task.attempts -= 1
+                task.snoozes += 1
             case "release":
                 if task.since is None:
                     self._to_the_end(task, now_ms)
@@ -392,7 +410,9 @@ class QueueModel:
             if task.since is not None:
                 task.note += f" {task.since}"
             claims.append(
-                Claimed(task.task_id, task.token, task.attempts, task.crashes, task.value)
+                Claimed(
+                    task.task_id, task.token, task.attempts, task.crashes, task.snoozes, task.value
+                )
             )
         return claims, suspect_left
 
@@ -403,7 +423,8 @@ class QueueModel:
             return min([SUSPECT_MS, *(at - now_ms for at in instants if at > now_ms)])
         return max(0, min(instants) - now_ms) if instants else -1
 
-    def _bury(self, task: Task, reason: str, now_ms: int) -> None:
+    def _bury(self, task: Task, reason: str, now_ms: int, outcome: str = "dead") -> None:
+        self.ended[outcome] += 1
         task.place, task.at, task.note, task.recorded = "dead", now_ms, reason, True
         self.awaited.pop(task.task_id, None)
 
@@ -493,6 +514,7 @@ class QueueModel:
             args=(task.value,),
             attempts=task.attempts,
             crashes=task.crashes,
+            snoozes=task.snoozes,
             reason="" if state == "running" else task.note,
             worker=task.note.split(" ")[1] if state == "running" else "",
             due_at=from_epoch_ms(task.at) if task.place == "due" else None,
@@ -543,6 +565,7 @@ def _record(task: Task) -> Record:
         task.priority,
         task.expires if running else 0,
         0 if dead else task.parked,
+        task.snoozes,
         task.note,
     )
 

@@ -22,7 +22,7 @@ LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("
 }
 """Keys that end with the tasks they describe, and so need no time to live."""
 
-EXPIRING = frozenset({"idle", "awaited", "throughput", "result", "ledger"})
+EXPIRING = frozenset({"idle", "awaited", "throughput", "history", "result", "ledger"})
 """Keys that must expire, because they may never be used again."""
 
 
@@ -36,6 +36,7 @@ class Record:
     priority: int
     expires: int
     parked: int
+    snoozes: int
     note: str
 
 
@@ -167,9 +168,9 @@ def _value(key: bytes, body: bytes) -> int:
 
 
 def _record(text: bytes) -> Record:
-    *numbers, note = text.decode().split(":", 6)
-    token, attempts, crashes, priority, expires, parked = map(int, numbers)
-    return Record(token, attempts, crashes, priority, expires, parked, note)
+    *numbers, note = text.decode().split(":", 7)
+    token, attempts, crashes, priority, expires, parked, snoozes = map(int, numbers)
+    return Record(token, attempts, crashes, priority, expires, parked, snoozes, note)
 
 
 def _result(text: bytes) -> Result:

@@ -1,6 +1,7 @@
 """The queue's order and bookkeeping, against a model that was written from the promises."""
 
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -63,6 +64,26 @@ def test_one_suspect_at_a_time(machine: QueueMachine) -> None:
     for _ in range(3):
         machine.claim(0, 1, want=3, suspects=1, lease_ms=60_000, max_crashes=2, again=True)
     assert machine.models[0].count("running") == 4
+    machine.public_words_are_true()
+
+
+def test_snoozes_and_given_up_tasks_are_counted_apart(machine: QueueMachine) -> None:
+    """A snooze is no attempt; a crash and a replay in between change neither count nor record."""
+    machine.begin(0, [a_task(task_id) for task_id in "abc"], perishable="")
+    for _ in range(3):
+        machine.claim(0, 0, want=3, suspects=3, lease_ms=60_000, max_crashes=3, again=True)
+        ends = [(0, ("snooze", 0)), (1, ("snooze", 2)), (2, ("retry", 0))]
+        machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=ends, again=True)
+        machine.public_words_are_true()
+    machine.vanish(0, worker=1, want=3, max_crashes=3)
+    machine.claim(0, 2, want=3, suspects=3, lease_ms=60_000, max_crashes=3, again=True)
+    assert [task.snoozes for task in machine.models[0].tasks.values()] == [3, 3, 0]
+    ends = [(0, ("give_up", 0)), (1, ("give_up", 0)), (2, ("dead", 0))]
+    machine.settle(0, 2, want=0, suspects=0, lease_ms=60_000, picks=ends, again=True)
+    assert machine.models[0].ended == Counter(snoozed=6, retried=3, dead=1, gave_up=2)
+    machine.public_words_are_true()
+    machine.replay(0, task_ids=None, writer=0, again=True)
+    assert [task.snoozes for task in machine.models[0].tasks.values()] == [0, 0, 0]
     machine.public_words_are_true()
 
 

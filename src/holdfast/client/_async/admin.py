@@ -1,4 +1,4 @@
-"""The state of each server that holds data, as far as the user of the client may see it."""
+"""Read the state of each server that has data, as far as the client's user may see it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..server_info import SLOW_LISTED, parse_facts
 
 
 async def list_servers(caller: AsyncCaller, namespace: Namespace) -> list[ServerFacts]:
-    """Return the facts of each server that holds data."""
+    """Return the facts of each server that has data."""
     return [await facts_of(caller, namespace, address) for address in await caller.primaries()]
 
 

@@ -1,4 +1,4 @@
-"""Read a namespace in bounded steps, and let the audit of each block check its units."""
+"""Audit a namespace: read its keys in bounded steps, and run the checks of each block."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from ..audit_report import AuditReport, Damage
 from ..finding import Severity
 
 MOST: Final = 1000
-"""Damages that a report lists."""
+"""Maximum number of damages that a report lists."""
 
 _PAGE: Final = 1000
-"""Keys, or members, per step."""
+"""Number of keys, or members, that one step reads."""
 
 _LARGE_PAGE: Final = 50
-"""Fields per step where only the names matter, and values may be large."""
+"""Number of fields that one step reads if only their names are needed, as values may be large."""
 
 _PAUSES_S: Final = (0.05, 0.2, 0.5)
-"""Pauses before a suspected fault is checked again: data may have moved between two reads."""
+"""Seconds before each repeated check of a suspected fault. A fault that a later check does not find
+was no fault: a client changed the data between two reads."""
 
 
 async def audit(caller: AsyncCaller, namespace: Namespace) -> AuditReport:
-    """Return the damages of a namespace."""
+    """Check all keys of a namespace."""
     inventory = KeyInventory(namespace)
     damages = await _scan_keys(caller, namespace, inventory)
     for unit, faults in (await _lasting_faults(caller, inventory)).items():
@@ -43,28 +44,29 @@ async def audit(caller: AsyncCaller, namespace: Namespace) -> AuditReport:
 async def _scan_keys(
     caller: AsyncCaller, namespace: Namespace, inventory: KeyInventory
 ) -> list[Damage]:
-    """Add every key of every server to the inventory. Return the damages of single keys."""
+    """Add all keys of all servers to the inventory. Return the damages of names, types and
+    expiries."""
     damages: list[Damage] = []
     seen: set[bytes] = set()
-    about = namespace.unit("audit", "")
+    unit = namespace.unit("audit", "")  # errors of the calls contain its name
     for address in await caller.primaries():
         cursor: Any = b"0"
         done = False
         while not done:
             scan = ("SCAN", cursor, "MATCH", f"{namespace.prefix}*", "COUNT", _PAGE)
-            cursor, page = await caller.ask(address, about, *scan)
+            cursor, page = await caller.ask(address, unit, *scan)
             keys = list(dict.fromkeys(key for key in page if key not in seen))
             seen.update(keys)
-            types = await caller.ask_many(address, about, [("TYPE", key) for key in keys])
-            lives = await caller.ask_many(address, about, [("PTTL", key) for key in keys])
-            for key, held, ttl_ms in zip(keys, types, lives, strict=True):
-                damages += inventory.add(key, held, ttl_ms)
+            types = await caller.ask_many(address, unit, [("TYPE", key) for key in keys])
+            ttls = await caller.ask_many(address, unit, [("PTTL", key) for key in keys])
+            for key, kind, ttl_ms in zip(keys, types, ttls, strict=True):
+                damages += inventory.add(key, kind, ttl_ms)
             done = cursor == b"0"
     return damages
 
 
 async def _lasting_faults(caller: AsyncCaller, inventory: KeyInventory) -> dict[Unit, list[Fault]]:
-    """Return the faults of each unit that every check finds."""
+    """Return the faults of each unit that all checks of the unit find."""
     lasting: dict[Unit, list[Fault]] = {}
     for unit in sorted(inventory.units, key=str):
         lasting[unit] = await _faults(caller, inventory, unit)
@@ -93,9 +95,9 @@ async def _snapshot(caller: AsyncCaller, unit: Unit, parts: dict[str, Part]) -> 
         for name in sorted(names):
             part = block.part(unit.kind, name)
             if part.reading != "nothing" and (
-                held := await _read(caller, unit, unit.key(name), part)
+                value := await _read(caller, unit, unit.key(name), part)
             ):
-                contents[name] = held
+                contents[name] = value
         names = {*block.others(snapshot)} - seen
     fields = list(block.wanted(snapshot))
     sizes = [await caller.read(unit, "HSTRLEN", unit.key(name), field) for name, field in fields]
@@ -103,33 +105,30 @@ async def _snapshot(caller: AsyncCaller, unit: Unit, parts: dict[str, Part]) -> 
 
 
 async def _read(caller: AsyncCaller, unit: Unit, key: str, part: Part) -> Any:
-    """Return the value of a key; None if it is gone or has another type."""
+    """Return the value of a key; None if the key does not exist or has another type."""
     try:
-        return await _held(caller, unit, key, part)
+        return await _value(caller, unit, key, part)
     except ServerRefused as error:
         if not error.reason.startswith("WRONGTYPE"):
             raise
         return None
 
 
-async def _held(caller: AsyncCaller, unit: Unit, key: str, part: Part) -> Any:
-    held: Any
+async def _value(caller: AsyncCaller, unit: Unit, key: str, part: Part) -> Any:
     if part.reading == "count":
-        held = await caller.read(unit, _COUNTS[part.type], key)
-    elif part.type == "string":
-        held = await caller.read(unit, "GET", key)
-    elif part.type == "list":
-        held = await _list(caller, unit, key)
-    elif part.type == "stream":
-        held = await _span(caller, unit, key)
-    else:
-        size = _LARGE_PAGE if part.reading == "names" else _PAGE
-        held = _shaped(await _scanned(caller, unit, _SCANS[part.type], key, size), part)
-    return held
+        return await caller.read(unit, _COUNTS[part.type], key)
+    if part.type == "string":
+        return await caller.read(unit, "GET", key)
+    if part.type == "list":
+        return await _list(caller, unit, key)
+    if part.type == "stream":
+        return await _span(caller, unit, key)
+    size = _LARGE_PAGE if part.reading == "names" else _PAGE
+    return _shaped(await _scanned(caller, unit, _SCANS[part.type], key, size), part)
 
 
 def _shaped(flat: list[bytes], part: Part) -> Any:
-    """Return the reply of a scan as a `Snapshot` stores it."""
+    """Convert the flat result of a scan to the type that `Snapshot` has for it."""
     if part.type == "set":
         return frozenset(flat)
     if part.type == "zset":
@@ -168,7 +167,7 @@ async def _list(caller: AsyncCaller, unit: Unit, key: str) -> list[bytes]:
 
 
 async def _span(caller: AsyncCaller, unit: Unit, key: str) -> Span | None:
-    """Return the range of a stream; None if it is empty."""
+    """Return length, first and last number of a stream; None if it is empty."""
     count = await caller.read(unit, "XLEN", key)
     first = await caller.read(unit, "XRANGE", key, "-", "+", "COUNT", 1)
     last = await caller.read(unit, "XREVRANGE", key, "+", "-", "COUNT", 1)
@@ -178,7 +177,7 @@ async def _span(caller: AsyncCaller, unit: Unit, key: str) -> Span | None:
 
 
 def _number(entries: Iterable[Sequence[Argument]]) -> int:
-    """Return the number of an entry id such as `number-ms`."""
+    """Return the number in the id of the only entry; ids are `NUMBER-MS`."""
     [(entry, _)] = entries
     assert isinstance(entry, bytes)
     return int(entry.partition(b"-")[0])

@@ -1,7 +1,7 @@
-"""`AsyncHoldfast`: one client, with a factory for every block.
+"""Provide the client: it creates locks, queues, mailboxes and all other objects of the library.
 
-Each factory imports its block when it is called, so that a program loads only the blocks that it
-uses. The imports are absolute: repeating one takes a third of the time of a relative import.
+Each method imports what it creates, so that a program loads only the modules that it uses. These
+imports are absolute, because repeating one takes a third of the time of a relative import.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Never, Self, TypeVar
 
 from ...core._async.catalog import LISTED
 from ...core._async.catalog import MOST as CATALOGUED
 from ...core.clock import Duration
 from ...core.codec import JSON, Codec
+from ...core.definitions import OnConflict, checked_on_conflict
 from ...core.durability import Durability
+from ...core.familiar_names import check_options
 from ...core.names import Namespace
 from ...core.telemetry import Telemetry
 from ...core.transport.settings import Client, Settings
@@ -39,11 +41,16 @@ if TYPE_CHECKING:
     from ...messages.options import History, Keep, Overflow
     from ...queues._async.handle import AsyncTaskHandle
     from ...queues._async.queue import AsyncQueue
+    from ...queues._async.schedule_handle import AsyncScheduleHandle
+    from ...queues.call import Call
     from ...queues.registry import TaskRegistry
-    from ...queues.task import Call
+    from ...queues.schedule.definition import Missed, Overlap
+    from ...queues.schedule.status import ScheduleStatus
+    from ...queues.schedule.times import Timing
     from ...queues.worker.worker import AsyncWorker
     from ...queues.worker_status import WorkerStatus
     from ...rows._async.row_cache import AsyncRowCache
+    from ...rows.options import OnShardsConflict
     from ...rows.source import RowSource
     from ...tallies._async.tally import AsyncTally
     from ..audit_report import AuditReport
@@ -56,25 +63,27 @@ DEFAULT_NAMESPACE: Final = "holdfast"
 
 
 class AsyncHoldfast:
-    """Application building blocks on one Valkey or Redis.
+    """Create locks, queues, mailboxes and other objects that share one Valkey or Redis.
 
-    It opens connections of its own, like those of the client it is given, and closes only these.
-    One object serves a whole application: all its threads, or all tasks of its event loop. After a
-    fork, the child opens new connections.
+    The client opens its own connections, with the settings of *redis*, and closes only these. All
+    threads of an application, or all tasks of its event loop, may share a client. After a fork, the
+    child process opens new connections.
 
     Args:
-        redis: a redis-py client of yours: `Redis`, `RedisCluster` or a Sentinel's primary, of
-            either half. Only its settings are used; its `socket_timeout` bounds every call. It may
-            speak RESP 2 or 3, by `protocol`: connections of Holdfast always speak RESP 2.
-        namespace: the prefix of all keys; it separates applications on the same server.
-        codec: how row caches store rows by default. Tasks and messages are always JSON, which
-            programs in other languages read.
-        durability: what a write waits for beside the server's answer: `Replicated(n)` or
-            `Fsynced(n)`. A write that does not get it in time raises `OutcomeUnknown`. It costs a
-            round trip to the replicas, or to the disk. Renewals of leases and hints do not wait.
-            A server without support raises `Unsupported` before anything is written: when a
-            blocking client is made, when `async with` begins, or at the first write.
-        telemetry: what receives traces and metrics, such as `OpenTelemetry()`; by default nothing.
+        redis: a redis-py client, blocking or asyncio: `Redis`, `RedisCluster` or a Sentinel's
+            primary. Only its settings are used. Its `socket_timeout` limits the time of each call.
+            It may use RESP 2 or 3 (`protocol`); Holdfast always uses RESP 2.
+        namespace: prefix of all keys. It separates applications on the same server.
+        codec: encodes rows of row caches by default. Tasks and messages are always JSON, so that
+            programs in other languages can read them.
+        durability: a guarantee that each write waits for after the server's reply: `Replicated(n)`
+            or `Fsynced(n)`; None: no guarantee. It costs a round trip to the replicas or the disk.
+            If the guarantee is not reached in time, the write raises `OutcomeUnknown`. Renewals of
+            leases and hints do not wait. If the server does not support it, `Unsupported` is raised
+            before anything is written: when a blocking client is created, when `async with` begins,
+            or at the first write.
+        telemetry: receives traces and metrics, such as `OpenTelemetry()`; None: nothing is
+            recorded.
     """
 
     def __init__(
@@ -99,11 +108,13 @@ class AsyncHoldfast:
         durability: Durability | None = None,
         telemetry: Telemetry | None = None,
     ) -> Self:
-        """Return a client for a URL: `redis rediss unix redis+sentinel redis+cluster`.
+        """Return a client for a URL.
 
         Args:
-            url: such as `redis://localhost:6379/0`, `redis+sentinel://host:26379/mymaster` or
-                `redis+cluster://host:7000,host:7001`. Several hosts are separated by commas.
+            url: URL with a scheme of `redis`, `rediss`, `unix`, `redis+sentinel` and
+                `redis+cluster`, such as `redis://localhost:6379/0`,
+                `redis+sentinel://host:26379/mymaster` or `redis+cluster://host:7000,host:7001`.
+                Commas separate several hosts.
             namespace: see the class.
             codec: see the class.
             durability: see the class.
@@ -124,24 +135,25 @@ class AsyncHoldfast:
         durability: Durability | None = None,
         telemetry: Telemetry | None = None,
     ) -> Self:
-        """Return a client with a Valkey server of its own, from the extra `server`.
+        """Start an embedded Valkey server (extra `server`), and return a client for it.
 
         Args:
-            folder: where the data are kept. All processes that open the folder share its server;
-                the last one that closes it stops the server. None makes a private, temporary one.
+            folder: folder for the data. All processes that open the same folder share its server;
+                the last one that closes it stops the server. None: a private server with temporary
+                data.
             namespace: see the class.
             codec: see the class.
-            durability: see the class. Writes to a folder are on disk without it, and there are no
-                replicas.
+            durability: see the class. It is not needed: with a folder, each write is on disk before
+                the server replies. There are no replicas.
             telemetry: see the class.
 
         Raises:
-            ServerNotFound: there is no server binary; the message says what to install.
+            ServerNotFound: no server binary was found; the message says what to install.
             ServerFailed: the server did not start.
         """
         from holdfast.server import EmbeddedServer
 
-        Namespace.of(namespace)  # an invalid name must not start a server
+        Namespace.of(namespace)  # raise the error for an invalid name before the server starts
         if durability is not None and durability.replicas:
             raise ValueError("an embedded server has no replicas: use durability=Fsynced()")
         server = EmbeddedServer.open(folder)
@@ -156,7 +168,7 @@ class AsyncHoldfast:
 
     @property
     def namespace(self) -> str:
-        """Return the namespace, as it was given."""
+        """Return the namespace that the user gave."""
         return self._resources.namespace.name
 
     @property
@@ -166,12 +178,14 @@ class AsyncHoldfast:
         return topology
 
     async def close(self) -> None:
-        """Close what this client opened. Idempotent.
+        """Close all connections of this client. Idempotent.
 
-        Buffered counts are added first. After that, every call raises `ClientClosed`, also on
-        objects that the client made before; calls that wait in other threads or tasks end with it
-        at once. Workers stop and give back running tasks. Leases are no longer renewed: their
-        holders see that they are lost, and the server frees them when they end.
+        - Buffered counts are added first.
+        - After that, every call raises `ClientClosed`, also calls of objects that the client
+          created before. Calls that wait in other threads or tasks raise it at once.
+        - Workers stop and give back their running tasks.
+        - Leases are no longer renewed. Their holders see that the leases are lost, and the server
+          frees the locks when the leases end.
         """
         await self._resources.close()
 
@@ -197,20 +211,23 @@ class AsyncHoldfast:
         lease: Duration = 10.0,
         auto_renew: bool = True,
         max_hold: Duration | None = None,
+        **unknown: Never,
     ) -> AsyncLock:
         """Return the lock called *name*: at most one caller holds it at a time.
 
         Args:
-            name: what is locked.
+            name: name of the lock.
             lease: seconds until the server frees the lock of a holder that crashed; at least 1.
-            auto_renew: renew the lease until the holder releases it. If False, a holder has one
-                lease, and `lease.renew()`.
-            max_hold: seconds after which the lease is no longer renewed, and is lost; None: never.
+            auto_renew: whether the client renews the lease until the holder releases the lock. If
+                False, the lease ends unless the holder calls `lease.renew()`.
+            max_hold: seconds after which the lease is no longer renewed, so that it is lost; None:
+                no limit.
         """
         from holdfast.locks._async.lock import AsyncLock
         from holdfast.locks.keys import LOCK
-        from holdfast.locks.options import LockOptions
+        from holdfast.locks.options import FAMILIAR_OPTIONS, LockOptions
 
+        check_options("lock", unknown, FAMILIAR_OPTIONS)
         options = LockOptions.checked(lease, auto_renew, max_hold, 1)
         return AsyncLock(self._permits(LOCK, name, options))
 
@@ -222,23 +239,29 @@ class AsyncHoldfast:
         lease: Duration = 10.0,
         auto_renew: bool = True,
         max_hold: Duration | None = None,
+        on_conflict: OnConflict = "keep",
+        **unknown: Never,
     ) -> AsyncSemaphore:
         """Return the semaphore called *name*: at most *limit* callers hold it at a time.
 
         Args:
-            name: what is limited.
-            limit: the number of holders. The server stores it at the first acquisition; a client
-                with another limit gets `DefinitionConflict`. If you omit it, the stored value is
-                used; `NotDefined` if there is none, or if nothing used it for a week.
+            name: name of the semaphore.
+            limit: maximum number of holders. The server stores it at the first acquisition, for all
+                clients. None: the stored limit is used; if there is none, or if the semaphore was
+                not used for a week, calls raise `NotDefined`.
             lease: see `lock`.
             auto_renew: see `lock`.
             max_hold: see `lock`.
+            on_conflict: what happens if the server stores another limit. `keep`: the stored limit
+                is used, and a warning is logged once. `update`: the given limit replaces it.
+                `error`: calls raise `DefinitionConflict`.
         """
         from holdfast.locks._async.lock import AsyncSemaphore
         from holdfast.locks.keys import SEMAPHORE
-        from holdfast.locks.options import LockOptions
+        from holdfast.locks.options import FAMILIAR_OPTIONS, LockOptions
 
-        options = LockOptions.checked(lease, auto_renew, max_hold, limit)
+        check_options("semaphore", unknown, FAMILIAR_OPTIONS)
+        options = LockOptions.checked(lease, auto_renew, max_hold, limit, on_conflict)
         return AsyncSemaphore(self._permits(SEMAPHORE, name, options))
 
     def lock_all(
@@ -248,17 +271,21 @@ class AsyncHoldfast:
         lease: Duration = 10.0,
         auto_renew: bool = True,
         max_hold: Duration | None = None,
+        **unknown: Never,
     ) -> AsyncLockAll:
-        """Return several locks as one, without deadlocks: they are acquired in order of name.
+        """Return several locks as one. They are acquired in the order of their names, so that there
+        are no deadlocks.
 
         Args:
-            names: of the locks; duplicates count once.
+            names: names of the locks; duplicates count once.
             lease: see `lock`.
             auto_renew: see `lock`.
             max_hold: see `lock`.
         """
         from holdfast.locks._async.lock import AsyncLockAll
+        from holdfast.locks.options import FAMILIAR_OPTIONS
 
+        check_options("lock_all", unknown, FAMILIAR_OPTIONS)
         if isinstance(names, str):
             raise TypeError("lock_all takes several names; for a single one use lock")
         return AsyncLockAll(
@@ -267,26 +294,26 @@ class AsyncHoldfast:
         )
 
     async def locks(self, *, among: int = CATALOGUED, containing: str = "") -> dict[str, LockState]:
-        """Return the locks that have a holder or a waiter now, by name; at most 1,000.
+        """Return name → state of the locks that have a holder or a waiter now; at most 1,000.
 
-        For operators and dashboards: it reads the state of each lock that was used lately. It may
-        miss one that had no holder for half a second.
+        This method is for operators and dashboards, because it reads the state of each lock that
+        was used recently. It may miss a lock that has had a holder for less than half a second.
 
         Args:
-            among: how many locks it reads at most, the latest used first; by default all 10,000
-                that the catalog keeps.
-            containing: read only locks with this text in their names, in either case.
+            among: maximum number of locks to read, the latest used first; by default all 10,000
+                that the catalog has.
+            containing: read only locks with this text in their names, ignoring case.
         """
         return await self._resources.lock_listing.locks(among, containing)
 
     async def semaphores(
         self, *, among: int = CATALOGUED, containing: str = ""
     ) -> dict[str, SemaphoreState]:
-        """Return the semaphores that have a holder or a waiter now, by name; see `locks`."""
+        """Return name → state of the semaphores that have a holder or a waiter now; see `locks`."""
         return await self._resources.lock_listing.semaphores(among, containing)
 
     def fenced(self, key: str) -> AsyncFenced:
-        """Return the value called *key*, which rejects writes with an older fence."""
+        """Return the fenced value called *key*, which refuses writes with an old fence."""
         from holdfast.locks._async.fenced import AsyncFenced
         from holdfast.locks.keys import FENCED
 
@@ -302,22 +329,26 @@ class AsyncHoldfast:
 
     # Task queues
 
-    def queue(self, name: str, *, capacity: int | None = None) -> AsyncQueue:
+    def queue(
+        self, name: str, *, capacity: int | None = None, on_conflict: OnConflict = "keep"
+    ) -> AsyncQueue:
         """Return the task queue called *name*.
 
         Args:
-            name: of the queue.
-            capacity: how many tasks may wait in it, ready and delayed. The server stores it at the
-                first enqueue after this call; a client with another capacity gets
-                `DefinitionConflict`. If you omit it, the stored value is used, at first no limit.
+            name: name of the queue.
+            capacity: maximum number of tasks that wait in the queue, ready and delayed. The server
+                stores it at the first enqueue after this call, for all clients. None: the stored
+                value is used, or no limit if there is none.
+            on_conflict: what happens if the server stores another capacity; see `semaphore`.
         """
         from holdfast.queues._async.queue import AsyncQueue
-        from holdfast.queues.task import checked_capacity
+        from holdfast.queues.queue_stats import checked_capacity
 
         parts = self._resources
         producer = parts.producer
+        checked_on_conflict(on_conflict)
         if checked_capacity(capacity) is not None:
-            producer.define(name, capacity)
+            producer.define(name, capacity, on_conflict)
         shared = (parts.caller, parts.notifier, parts.catalog, producer, parts.namespace)
         return AsyncQueue(*shared, name)
 
@@ -325,7 +356,7 @@ class AsyncHoldfast:
         """Return the names of the task queues, the latest used first.
 
         Args:
-            limit: how many at most, up to the 10,000 that the catalog keeps.
+            limit: maximum number of names, up to the 10,000 that the catalog has.
         """
         from holdfast.queues.keys import KIND
 
@@ -335,14 +366,16 @@ class AsyncHoldfast:
         """Enqueue one task, in the queue that the task names.
 
         Args:
-            call: made by `task.call(…)`.
-            op_id: identifies this operation; the server applies it once, however often it is sent.
+            call: the result of `task.call(…)`.
+            op_id: id of this operation; None: a new one. The server applies an operation once, even
+                if it is sent several times.
 
         Raises:
-            ServerUnavailable: the task is not stored.
-            QueueAtCapacity: the task is not stored: the queue is full.
-            DefinitionConflict: the task is not stored: the queue has another capacity.
-            OutcomeUnknown: the task may be stored; `repeat()` stores it exactly once.
+            ServerUnavailable: the task was not stored.
+            QueueAtCapacity: the task was not stored, because the queue is full.
+            DefinitionConflict: the task was not stored: the queue has another capacity, and this
+                client called `queue` with `on_conflict="error"`.
+            OutcomeUnknown: the task may have been stored; `repeat()` stores it exactly once.
             PayloadTooLarge: the arguments are over the limit.
         """
         return await self._resources.producer.enqueue(call, op_id)
@@ -350,22 +383,84 @@ class AsyncHoldfast:
     async def enqueue_many(
         self, calls: Iterable[Call[R]], *, op_id: str | None = None
     ) -> list[AsyncTaskHandle[R]]:
-        """Enqueue tasks, in this order within each queue, hundreds in one step.
+        """Enqueue many tasks with few calls. In each queue they have the order of *calls*.
 
         Args:
-            calls: made by `task.call(…)`.
+            calls: results of `task.call(…)`.
             op_id: see `enqueue`.
 
         Raises:
-            ServerUnavailable: no task is stored.
-            QueueAtCapacity: a queue has no room for all of its tasks. None of them is stored, nor
-                are the tasks of the queues that come later in *calls*.
-            DefinitionConflict: a queue has another capacity; what is stored, as for
-                `QueueAtCapacity`.
-            OutcomeUnknown: some tasks may be stored; `repeat()` stores the rest, each exactly once.
-            PayloadTooLarge: the arguments of one are over the limit; no task is stored.
+            ServerUnavailable: no task was stored.
+            QueueAtCapacity: a queue has no room for all its tasks. Its tasks were not stored, nor
+                those of queues that come later in *calls*.
+            DefinitionConflict: see `enqueue`. Tasks were stored as after `QueueAtCapacity`.
+            OutcomeUnknown: some tasks may have been stored; `repeat()` stores the others. Each task
+                is stored exactly once.
+            PayloadTooLarge: the arguments of a task are over the limit. No task was stored.
         """
         return await self._resources.producer.enqueue_many(calls, op_id)
+
+    async def schedule(
+        self,
+        name: str,
+        call: Call[Any],
+        timing: Timing,
+        *,
+        missed: Missed = "once",
+        overlap: Overlap = "allow",
+        op_id: str | None = None,
+    ) -> AsyncScheduleHandle:
+        """Store a schedule: the workers of the queue enqueue *call* at each instant of *timing*.
+
+        A schedule of this name is changed; it keeps its counts, and stays paused if it is paused.
+        Each occurrence is enqueued once, as the task `name@instant` (in ms since 1970), within a
+        second while a worker of the queue lives.
+
+        Args:
+            name: of the schedule, at most 184 bytes, without blanks; unique in the namespace.
+            call: made by `task.call(…)`, without `task_id`, `delay` and `at`.
+            timing: a `Cron`, `Every` or `Once`.
+            missed: what happens to occurrences that were due while no worker lived; see
+                `Schedule`.
+            overlap: see `Schedule`.
+            op_id: see `OutcomeUnknown`.
+
+        Raises:
+            ScheduleExists: code declares a schedule of this name, or it is in another queue.
+            ValueError: *timing* has no instant left, or an option is wrong.
+        """
+        from holdfast.queues._async.schedule_handle import AsyncScheduleHandle
+        from holdfast.queues.schedule.definition import ScheduleDefinition
+
+        store = self._resources.schedule_store
+        definition = ScheduleDefinition.checked(name, call, timing, missed=missed, overlap=overlap)
+        await store.define(definition, op_id=op_id)
+        return AsyncScheduleHandle(name, store)
+
+    def schedule_handle(self, name: str) -> AsyncScheduleHandle:
+        """Return the handle of a schedule. It sends nothing to the server."""
+        from holdfast.queues._async.schedule_handle import AsyncScheduleHandle
+        from holdfast.queues.schedule.definition import checked_schedule_name
+
+        return AsyncScheduleHandle(checked_schedule_name(name), self._resources.schedule_store)
+
+    async def schedules(
+        self, *, queue: str | None = None, limit: int = LISTED
+    ) -> list[ScheduleStatus]:
+        """Return the schedules: by queue, the next to fire first.
+
+        Args:
+            queue: only those of this queue; None: of all queues.
+            limit: how many at most.
+
+        Raises:
+            DecodeError: another program changed a schedule.
+        """
+        from holdfast.queues.schedule.status import ScheduleStatus
+
+        names = [queue] if queue is not None else await self.queues(limit=CATALOGUED)
+        found = await self._resources.schedule_store.listed(names, limit)
+        return [ScheduleStatus.of(each) for each in found]
 
     def worker(
         self,
@@ -376,18 +471,26 @@ class AsyncHoldfast:
         lease: Duration = 30.0,
         grace: Duration = 25.0,
         unknown_timeout: Duration = 3600.0,
+        cpu_processes: int | None = None,
+        group: str = "",
     ) -> AsyncWorker:
-        """Return a worker for the tasks of a registry; `run` it.
+        """Return a worker for the tasks of a registry. Start it with `run`.
 
         Args:
-            tasks: the tasks that it can run.
-            queues: the weight of each queue, its share while all have tasks; by default the queues
-                that the tasks name, with equal weights.
-            concurrency: tasks that run at once.
-            lease: seconds until the tasks of a worker that vanished run elsewhere; at least 1.
-            grace: seconds that running tasks are given to finish when the worker is stopped.
-            unknown_timeout: seconds that a task missing in *tasks* waits for a worker that knows
-                it, as during a deployment. Then it is dead-lettered as `unknown-task`.
+            tasks: registry of the tasks that the worker can run.
+            queues: queue → weight. While all queues have tasks, each gets a share of the running
+                tasks in proportion to its weight. None: the queues that the tasks name, with equal
+                weights.
+            concurrency: maximum number of tasks that run at the same time.
+            lease: seconds after which other workers run the tasks of a worker that died; at least
+                1.
+            grace: seconds for which running tasks may continue when the worker is stopped.
+            unknown_timeout: seconds that a task that is not in *tasks* waits for a worker that
+                knows it, for example during a deployment. Then it is dead-lettered with the reason
+                `unknown-task`.
+            cpu_processes: child processes for tasks with `cpu=True`, at most 256; by default one
+                for each CPU. They are started when they are needed.
+            group: name of the group of processes that it belongs to, which `workers` shows.
         """
         from holdfast.queues.worker.options import WorkerOptions
         from holdfast.queues.worker.worker import AsyncWorker
@@ -401,28 +504,37 @@ class AsyncHoldfast:
             lease=lease,
             grace=grace,
             unknown_timeout=unknown_timeout,
+            cpu_processes=cpu_processes,
+            group=group,
         )
         return AsyncWorker(parts.caller, plan, parts.maxmemory_check)
 
     # Mailboxes and chats
 
     def mailbox(
-        self, name: str, *, capacity: int | None = None, overflow: Overflow | None = None
+        self,
+        name: str,
+        *,
+        capacity: int | None = None,
+        overflow: Overflow | None = None,
+        on_conflict: OnConflict = "keep",
     ) -> AsyncMailbox:
-        """Return the mailbox called *name*; its first message creates it on the server.
+        """Return the mailbox called *name*. The first message creates it on the server.
 
         Args:
-            name: of the mailbox, such as the id of a user.
-            capacity: how many messages may be unread in it, 1 to 100,000. The server stores it at
-                the first send after this call; a client with another capacity gets
-                `DefinitionConflict`. If you omit it, the stored value is used, at first 10,000.
-            overflow: what happens when it is full. `reject`: `send` raises `MailboxFull`;
-                `drop_oldest`: the oldest message is dropped. Stored as *capacity* is; at first
-                `reject`.
+            name: name of the mailbox, such as the id of a user.
+            capacity: maximum number of unread messages, 1 to 100,000. The server stores it at the
+                first send after this call, for all clients. None: the stored value is used, or
+                10,000 if there is none.
+            overflow: what happens when the mailbox is full. `reject`: `send` raises `MailboxFull`;
+                `drop_oldest`: the oldest message is dropped. The server stores it like *capacity*.
+                None: the stored value is used, or `reject` if there is none.
+            on_conflict: what happens if the server stores another capacity or overflow; see
+                `semaphore`.
         """
         from holdfast.messages._async.mailbox import AsyncMailbox
 
-        return AsyncMailbox(self._resources.messaging, name, capacity, overflow)
+        return AsyncMailbox(self._resources.messaging, name, capacity, overflow, on_conflict)
 
     async def mailboxes(self, *, limit: int = LISTED) -> list[str]:
         """Return the names of the mailboxes, the latest used first; *limit*: see `queues`."""
@@ -445,21 +557,23 @@ class AsyncHoldfast:
         """Create a chat with its first message.
 
         Args:
-            members: the members, at most 10,000; the sender is always one.
-            sender: of the first message.
-            body: the first message: a JSON value or bytes, at most 1 MiB.
-            chat_id: the id of the chat; by default a new one.
-            keep: how many messages are kept, read or not: the newest 1 to 100,000. `until_read`
-                keeps each until every active member has acknowledged it, and at most 100,000.
-            idle_ttl: with `until_read`, seconds (or a timedelta) until a member that neither sends
-                nor acknowledges is inactive: messages are not kept for it, and it gets a `Gap`.
-            history: `since_join`: a new member reads messages sent after it joined, and `start` of
-                `join` can allow more; `open`: it reads all messages that are kept.
+            members: names of the members, at most 10,000. The sender is always a member.
+            sender: name of the sender of the first message.
+            body: body of the first message: a JSON value or bytes, at most 1 MiB.
+            chat_id: id of the chat; None: a new id.
+            keep: number of messages that the chat keeps, read or not: the newest 1 to 100,000. Or
+                `until_read`: each message is kept until all active members have acknowledged it,
+                but at most 100,000 messages.
+            idle_ttl: with `until_read`, seconds (or a timedelta) after which a member who neither
+                sends nor acknowledges messages is inactive. Messages are not kept for inactive
+                members; they get a `Gap` instead.
+            history: messages that a new member may read. `since_join`: those that were sent after
+                the member joined, or from `start` of `join` on; `open`: all that are kept.
             op_id: see `enqueue`.
 
         Raises:
-            ChatExists: there is a chat with that id already.
-            TooManyMembers: there are more than 10,000.
+            ChatExists: a chat with this id exists already.
+            TooManyMembers: there are more than 10,000 members.
             PayloadTooLarge: the body is over the limit.
         """
         from holdfast.messages._async.chat import create_chat
@@ -469,13 +583,13 @@ class AsyncHoldfast:
         return await create_chat(self._resources.messaging, options, body, op_id=op_id)
 
     def chat(self, chat_id: str) -> AsyncChat:
-        """Return the chat with that id. This does not check whether the chat exists."""
+        """Return the chat with this id, without checking whether it exists."""
         from holdfast.messages._async.chat import AsyncChat
 
         return AsyncChat(self._resources.messaging, chat_id)
 
     async def chats(self, *, limit: int = LISTED) -> list[str]:
-        """Return the ids of the chats, the latest used first; *limit*: see `queues`.
+        """Return the ids of the chats of all users, the latest used first; *limit*: see `queues`.
 
         For the chats of one user, use `inbox`.
         """
@@ -484,21 +598,24 @@ class AsyncHoldfast:
         return await self._resources.catalog.every(CHAT, limit)
 
     def inbox(self, user: str) -> AsyncInbox:
-        """Return all chats of *user*, to read them together."""
+        """Return the inbox of *user*, which reads all chats of the user."""
         from holdfast.messages._async.inbox import AsyncInbox
 
         return AsyncInbox(self._resources.messaging, user)
 
     # Autocomplete
 
-    def recent(self, name: str, *, limit: int | None = None) -> AsyncRecent:
+    def recent(
+        self, name: str, *, limit: int | None = None, on_conflict: OnConflict = "keep"
+    ) -> AsyncRecent:
         """Return the list of recent names called *name*, such as `player:7`.
 
         Args:
-            name: of the list.
-            limit: how many names it keeps, 1 to 1,000. The server stores it at the first touch
-                after this call; a client with another limit gets `DefinitionConflict`. If you omit
-                it, the stored value is used, at first 100.
+            name: name of the list.
+            limit: maximum number of names in the list, 1 to 1,000. The server stores it at the
+                first touch after this call, for all clients. None: the stored value is used, or 100
+                if there is none.
+            on_conflict: what happens if the server stores another limit; see `semaphore`.
         """
         from holdfast.completions._async.recent import AsyncRecent
         from holdfast.completions.checks import checked_limit
@@ -506,10 +623,11 @@ class AsyncHoldfast:
 
         parts = self._resources
         unit = parts.namespace.unit(RECENT, name)
-        return AsyncRecent(parts.caller, unit, checked_limit(limit))
+        return AsyncRecent(parts.caller, unit, checked_limit(limit), on_conflict)
 
     def completions(self, name: str) -> AsyncCompletions:
-        """Return the set of names to complete called *name*, such as `guild:3`."""
+        """Return the completions called *name*, such as `guild:3`: a set of names to search by
+        prefix."""
         from holdfast.completions._async.completions import AsyncCompletions
         from holdfast.completions.keys import COMPLETIONS
 
@@ -518,9 +636,9 @@ class AsyncHoldfast:
         return AsyncCompletions(parts.caller, parts.catalog, unit)
 
     async def known_completions(self, *, limit: int = LISTED) -> list[str]:
-        """Return the names of the sets of `completions` that got names within the last month.
+        """Return the names of the completions to which names were added in the last month.
 
-        The latest used first. The list is a hint: it may include empty sets.
+        The latest used come first. Some of them may be empty.
 
         Args:
             limit: see `queues`.
@@ -532,28 +650,36 @@ class AsyncHoldfast:
     # Counters
 
     def counter(
-        self, name: str, *, precisions: Iterable[int] | None = None, keep: int | None = None
+        self,
+        name: str,
+        *,
+        precisions: Iterable[int] | None = None,
+        keep: int | None = None,
+        on_conflict: OnConflict = "keep",
     ) -> AsyncCounter:
         """Return the counter called *name*.
 
         Args:
-            name: of what is counted.
-            precisions: the length of a sample in seconds, for each of at most 16 series. The server
-                stores this and *keep* at the first add after this call; a client with other values
-                gets `DefinitionConflict`. If you omit both, the stored values are used, at first
-                1 s, 5 s, 1 min, 5 min, 1 h, 5 h and 1 day.
-            keep: how many samples of each precision are kept at least, up to 1,000; by default 120.
+            name: name of the counter.
+            precisions: lengths of the samples in seconds, at most 16. The counter has a series of
+                samples for each. The server stores *precisions* and *keep* at the first add after
+                this call, for all clients. If both are None, the stored values are used, or, if
+                there are none, 1 s, 5 s, 1 min, 5 min, 1 h, 5 h and 1 day.
+            keep: minimum number of samples of each precision that are kept, up to 1,000; None: 120.
+            on_conflict: what happens if the server stores other values; see `semaphore`. With
+                `update` the next add replaces them. Then a new precision begins without samples,
+                and the samples of a removed one expire.
         """
         from holdfast.counters._async.counter import AsyncCounter
         from holdfast.counters.definition import CounterOptions
         from holdfast.counters.keys import KIND
 
         parts = self._resources
-        options = CounterOptions.checked(precisions, keep)
+        options = CounterOptions.checked(precisions, keep, on_conflict)
         return AsyncCounter(parts.caller, parts.catalog, parts.namespace.unit(KIND, name), options)
 
     def counter_buffer(self, *, flush_every: Duration = 1.0) -> AsyncCounterBuffer:
-        """Return a buffer that adds to counters periodically; close it, or the client.
+        """Return a buffer that adds to counters periodically. Close the buffer or the client.
 
         Args:
             flush_every: seconds between flushes, at least 0.01. If the process is killed, the
@@ -569,14 +695,14 @@ class AsyncHoldfast:
         return buffer
 
     async def known_counters(self, *, among: int = CATALOGUED, containing: str = "") -> list[str]:
-        """Return the names of the counters, sorted; at most 1,000, the latest used.
+        """Return the names of at most 1,000 counters, the latest used, sorted by name.
 
-        Counters without any sample are left out. So are those that nothing was added to for a
-        month, and all but the 10,000 latest used.
+        Counters without samples are left out, and counters to which nothing was added for a month.
+        Only the 10,000 latest used counters are known.
 
         Args:
-            among: how many names it reads at most, the latest used first.
-            containing: read only names with this text in them, in either case.
+            among: maximum number of counters to check, the latest used first.
+            containing: check only counters with this text in their names, ignoring case.
         """
         from holdfast.counters._async.listing import known_counters
         from holdfast.counters.keys import KIND
@@ -587,12 +713,13 @@ class AsyncHoldfast:
 
     # Row caches
 
-    def row_cache(
+    def row_cache(  # noqa: PLR0913 (one option each)
         self,
         name: str,
         *,
         source: RowSource | None = None,
         shards: int | None = None,
+        on_conflict: OnShardsConflict = "keep",
         lease: Duration = 10.0,
         ttl: Duration = 60.0,
         stale_for: Duration = 3600.0,
@@ -602,21 +729,29 @@ class AsyncHoldfast:
         """Return the row cache called *name*.
 
         Args:
-            name: of the cache.
-            source: `SqlRows`, or any object with `load(ids)`; None: this object only reads.
-            shards: parts that spread over a cluster, 1 to 256. The server stores it at the first
-                write; a client with another number gets `DefinitionConflict`.
-            lease: seconds a load may take before another process repeats it; at least 1.
-            ttl: seconds that an unscheduled row is fresh; an absent row at most 5.
-            stale_for: seconds after that in which reads still return the row.
-            codec: how rows are stored; None: the codec of the client.
-            into: the type of rows that are read, such as a dataclass; by default plain JSON.
+            name: name of the cache.
+            source: `SqlRows`, or any object with `load(ids)`; None: the object only reads cached
+                rows.
+            shards: number of parts into which the cache is divided, so that a cluster can
+                distribute it, 1 to 256. The server stores it at the first write; it cannot be
+                changed. None: the stored number is used, or 1 if there is none.
+            on_conflict: what happens if the server stores another number of shards. `keep`: the
+                stored number is used, and a warning is logged once. `error`: calls raise
+                `DefinitionConflict`.
+            lease: seconds that a load may take before another process loads the row; at least 1.
+            ttl: seconds for which a row without a schedule is fresh. The absence of a row is fresh
+                for at most 5 seconds.
+            stale_for: seconds for which readers still get a row after it was fresh.
+            codec: encodes rows; None: the codec of the client.
+            into: type of the rows that are read, such as a dataclass; by default plain JSON values.
         """
         from holdfast.rows._async.row_cache import AsyncRowCache
         from holdfast.rows.options import RowCacheOptions
 
         parts = self._resources
-        options = RowCacheOptions.checked(shards, lease, ttl, stale_for, codec or parts.codec, into)
+        options = RowCacheOptions.checked(
+            shards, on_conflict, lease, ttl, stale_for, codec or parts.codec, into
+        )
         shared = (parts.caller, parts.notifier, parts.catalog, parts.namespace)
         return AsyncRowCache(*shared, name, source=source, options=options)
 
@@ -636,21 +771,25 @@ class AsyncHoldfast:
         budget: int | None = None,
         mode: Mode | None = None,
         lease: Duration | None = None,
+        on_conflict: OnConflict = "keep",
     ) -> AsyncFileFeed:
         """Return the feed called *name*, which delivers files to consumers.
 
-        The server stores the options at the first call of a client that gives any of them. A client
-        with other options gets `DefinitionConflict`. If you omit all of them, the stored ones are
-        used; `NotDefined` if there are none.
+        The first call of a client that gives options stores them on the server. If all options are
+        None, the stored options are used; if there are none, calls raise `NotDefined`. Mode and
+        consumers never change: a client that gives other ones gets `DefinitionConflict`.
 
         Args:
-            name: of the feed.
-            consumers: their names, up to 100. With `share`, none means any consumer.
-            budget: bytes of the server's memory that it may use, 1 MiB to 1 TiB; at first 256 MiB.
-            mode: `broadcast`: each file goes to each consumer; `share`: to one of them.
-            lease: seconds without a heartbeat until a consumer counts as dead; at least 1, at first
-                30. Then its files go to other consumers. In `broadcast`, publishers no longer wait
-                for it, and its unread chunks are dropped when the budget is needed.
+            name: name of the feed.
+            consumers: names of the consumers, up to 100. With `share`, None means any consumer.
+            budget: bytes of the server's memory that the feed may use, 1 MiB to 1 TiB; None:
+                256 MiB.
+            mode: `broadcast`: each consumer gets each file; `share`: one consumer gets each file.
+                None: `broadcast`.
+            lease: seconds without a call after which a consumer counts as dead; at least 1; None:
+                30. With `share`, other consumers then get its files. With `broadcast`, publishers
+                then do not wait for it, and the feed may drop chunks that it has not read.
+            on_conflict: what happens if the server stores another budget or lease; see `semaphore`.
         """
         from holdfast.files._async.feed import AsyncFileFeed
         from holdfast.files._async.feed_store import AsyncFeedStore
@@ -661,10 +800,11 @@ class AsyncHoldfast:
         options = FeedOptions.checked(consumers, budget, mode, lease)
         unit = parts.namespace.unit(KIND, name)
         shared = (parts.caller, parts.notifier, parts.renewer, parts.catalog)
-        return AsyncFileFeed(AsyncFeedStore(*shared, unit, options))
+        return AsyncFileFeed(AsyncFeedStore(*shared, unit, options, on_conflict))
 
     async def file_feeds(self, *, limit: int = LISTED) -> list[str]:
-        """Return the names of the feeds with uploads in the last month; *limit*: see `queues`."""
+        """Return the names of the feeds with published files in the last month; *limit*: see
+        `queues`."""
         from holdfast.files.keys import KIND
 
         return await self._resources.catalog.every(KIND, limit)
@@ -672,7 +812,7 @@ class AsyncHoldfast:
     # Tallies
 
     def tally(self, name: str) -> AsyncTally:
-        """Return the tally called *name*: the number of lines by day and dimension."""
+        """Return the tally called *name*, which counts lines by day and dimension."""
         from holdfast.tallies._async.tally import AsyncTally
         from holdfast.tallies.keys import KIND
 
@@ -680,9 +820,10 @@ class AsyncHoldfast:
         return AsyncTally(parts.caller, parts.catalog, parts.namespace.unit(KIND, name))
 
     async def tallies(self, *, limit: int = LISTED) -> list[str]:
-        """Return the names of the tallies written in the last month, sorted.
+        """Return the names of the tallies with new counts in the last month, sorted.
 
-        *limit*: see `queues`.
+        Args:
+            limit: see `queues`.
         """
         from holdfast.tallies.keys import KIND
 
@@ -691,67 +832,71 @@ class AsyncHoldfast:
     # Operators
 
     async def workers(self) -> list[WorkerStatus]:
-        """Return the workers of task queues in this namespace, the latest seen first.
+        """Return at most 1,000 workers of task queues in this namespace, sorted by their latest
+        heartbeat.
 
-        At most 1,000. A worker that was killed stays listed for five minutes: look at how long it
-        has been `silent`.
+        A worker that was killed stays listed for five minutes; check how long it has been `silent`.
         """
         from holdfast.queues._async.workers import list_workers
 
         return await list_workers(self._resources.caller, self._resources.namespace)
 
     async def servers(self) -> list[ServerFacts]:
-        """Return the state of each server that holds data: one, or each primary of a cluster.
+        """Return the state of each server that has data: one server, or each primary of a cluster.
 
-        What the user of this client may not ask for is None: `acl_rule` allows neither the slow log
-        nor `CONFIG`.
+        Values that the user of this client may not read are None: `acl_rule` allows neither the
+        slow log nor `CONFIG`.
 
         Raises:
-            ServerUnavailable: one of them does not answer.
+            ServerUnavailable: a server does not answer.
         """
         from holdfast.client._async.admin import list_servers
 
         return await list_servers(self._resources.caller, self._resources.namespace)
 
     async def diagnose(self) -> list[Finding]:
-        """Return what is wrong, or may go wrong, with the servers that hold data; worst first.
+        """Return problems, and possible problems, of the servers that have data, the most serious
+        first.
 
-        It checks persistence, eviction, memory, replicas, slots, known vulnerabilities, clocks,
-        slowness, and the rights of this client's user. It changes nothing. Each check that the user
-        may not make is a note: `acl_rule` allows neither `CONFIG` nor the slow log.
+        Check persistence, eviction, memory, replicas, slots, known vulnerabilities, clocks,
+        slowness, schedules, and the rights of this client's user, without changing anything. For
+        each check that the user may not make there is a note: `acl_rule` allows neither `CONFIG`
+        nor the slow log.
 
         Raises:
-            ServerUnavailable: one of them does not answer.
+            ServerUnavailable: a server does not answer.
         """
         from holdfast.client._async.doctor import diagnose
 
-        return await diagnose(self._resources.caller, self._resources.namespace)
+        found = self._resources
+        return await diagnose(found.caller, found.namespace, found.catalog, found.schedule_store)
 
     async def audit(self) -> AuditReport:
-        """Check every key of this namespace, on every server, against what its block promises.
+        """Check that all keys of this namespace, on all servers, are consistent.
 
-        Among others: each task is in exactly one list, messages have no holes, cursors are within
-        them, sums add up, keys that should expire do, and every key belongs to a unit.
+        For example, each task must be in exactly one list, no message may be missing between
+        others, sums must add up, and keys that should expire must have an expiry.
 
-        It reads in bounded steps and changes nothing. Clients may keep working: a suspected damage
-        is checked again before it is reported. The names of all keys are kept in memory meanwhile.
+        The audit reads in bounded steps and changes nothing. Clients may continue to work, because
+        suspected damage is checked again before it is reported. The audit needs memory for the
+        names of all keys.
 
         Raises:
-            ServerUnavailable: one of the servers does not answer.
+            ServerUnavailable: a server does not answer.
         """
         from holdfast.client._async.audit import audit
 
         return await audit(self._resources.caller, self._resources.namespace)
 
     async def erase_namespace(self) -> int:
-        """Remove all keys of this namespace, permanently. Return how many there were.
+        """Remove all keys of this namespace, permanently. Return the number of removed keys.
 
-        For tests, and for tenants that have left. It scans all keys of the server in steps of a
-        thousand, so that other clients do not wait; a hundred million keys take minutes. A client
-        that is still at work in the namespace creates new keys.
+        Use it for tests, or when a tenant has left. It scans all keys of the server in steps of a
+        thousand, so that other clients do not wait; a hundred million keys take minutes. Clients
+        that still work in the namespace create new keys.
 
         Raises:
-            ServerUnavailable: a server does not answer; some keys are left, so call it again.
+            ServerUnavailable: a server does not answer. Some keys remain, so call it again.
         """
         from holdfast.client._async.erasing import erase
 

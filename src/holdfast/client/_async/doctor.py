@@ -1,19 +1,24 @@
-"""Read every server that holds data, and return what is wrong."""
+"""Read the state of every server that has data, and return the problems found in it."""
 
 from __future__ import annotations
 
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from ...core._async.caller import Argument, AsyncCaller
+from ...core._async.catalog import AsyncCatalog
 from ...core.names import Namespace, Unit
 from ...core.transport.settings import Address, Settings
 from ...errors import ServerRefused, ServerUnavailable
+from ...queues import keys
+from ...queues._async.schedule_store import AsyncScheduleStore
 from ..doctor.acl_checks import NEEDED, NOT_NEEDED
 from ..doctor.replication import cluster_state, coverage, replication
+from ..doctor.schedules import schedules
 from ..doctor.security import is_loopback, rights, security
 from ..doctor.server_settings import ASKED, settings
 from ..doctor.snapshots import ClockReading, LatencyEvent, Login, ServerSnapshot
@@ -23,15 +28,27 @@ from ..server_facts import ServerFacts
 from ..server_info import fields
 from .admin import facts_of
 
+LISTED: Final = 1000
+"""Queues with schedules that are checked, those that were used last; as many schedules of each."""
+
 _READINGS: Final = 5
-"""Readings of each server's clock."""
+"""How often each server's clock is read."""
 
 
-async def diagnose(caller: AsyncCaller, namespace: Namespace) -> list[Finding]:
-    """Return what is wrong with the servers that hold data; the worst first."""
+async def diagnose(
+    caller: AsyncCaller, namespace: Namespace, catalog: AsyncCatalog, store: AsyncScheduleStore
+) -> list[Finding]:
+    """Return the findings about all servers that have data, the most serious first.
+
+    Args:
+        caller: sends the commands.
+        namespace: of the client.
+        catalog: lists the queues.
+        store: reads the schedules.
+    """
     login = await _login(caller, namespace)
     found = list(rights(login))
-    if {"INFO", "TIME"} & {*login.missing}:  # without them nothing else can be checked
+    if {"INFO", "TIME"} & {*login.missing}:  # all other checks need both commands
         return found
     servers: list[ServerSnapshot] = []
     for address in await caller.primaries():
@@ -48,6 +65,10 @@ async def diagnose(caller: AsyncCaller, namespace: Namespace) -> list[Finding]:
     found += drift(servers)
     if caller.settings.topology == "cluster":
         found += coverage(await caller.read(namespace.unit("doctor", ""), "CLUSTER", "SLOTS"))
+    with suppress(ServerRefused):  # `rights` reports what this user may not do
+        for queue in await catalog.every(keys.KIND, LISTED):
+            reply = await store.page(namespace.unit(keys.KIND, queue))
+            found += schedules(queue, reply)
     return worst_first(found)
 
 
@@ -77,7 +98,7 @@ async def _read_clock(caller: AsyncCaller, address: Address, unit: Unit) -> Cloc
 
 
 async def _login(caller: AsyncCaller, namespace: Namespace) -> Login:
-    """Return the rights of this client, tested with commands that change nothing."""
+    """Test the rights of the client's user with commands that change nothing."""
     address, *_ = await caller.primaries()
     topology = caller.settings.topology
     inside = namespace.unit("doctor", secrets.token_hex(8))
@@ -107,7 +128,7 @@ async def _may(
 ) -> bool:
     """Return whether the user may run *command*.
 
-    The server checks rights first: any other error, such as `MOVED`, proves the right.
+    Return True for all errors but `NOPERM`, because the server checks rights first.
     """
     try:
         await caller.ask(address, unit, *command)
@@ -117,7 +138,7 @@ async def _may(
 
 
 async def _allowed(caller: AsyncCaller, address: Address, unit: Unit, *command: str) -> Any:
-    """Return the reply to *command*, or None if it is refused."""
+    """Return the reply to *command*; None if the server refuses it."""
     try:
         return await caller.ask(address, unit, *command)
     except ServerRefused:

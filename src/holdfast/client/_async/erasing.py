@@ -1,4 +1,4 @@
-"""Remove everything in a namespace, in bounded steps."""
+"""Remove all keys of a namespace, in bounded steps."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ...core.names import Namespace
 from ...core.transport.settings import Address
 
 STEP: Final = 1000
-"""Keys per step of the scan; a step takes the server less than a millisecond."""
+"""Number of keys that one step of the scan checks, in less than a millisecond."""
 
 
 async def erase(caller: AsyncCaller, namespace: Namespace) -> int:
-    """Remove every key of *namespace* on every server. Return how many there were."""
+    """Remove all keys of *namespace* on all servers. Return the number of removed keys."""
     number = 0
     for address in await caller.primaries():
         number += await _erase_at(caller, namespace, address)
@@ -24,7 +24,7 @@ async def erase(caller: AsyncCaller, namespace: Namespace) -> int:
 
 async def _erase_at(caller: AsyncCaller, namespace: Namespace, address: Address) -> int:
     unit = namespace.unit("namespace", namespace.name)
-    pattern = f"{namespace.prefix}*"  # a prefix holds nothing that is special in a pattern
+    pattern = f"{namespace.prefix}*"  # a prefix has no characters that are special in patterns
     number, cursor = 0, b"0"
     while True:
         cursor, keys = await caller.ask(
@@ -37,6 +37,7 @@ async def _erase_at(caller: AsyncCaller, namespace: Namespace, address: Address)
 
 
 def _by_slot(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yield the keys of each unit: a command of a cluster takes only keys of one slot."""
+    """Yield the keys of each unit as a list, because a command in a cluster takes only keys of one
+    slot."""
     for _, together in groupby(sorted(keys), lambda key: key.partition(b"}")[0]):
         yield list(together)

@@ -1,4 +1,4 @@
-"""The parts that a client opens, its blocks share, and `close` ends."""
+"""Hold the connections and shared objects of a client, and close them."""
 
 from __future__ import annotations
 
@@ -32,19 +32,20 @@ if TYPE_CHECKING:
     from ...locks.waiters import WaiterRegistry
     from ...messages._async.messaging import AsyncMessaging
     from ...queues._async.producer import AsyncProducer
+    from ...queues._async.schedule_store import AsyncScheduleStore
 
 logger: Final = logger_of("holdfast")
 
 
 class AsyncResources:
-    """The connections of one client, and the objects that its blocks share.
+    """Hold the connections of one client, and the objects that its locks, queues and so on share.
 
     Args:
         settings: how to connect.
-        namespace: the namespace of the client.
-        codec: how row caches store rows by default.
-        durability: what a write waits for.
-        telemetry: what receives traces and metrics.
+        namespace: namespace of the client.
+        codec: encodes rows of row caches by default.
+        durability: the guarantee that each write waits for; None: only the server's reply.
+        telemetry: receives traces and metrics; None: nothing is recorded.
     """
 
     def __init__(
@@ -69,47 +70,56 @@ class AsyncResources:
         self.renewer = Renewer(settings, self.namespace, self.maxmemory_check)
         self.buffers: set[AsyncCounterBuffer] = set()
         self.closed_last = ExitStack()
-        # Every object that the client makes has the caller: without it, nothing is in use.
+        # All objects that the client makes refer to the caller. So when the caller is garbage, none
+        # of them is in use, and the connections can be closed.
         parts = (settings, self.caller.sessions, self.renewer, self.notifier)
         self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
-        self._abandoned.atexit = False  # the end of the process closes everything
+        self._abandoned.atexit = False  # the operating system closes connections of the process
 
     @shared
     def waiters(self) -> WaiterRegistry:
-        """Return the waiters of locks and semaphores."""
+        """Return the registry of waiters of locks and semaphores."""
         from holdfast.locks.waiters import WaiterRegistry
 
         return WaiterRegistry(self.notifier)
 
     @shared
     def lock_listing(self) -> AsyncLockListing:
-        """Return what lists locks and semaphores."""
+        """Return the object that lists locks and semaphores."""
         from holdfast.locks._async.listing import AsyncLockListing
 
         return AsyncLockListing(self.caller, self.catalog, self.namespace)
 
     @shared
     def producer(self) -> AsyncProducer:
-        """Return what enqueues tasks."""
+        """Return the object that enqueues tasks."""
         from holdfast.queues._async.producer import AsyncProducer
 
         return AsyncProducer(self.caller, self.notifier, self.catalog, self.namespace)
 
     @shared
+    def schedule_store(self) -> AsyncScheduleStore:
+        """Return what reads and writes schedules."""
+        from holdfast.queues._async.schedule_store import AsyncScheduleStore
+
+        return AsyncScheduleStore(self.caller, self.catalog, self.producer, self.namespace)
+
+    @shared
     def messaging(self) -> AsyncMessaging:
-        """Return what mailboxes, chats and inboxes share."""
+        """Return the object that mailboxes, chats and inboxes share."""
         from holdfast.messages._async.messaging import AsyncMessaging
 
         return AsyncMessaging(self.caller, self.notifier, self.catalog, self.namespace)
 
     async def close(self) -> None:
-        """Close all of it. Idempotent; see `AsyncHoldfast.close`."""
-        await run_to_completion(self._close)  # the loss of a lease may cancel the caller
+        """Close all connections and shared objects. Idempotent; see `AsyncHoldfast.close`."""
+        # Run to completion, because closing loses leases, which may cancel the calling task.
+        await run_to_completion(self._close)
 
     async def _close(self) -> None:
         await self._close_buffers()
         self.lifetime.end()
-        await self._close_buffers()  # another thread may have made one meanwhile
+        await self._close_buffers()  # another thread may have made a buffer meanwhile
         await in_thread(self.renewer.close)
         if "waiters" in vars(self):  # this client has used locks
             self.waiters.close()
@@ -119,20 +129,21 @@ class AsyncResources:
         self._abandoned.detach()
 
     async def _close_buffers(self) -> None:
-        """Add the buffered counts, as far as the server can be reached."""
-        for buffer in list(self.buffers):  # a buffer removes itself when it is closed
+        """Close all buffers, which add their counts. Log counts that are lost."""
+        for buffer in list(self.buffers):  # closing a buffer removes it
             try:
                 await buffer.close()
             except HoldfastError as error:
-                logger.warning("counts are lost with their buffer: %s", error)
+                logger.warning("buffered counts are lost: %s", error)
 
 
 def _abandon(
     settings: Settings, sessions: AsyncCallSessions, renewer: Renewer, notifier: Notifier
 ) -> None:
-    """Close what a client opened that was never closed. The garbage collector calls this.
+    """Close the connections of a client that was never closed. The garbage collector calls this.
 
-    It may interrupt any line of any thread, so nothing here takes a lock or waits.
+    Neither take a lock nor wait, because the garbage collector may interrupt any line of any
+    thread.
     """
     parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
     if any(parts):

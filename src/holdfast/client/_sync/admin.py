@@ -1,5 +1,5 @@
 # Generated from _async/admin.py by tools/unasync.py: edit that, then run `make sync`.
-"""The state of each server that holds data, as far as the user of the client may see it."""
+"""Read the state of each server that has data, as far as the client's user may see it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..server_info import SLOW_LISTED, parse_facts
 
 
 def list_servers(caller: Caller, namespace: Namespace) -> list[ServerFacts]:
-    """Return the facts of each server that holds data."""
+    """Return the facts of each server that has data."""
     return [facts_of(caller, namespace, address) for address in caller.primaries()]
 
 

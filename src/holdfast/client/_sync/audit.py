@@ -1,5 +1,5 @@
 # Generated from _async/audit.py by tools/unasync.py: edit that, then run `make sync`.
-"""Read a namespace in bounded steps, and let the audit of each block check its units."""
+"""Audit a namespace: read its keys in bounded steps, and run the checks of each block."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from ..audit_report import AuditReport, Damage
 from ..finding import Severity
 
 MOST: Final = 1000
-"""Damages that a report lists."""
+"""Maximum number of damages that a report lists."""
 
 _PAGE: Final = 1000
-"""Keys, or members, per step."""
+"""Number of keys, or members, that one step reads."""
 
 _LARGE_PAGE: Final = 50
-"""Fields per step where only the names matter, and values may be large."""
+"""Number of fields that one step reads if only their names are needed, as values may be large."""
 
 _PAUSES_S: Final = (0.05, 0.2, 0.5)
-"""Pauses before a suspected fault is checked again: data may have moved between two reads."""
+"""Seconds before each repeated check of a suspected fault. A fault that a later check does not find
+was no fault: a client changed the data between two reads."""
 
 
 def audit(caller: Caller, namespace: Namespace) -> AuditReport:
-    """Return the damages of a namespace."""
+    """Check all keys of a namespace."""
     inventory = KeyInventory(namespace)
     damages = _scan_keys(caller, namespace, inventory)
     for unit, faults in (_lasting_faults(caller, inventory)).items():
@@ -42,28 +43,29 @@ def audit(caller: Caller, namespace: Namespace) -> AuditReport:
 
 
 def _scan_keys(caller: Caller, namespace: Namespace, inventory: KeyInventory) -> list[Damage]:
-    """Add every key of every server to the inventory. Return the damages of single keys."""
+    """Add all keys of all servers to the inventory. Return the damages of names, types and
+    expiries."""
     damages: list[Damage] = []
     seen: set[bytes] = set()
-    about = namespace.unit("audit", "")
+    unit = namespace.unit("audit", "")  # errors of the calls contain its name
     for address in caller.primaries():
         cursor: Any = b"0"
         done = False
         while not done:
             scan = ("SCAN", cursor, "MATCH", f"{namespace.prefix}*", "COUNT", _PAGE)
-            cursor, page = caller.ask(address, about, *scan)
+            cursor, page = caller.ask(address, unit, *scan)
             keys = list(dict.fromkeys(key for key in page if key not in seen))
             seen.update(keys)
-            types = caller.ask_many(address, about, [("TYPE", key) for key in keys])
-            lives = caller.ask_many(address, about, [("PTTL", key) for key in keys])
-            for key, held, ttl_ms in zip(keys, types, lives, strict=True):
-                damages += inventory.add(key, held, ttl_ms)
+            types = caller.ask_many(address, unit, [("TYPE", key) for key in keys])
+            ttls = caller.ask_many(address, unit, [("PTTL", key) for key in keys])
+            for key, kind, ttl_ms in zip(keys, types, ttls, strict=True):
+                damages += inventory.add(key, kind, ttl_ms)
             done = cursor == b"0"
     return damages
 
 
 def _lasting_faults(caller: Caller, inventory: KeyInventory) -> dict[Unit, list[Fault]]:
-    """Return the faults of each unit that every check finds."""
+    """Return the faults of each unit that all checks of the unit find."""
     lasting: dict[Unit, list[Fault]] = {}
     for unit in sorted(inventory.units, key=str):
         lasting[unit] = _faults(caller, inventory, unit)
@@ -91,8 +93,8 @@ def _snapshot(caller: Caller, unit: Unit, parts: dict[str, Part]) -> Snapshot:
         seen |= names
         for name in sorted(names):
             part = block.part(unit.kind, name)
-            if part.reading != "nothing" and (held := _read(caller, unit, unit.key(name), part)):
-                contents[name] = held
+            if part.reading != "nothing" and (value := _read(caller, unit, unit.key(name), part)):
+                contents[name] = value
         names = {*block.others(snapshot)} - seen
     fields = list(block.wanted(snapshot))
     sizes = [caller.read(unit, "HSTRLEN", unit.key(name), field) for name, field in fields]
@@ -100,33 +102,30 @@ def _snapshot(caller: Caller, unit: Unit, parts: dict[str, Part]) -> Snapshot:
 
 
 def _read(caller: Caller, unit: Unit, key: str, part: Part) -> Any:
-    """Return the value of a key; None if it is gone or has another type."""
+    """Return the value of a key; None if the key does not exist or has another type."""
     try:
-        return _held(caller, unit, key, part)
+        return _value(caller, unit, key, part)
     except ServerRefused as error:
         if not error.reason.startswith("WRONGTYPE"):
             raise
         return None
 
 
-def _held(caller: Caller, unit: Unit, key: str, part: Part) -> Any:
-    held: Any
+def _value(caller: Caller, unit: Unit, key: str, part: Part) -> Any:
     if part.reading == "count":
-        held = caller.read(unit, _COUNTS[part.type], key)
-    elif part.type == "string":
-        held = caller.read(unit, "GET", key)
-    elif part.type == "list":
-        held = _list(caller, unit, key)
-    elif part.type == "stream":
-        held = _span(caller, unit, key)
-    else:
-        size = _LARGE_PAGE if part.reading == "names" else _PAGE
-        held = _shaped(_scanned(caller, unit, _SCANS[part.type], key, size), part)
-    return held
+        return caller.read(unit, _COUNTS[part.type], key)
+    if part.type == "string":
+        return caller.read(unit, "GET", key)
+    if part.type == "list":
+        return _list(caller, unit, key)
+    if part.type == "stream":
+        return _span(caller, unit, key)
+    size = _LARGE_PAGE if part.reading == "names" else _PAGE
+    return _shaped(_scanned(caller, unit, _SCANS[part.type], key, size), part)
 
 
 def _shaped(flat: list[bytes], part: Part) -> Any:
-    """Return the reply of a scan as a `Snapshot` stores it."""
+    """Convert the flat result of a scan to the type that `Snapshot` has for it."""
     if part.type == "set":
         return frozenset(flat)
     if part.type == "zset":
@@ -163,7 +162,7 @@ def _list(caller: Caller, unit: Unit, key: str) -> list[bytes]:
 
 
 def _span(caller: Caller, unit: Unit, key: str) -> Span | None:
-    """Return the range of a stream; None if it is empty."""
+    """Return length, first and last number of a stream; None if it is empty."""
     count = caller.read(unit, "XLEN", key)
     first = caller.read(unit, "XRANGE", key, "-", "+", "COUNT", 1)
     last = caller.read(unit, "XREVRANGE", key, "+", "-", "COUNT", 1)
@@ -173,7 +172,7 @@ def _span(caller: Caller, unit: Unit, key: str) -> Span | None:
 
 
 def _number(entries: Iterable[Sequence[Argument]]) -> int:
-    """Return the number of an entry id such as `number-ms`."""
+    """Return the number in the id of the only entry; ids are `NUMBER-MS`."""
     [(entry, _)] = entries
     assert isinstance(entry, bytes)
     return int(entry.partition(b"-")[0])

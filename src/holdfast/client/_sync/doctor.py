@@ -1,20 +1,25 @@
 # Generated from _async/doctor.py by tools/unasync.py: edit that, then run `make sync`.
-"""Read every server that holds data, and return what is wrong."""
+"""Read the state of every server that has data, and return the problems found in it."""
 
 from __future__ import annotations
 
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
+from ...core._sync.catalog import Catalog
 from ...core.names import Namespace, Unit
 from ...core.transport.settings import Address, Settings
 from ...errors import ServerRefused, ServerUnavailable
+from ...queues import keys
+from ...queues._sync.schedule_store import ScheduleStore
 from ..doctor.acl_checks import NEEDED, NOT_NEEDED
 from ..doctor.replication import cluster_state, coverage, replication
+from ..doctor.schedules import schedules
 from ..doctor.security import is_loopback, rights, security
 from ..doctor.server_settings import ASKED, settings
 from ..doctor.snapshots import ClockReading, LatencyEvent, Login, ServerSnapshot
@@ -24,15 +29,27 @@ from ..server_facts import ServerFacts
 from ..server_info import fields
 from .admin import facts_of
 
+LISTED: Final = 1000
+"""Queues with schedules that are checked, those that were used last; as many schedules of each."""
+
 _READINGS: Final = 5
-"""Readings of each server's clock."""
+"""How often each server's clock is read."""
 
 
-def diagnose(caller: Caller, namespace: Namespace) -> list[Finding]:
-    """Return what is wrong with the servers that hold data; the worst first."""
+def diagnose(
+    caller: Caller, namespace: Namespace, catalog: Catalog, store: ScheduleStore
+) -> list[Finding]:
+    """Return the findings about all servers that have data, the most serious first.
+
+    Args:
+        caller: sends the commands.
+        namespace: of the client.
+        catalog: lists the queues.
+        store: reads the schedules.
+    """
     login = _login(caller, namespace)
     found = list(rights(login))
-    if {"INFO", "TIME"} & {*login.missing}:  # without them nothing else can be checked
+    if {"INFO", "TIME"} & {*login.missing}:  # all other checks need both commands
         return found
     servers: list[ServerSnapshot] = []
     for address in caller.primaries():
@@ -49,6 +66,10 @@ def diagnose(caller: Caller, namespace: Namespace) -> list[Finding]:
     found += drift(servers)
     if caller.settings.topology == "cluster":
         found += coverage(caller.read(namespace.unit("doctor", ""), "CLUSTER", "SLOTS"))
+    with suppress(ServerRefused):  # `rights` reports what this user may not do
+        for queue in catalog.every(keys.KIND, LISTED):
+            reply = store.page(namespace.unit(keys.KIND, queue))
+            found += schedules(queue, reply)
     return worst_first(found)
 
 
@@ -78,7 +99,7 @@ def _read_clock(caller: Caller, address: Address, unit: Unit) -> ClockReading:
 
 
 def _login(caller: Caller, namespace: Namespace) -> Login:
-    """Return the rights of this client, tested with commands that change nothing."""
+    """Test the rights of the client's user with commands that change nothing."""
     address, *_ = caller.primaries()
     topology = caller.settings.topology
     inside = namespace.unit("doctor", secrets.token_hex(8))
@@ -106,7 +127,7 @@ def _login(caller: Caller, namespace: Namespace) -> Login:
 def _may(caller: Caller, address: Address, unit: Unit, command: Sequence[Argument]) -> bool:
     """Return whether the user may run *command*.
 
-    The server checks rights first: any other error, such as `MOVED`, proves the right.
+    Return True for all errors but `NOPERM`, because the server checks rights first.
     """
     try:
         caller.ask(address, unit, *command)
@@ -116,7 +137,7 @@ def _may(caller: Caller, address: Address, unit: Unit, command: Sequence[Argumen
 
 
 def _allowed(caller: Caller, address: Address, unit: Unit, *command: str) -> Any:
-    """Return the reply to *command*, or None if it is refused."""
+    """Return the reply to *command*; None if the server refuses it."""
     try:
         return caller.ask(address, unit, *command)
     except ServerRefused:

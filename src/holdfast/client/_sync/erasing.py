@@ -1,5 +1,5 @@
 # Generated from _async/erasing.py by tools/unasync.py: edit that, then run `make sync`.
-"""Remove everything in a namespace, in bounded steps."""
+"""Remove all keys of a namespace, in bounded steps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...core.names import Namespace
 from ...core.transport.settings import Address
 
 STEP: Final = 1000
-"""Keys per step of the scan; a step takes the server less than a millisecond."""
+"""Number of keys that one step of the scan checks, in less than a millisecond."""
 
 
 def erase(caller: Caller, namespace: Namespace) -> int:
-    """Remove every key of *namespace* on every server. Return how many there were."""
+    """Remove all keys of *namespace* on all servers. Return the number of removed keys."""
     number = 0
     for address in caller.primaries():
         number += _erase_at(caller, namespace, address)
@@ -25,7 +25,7 @@ def erase(caller: Caller, namespace: Namespace) -> int:
 
 def _erase_at(caller: Caller, namespace: Namespace, address: Address) -> int:
     unit = namespace.unit("namespace", namespace.name)
-    pattern = f"{namespace.prefix}*"  # a prefix holds nothing that is special in a pattern
+    pattern = f"{namespace.prefix}*"  # a prefix has no characters that are special in patterns
     number, cursor = 0, b"0"
     while True:
         cursor, keys = caller.ask(address, unit, "SCAN", cursor, "MATCH", pattern, "COUNT", STEP)
@@ -36,6 +36,7 @@ def _erase_at(caller: Caller, namespace: Namespace, address: Address) -> int:
 
 
 def _by_slot(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yield the keys of each unit: a command of a cluster takes only keys of one slot."""
+    """Yield the keys of each unit as a list, because a command in a cluster takes only keys of one
+    slot."""
     for _, together in groupby(sorted(keys), lambda key: key.partition(b"}")[0]):
         yield list(together)

@@ -1,4 +1,4 @@
-"""The commands that Holdfast needs, and rights that it does not need; see `acl_rule`."""
+"""Define checks of the rights that Holdfast needs, and of rights that it does not need."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Command = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class AclCheck:
-    """A command that tests a right of the user. It changes nothing.
+    """Define a command that tests a right of the user, without changing anything.
 
     Attributes:
         title: the right, as a finding names it.
-        command: returns the command, for a unit that does not exist.
-        topology: where Holdfast needs the right; empty: everywhere.
+        command: returns the command; called with a unit that does not exist.
+        topology: `cluster` if Holdfast needs the right only there; empty if everywhere.
     """
 
     title: str
@@ -27,7 +27,7 @@ class AclCheck:
 
 
 def _on_key(*words: str) -> AclCheck:
-    """Return the check of a command on a key of the unit: first word, key, other words."""
+    """Return the check of a command on a key: the first of *words*, the key, the other words."""
     name, *others = words
     return AclCheck(f"{name} on its keys", lambda unit: (name, unit.key("nothing"), *others))
 
@@ -59,8 +59,8 @@ _CHANGING: Final = (
     "XADD none field value", "XTRIM MAXLEN 0", "ZADD XX 0 member", "ZINCRBY none member",
     "ZPOPMIN", "ZREM member", "ZREMRANGEBYSCORE 0 0",
 )  # fmt: skip
-"""On a missing key these commands change nothing, or fail after the server has checked the right.
-LPUSH, RPUSH and SADD have no such form."""
+"""Commands that change nothing on a missing key, or fail after the server has checked the right.
+LPUSH, RPUSH and SADD cannot be tested so."""
 
 NEEDED: Final = (
     *_KEYLESS,
@@ -75,4 +75,4 @@ NOT_NEEDED: Final = (
     ),
     AclCheck("list the channels of others", lambda unit: ("PUBSUB", "CHANNELS", unit.key(_NO))),
 )
-"""Rights that Holdfast does not need."""
+"""Checks of rights that Holdfast does not need."""

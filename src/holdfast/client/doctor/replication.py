@@ -1,4 +1,4 @@
-"""Findings about replication and the cluster."""
+"""Find problems of replication and of the cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .snapshots import ServerSnapshot
 
 
 def replication(one: ServerSnapshot) -> Iterator[Finding]:
-    """Yield what may lose data when the server fails."""
+    """Yield findings about replication that may cost data when the server fails."""
     at, online = one.address, [each for each in one.facts.replicas if each.online]
     if one.info.get("role") == "slave":
         yield Finding(
@@ -74,7 +74,7 @@ def coverage(slots: Sequence[Any]) -> Iterator[Finding]:
 
 
 def cluster_state(address: str, state: dict[str, str]) -> Iterator[Finding]:
-    """Yield what a node reports about its cluster; *state*: the fields of `CLUSTER INFO`."""
+    """Yield problems that a node reports; *state* has the fields of `CLUSTER INFO`."""
     if state.get("cluster_state", "ok") != "ok":
         yield Finding(
             Severity.ERROR,

@@ -1,4 +1,4 @@
-"""Findings about access to a server, and about its release."""
+"""Find problems of access to a server, and of its release."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .snapshots import Login, ServerSnapshot
 from .vulnerabilities import Version, parse_version, unfixed_in, version_text
 
 OLDEST: Final[Mapping[str, Version]] = {"valkey": (7, 2, 0), "redis": (7, 0, 0)}
-"""The oldest releases that Holdfast supports."""
+"""Software → the oldest release that Holdfast supports."""
 
 
 def security(one: ServerSnapshot) -> Iterator[Finding]:
-    """Yield what outsiders, or users of the server, could exploit."""
+    """Yield weaknesses that outsiders, or users of the server, could exploit."""
     yield from _release(one)
     yield from _access(one)
 
@@ -71,7 +71,7 @@ def _access(one: ServerSnapshot) -> Iterator[Finding]:
 
 
 def _is_open(one: ServerSnapshot) -> bool:
-    """Return whether other machines can connect: it listens there, unprotected."""
+    """Return whether the server accepts connections of other machines without a password."""
     bound = one.setting("bind")
     if bound is None or one.setting("protected-mode") == "yes" or not one.info.get("tcp_port", ""):
         return False
@@ -81,7 +81,7 @@ def _is_open(one: ServerSnapshot) -> bool:
 
 
 def is_loopback(name: str) -> bool:
-    """Return whether only programs of this machine reach the host called *name*."""
+    """Return whether only programs of this machine can reach the host called *name*."""
     try:
         return ip_address(name).is_loopback
     except ValueError:
@@ -89,8 +89,8 @@ def is_loopback(name: str) -> bool:
 
 
 def rights(login: Login) -> Iterator[Finding]:
-    """Yield missing and excessive rights of the user of the client."""
-    # The rule begins with `reset`: a line without a password would shut the user out.
+    """Yield findings about missing and excessive rights of the client's user."""
+    # Include a password, because the rule begins with `reset`, which removes the user's password.
     rule = f"ACL SETUSER {login.user} {acl_rule(login.namespace)} on >PASSWORD"
     if login.missing:
         yield Finding(
@@ -101,9 +101,8 @@ def rights(login: Login) -> Iterator[Finding]:
         )
     if login.excessive:
         command = rule
-        if (
-            login.user == "default"
-        ):  # other programs use it too: pasting this must not shut them out
+        if login.user == "default":
+            # Suggest another user, because resetting `default` would lock out other programs.
             command = (
                 f"ACL SETUSER app {acl_rule(login.namespace)} on >PASSWORD, and connect as app"
             )

@@ -1,4 +1,4 @@
-"""Findings about settings of a server that may cost data or time."""
+"""Find settings of a server that may cost data or time."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ASKED: Final = (
     "tcp-keepalive",
     "timeout",
 )
-"""The settings that are read; none of them is secret."""
+"""Names of the settings that are read; none of them is secret."""
 
 CROWDED: Final = 0.8
-"""Part of the allowed connections above which a server counts as crowded."""
+"""Fraction of the allowed connections in use above which a warning is given."""
 
 LARGE: Final = 0.5
-"""Part of the machine's memory above which a server without a limit is a warning."""
+"""Fraction of the machine's memory in use above which a missing limit is a warning, not a note."""
 
 SHORT_TIMEOUT_S: Final = 60
 SHORT_SCRIPT_MS: Final = 500
@@ -35,7 +35,7 @@ SMALL_BUFFER: Final = 2**20
 
 
 def settings(one: ServerSnapshot) -> Iterator[Finding]:
-    """Yield the settings that may cost data or time."""
+    """Yield findings about settings that may cost data or time."""
     yield from _persistence(one)
     yield from _memory(one)
     yield from _connections(one)
@@ -149,9 +149,9 @@ def _scripts(one: ServerSnapshot) -> Iterator[Finding]:
 
 
 def _subscribers(one: ServerSnapshot) -> Iterator[Finding]:
-    """Yield a finding if the limit of subscribers is missing or small.
+    """Yield a finding if the limit for unread messages of subscribers is missing or small.
 
-    The setting has four words per class of clients, such as `pubsub 33554432 8388608 60`.
+    The setting has four words for each class of clients, such as `pubsub 33554432 8388608 60`.
     """
     words = (one.setting("client-output-buffer-limit") or "").split()
     if "pubsub" not in words:

@@ -1,4 +1,4 @@
-"""`ServerSnapshot`: everything that `diagnose` reads from one server."""
+"""Define what `diagnose` reads from one server."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..server_facts import ServerFacts
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """One reply of the server to `TIME`.
+    """Hold one reply of the server to `TIME`.
 
     Attributes:
         sent_s: when the command was sent, by the monotonic clock of this process.
         took_s: seconds until the reply.
-        server_s: the time in the reply.
-        local_s: the time of this machine, halfway between command and reply.
+        server_s: time in the reply (epoch seconds).
+        local_s: time of this machine halfway between command and reply (epoch seconds).
     """
 
     sent_s: float
@@ -28,18 +28,18 @@ class ClockReading:
 
     @property
     def ahead_s(self) -> float:
-        """Return how far the server's clock is ahead of the clock of this machine."""
+        """Return by how many seconds the server's clock is ahead of the clock of this machine."""
         return self.server_s - self.local_s
 
 
 @dataclass(frozen=True, slots=True)
 class LatencyEvent:
-    """An event of the server's latency monitor.
+    """Hold an event of the server's latency monitor.
 
     Attributes:
-        event: what was slow, such as `fork` or `aof-fsync-always`.
-        at: when it was slow last.
-        longest_s: the longest time it ever took.
+        event: name of the slow operation, such as `fork` or `aof-fsync-always`.
+        at: when the operation was last slow.
+        longest_s: seconds that the slowest operation took.
     """
 
     event: str
@@ -49,14 +49,14 @@ class LatencyEvent:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The user of the client, and its rights.
+    """Hold the rights of the client's user.
 
     Attributes:
-        user: its name; `default` if the client gives none.
-        namespace: the namespace of the client.
+        user: name of the user; `default` if the client gives none.
+        namespace: namespace of the client.
         by_password: whether the client gives a password or certificate.
-        missing: rights that Holdfast needs and the user does not have.
-        excessive: rights that the user has and Holdfast does not need.
+        missing: rights that Holdfast needs but the user does not have.
+        excessive: rights that the user has but Holdfast does not need.
     """
 
     user: str
@@ -68,17 +68,17 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class ServerSnapshot:
-    """What was read from one server that holds data.
+    """Hold everything that `diagnose` has read from one server that has data.
 
     Attributes:
-        facts: the same as in `servers` of the client.
+        facts: the facts that `servers` of the client returns.
         info: the fields of `INFO`.
-        config: settings by name; None without the right to read them.
-        clock: readings of its clock, in order.
-        delays: events of the latency monitor; None without the right to read them.
-        login: the user of this client.
+        config: name of a setting → value; None if the user may not read settings.
+        clock: readings of the server's clock, in order.
+        delays: events of the latency monitor; None if the user may not read them.
+        login: rights of the client's user.
         topology: `standalone`, `sentinel` or `cluster`.
-        is_local: whether it runs on this machine.
+        is_local: whether the server runs on this machine.
     """
 
     facts: ServerFacts
@@ -97,14 +97,15 @@ class ServerSnapshot:
 
     @property
     def best_reading(self) -> ClockReading:
-        """Return the reading with the fastest reply: it is the most accurate."""
+        """Return the reading with the fastest reply, which is the most accurate one."""
         return min(self.clock, key=lambda reading: reading.took_s)
 
     @property
     def round_trip_s(self) -> float:
-        """Return the median time of a reply."""
+        """Return the median of the seconds until a reply."""
         return median(reading.took_s for reading in self.clock)
 
     def setting(self, name: str) -> str | None:
-        """Return a setting; None without the right to read it, or if the server has none."""
+        """Return a setting; None if the user may not read settings, or the server has no such
+        setting."""
         return None if self.config is None else self.config.get(name)

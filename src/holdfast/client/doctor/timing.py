@@ -1,4 +1,4 @@
-"""Findings about clocks, and about slowness."""
+"""Find problems of clocks, and slowness."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ..finding import Finding, Severity
 from .snapshots import ServerSnapshot
 
 STEP_S: Final = 0.1
-"""Seconds of difference between two clocks, within a few readings, that prove a clock was set."""
+"""Seconds by which the server's clock and the local clock may differ in how much time passed. A
+larger difference within a few readings proves that a clock was set."""
 
 OFFSET_S: Final = 1.0
 FAR_OFFSET_S: Final = 60.0
@@ -20,14 +21,14 @@ FAR_S: Final = 0.02
 TOO_FAR_S: Final = 0.25
 
 SLOW_S: Final = 0.1
-"""Seconds above which a command counts as slow: other clients wait meanwhile."""
+"""Seconds above which a command counts as slow, because other clients wait meanwhile."""
 
 LONG_FORK_S: Final = 0.5
 RECENTLY: Final = timedelta(hours=1)
 
 
 def timing(one: ServerSnapshot) -> Iterator[Finding]:
-    """Yield the findings about one server."""
+    """Yield findings about clock, distance and slowness of one server."""
     yield from _clock(one)
     yield from _distance(one)
     yield from _slowness(one)

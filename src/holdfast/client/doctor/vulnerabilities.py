@@ -1,4 +1,4 @@
-"""Known vulnerabilities of servers, by version; the table is `vulnerabilities.toml`."""
+"""Look up known vulnerabilities of servers, by version, in `vulnerabilities.toml`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Version = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Vulnerability:
-    """One vulnerability, or several that the same releases fix.
+    """Describe one vulnerability, or several that the same releases fix.
 
     Attributes:
-        ids: such as `CVE-2025-49844`.
+        ids: ids of the vulnerabilities, such as `CVE-2025-49844`.
         about: what an attacker can do.
-        source: the address of the advisory.
-        fixed: for each software, the first release of each line with the fix.
+        source: URL of the advisory.
+        fixed: software → the first release with the fix, in each release line (such as 7.2).
     """
 
     ids: tuple[str, ...]
@@ -30,14 +30,20 @@ class Vulnerability:
 
 @dataclass(frozen=True, slots=True)
 class Unfixed:
-    """A vulnerability of a release; *fixed_in* is the release of the same line with the fix."""
+    """Hold a vulnerability of a release.
+
+    Attributes:
+        vulnerability: the vulnerability.
+        fixed_in: the first release of the same line with the fix; None if no such release is known.
+    """
 
     vulnerability: Vulnerability
     fixed_in: Version | None
 
 
 def parse_version(text: str) -> Version:
-    """Return `9.1.2-rc1` as (9, 1, 2); missing numbers are 0."""
+    """Return the three numbers of a version, such as (9, 1, 2) for `9.1.2-rc1`. Missing numbers are
+    0."""
     numbers = [int(number) for number in re.findall(r"\d+", text)[:3]]
     major, minor, patch = (*numbers, 0, 0, 0)[:3]
     return major, minor, patch
@@ -49,7 +55,7 @@ def version_text(version: Version) -> str:
 
 
 def unfixed_in(software: str, version: Version) -> list[Unfixed]:
-    """Return the known vulnerabilities of a release; none if the table lacks the software."""
+    """Return the known vulnerabilities of a release; empty if the table lacks the software."""
     found = []
     for vulnerability in vulnerabilities():
         fixed = vulnerability.fixed.get(software, ())
@@ -63,7 +69,7 @@ def unfixed_in(software: str, version: Version) -> list[Unfixed]:
 
 @cache
 def vulnerabilities() -> tuple[Vulnerability, ...]:
-    """Return the table."""
+    """Return all vulnerabilities in the table."""
     text = (resources.files(__package__) / "vulnerabilities.toml").read_text(encoding="utf-8")
     return tuple(
         Vulnerability(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Never, TypeVar
 
 from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._async.primitives import Event
+from ...core.familiar_names import no_attribute
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
@@ -22,6 +23,18 @@ CANCEL: Final = Script.load("holdfast.queues", "cancel")
 CANCELLED_KEPT_MS: Final = 600_000
 """How long the status of a cancelled task is kept."""
 
+FAMILIAR_NAMES: Final = {
+    "get": "result(timeout=…) waits for the result",
+    "wait": "result(timeout=…) waits for the result",
+    "ready": "status().state is the state",
+    "successful": "status().state is `done`",
+    "state": "status().state is the state",
+    "id": "task_id is its id",
+    "revoke": "cancel() cancels the task",
+    "forget": "result_ttl of the task limits how long a result is kept",
+}
+"""Attributes of results in Celery, RQ and Dramatiq, and what to use instead."""
+
 R = TypeVar("R")
 
 
@@ -32,8 +45,8 @@ class AsyncTaskHandle(Generic[R]):
     Made by `AsyncHoldfast.enqueue`, and by `AsyncQueue.handle` for a task of another producer.
 
     Attributes:
-        task_id: its id.
-        queue: the name of the queue it was put into.
+        task_id: id of the task.
+        queue: name of its queue.
     """
 
     task_id: str
@@ -42,6 +55,11 @@ class AsyncTaskHandle(Generic[R]):
     _caller: AsyncCaller = field(repr=False, compare=False)
     _notifier: Notifier = field(repr=False, compare=False)
     _returns: Any = field(default=Any, repr=False, compare=False)
+
+    if not TYPE_CHECKING:  # a type checker shall know that there are no such methods
+
+        def __getattr__(self, name: str) -> Never:
+            raise no_attribute(self, name, FAMILIAR_NAMES)
 
     async def status(self) -> TaskStatus:
         """Return the status of the task now."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ...core import ledger
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
+from ...core.definitions import OnConflict, given_option, log_kept
 from ...core.names import Namespace, Unit
 from ...core.notifier import Notifier
 from ...core.script import Script
@@ -16,8 +17,8 @@ from ...core.stored import decoding
 from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
 from .. import keys
+from ..call import Call, checked_call, checked_calls
 from ..enqueue_batch import Batch, Packed, batched, packed
-from ..task import Call, checked_call, checked_calls
 from .handle import AsyncTaskHandle
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
@@ -33,6 +34,13 @@ class _Target(NamedTuple):
 
     unit: Unit
     keys: tuple[str | bytes, ...]
+
+
+class _Capacity(NamedTuple):
+    """The capacity that this program gives to a queue, and what happens if another is stored."""
+
+    tasks: int
+    on_conflict: OnConflict
 
 
 class AsyncProducer:
@@ -56,21 +64,30 @@ class AsyncProducer:
         self._catalog = catalog
         self._namespace = namespace
         self._targets: dict[str, _Target] = {}
-        self._capacities: dict[str, int] = {}
+        self._capacities: dict[str, _Capacity] = {}
 
-    def define(self, queue: str, capacity: int | None) -> None:
-        """Give this *capacity* with each task for *queue*; None: give none."""
-        if capacity is None:
-            self._capacities.pop(queue, None)
-        else:
-            self._capacities[queue] = capacity
+    def define(
+        self, queue: str, capacity: int | None, on_conflict: OnConflict | None = None
+    ) -> None:
+        """Give this *capacity* with each task for *queue*; None: give none.
+
+        Args:
+            queue: name of the queue.
+            capacity: how many tasks may wait in it.
+            on_conflict: what happens if the server stores another one; None: as before.
+        """
+        before = self._capacities.pop(queue, None)
+        if capacity is not None:
+            on_conflict = on_conflict or (before.on_conflict if before else "keep")
+            self._capacities[queue] = _Capacity(capacity, on_conflict)
 
     async def enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
         """Enqueue one task; see `AsyncHoldfast.enqueue`."""
-        checked_call(call)
-        with self._caller.writers.operation(
-            op_id, partial(self.enqueue, call), verb="enqueue"
-        ) as operation:
+        return await self._enqueue(checked_call(call).hooked(), op_id)
+
+    async def _enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
+        again = partial(self._enqueue, call)
+        with self._caller.writers.operation(op_id, again, verb="enqueue") as operation:
             task_id = call.task_id or operation.label
             unit, facts = self._target(call.queue).unit, {"id": task_id, "task": call.task}
             with during(self._telemetry, "send", unit, facts=facts) as sent:
@@ -78,12 +95,40 @@ class AsyncProducer:
                 await self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
         return self._handle(call, task_id)
 
+    async def enqueue_packed(
+        self,
+        queue: str,
+        task: str,
+        make: Callable[[str], Packed],
+        repeat: Callable[..., Any],
+        op_id: str | None,
+    ) -> AsyncTaskHandle[Any]:
+        """Enqueue one task that is packed already.
+
+        Args:
+            queue: its queue.
+            task: its name in the registry.
+            make: returns it packed; called with the label of the operation.
+            repeat: the public method, as in `AsyncCaller.write`.
+            op_id: see `OutcomeUnknown`.
+        """
+        with self._caller.writers.operation(op_id, repeat, verb="enqueue") as operation:
+            found = make(operation.label)
+            unit, facts = self._target(queue).unit, {"id": found[0], "task": task}
+            with during(self._telemetry, "send", unit, facts=facts):
+                await self._store(queue, operation.writer, operation.number, [found], 1, 0)
+        return AsyncTaskHandle(found[0], queue, unit, self._caller, self._notifier)
+
     async def enqueue_many(
         self, calls: Iterable[Call[R]], op_id: str | None
     ) -> list[AsyncTaskHandle[R]]:
         """Enqueue tasks in few steps; see `AsyncHoldfast.enqueue_many`."""
-        calls = checked_calls(calls)
-        again = partial(self.enqueue_many, calls)
+        return await self._enqueue_many([call.hooked() for call in checked_calls(calls)], op_id)
+
+    async def _enqueue_many(
+        self, calls: Sequence[Call[R]], op_id: str | None
+    ) -> list[AsyncTaskHandle[R]]:
+        again = partial(self._enqueue_many, calls)
         with self._caller.writers.operation(op_id, again, verb="enqueue_many") as operation:
             ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
             with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
@@ -116,21 +161,24 @@ class AsyncProducer:
     ) -> None:
         """Enqueue packed tasks in one step; *before* is how many are stored already."""
         unit, names = self._target(queue)
-        defined = self._capacities.get(queue, "")
+        given = self._capacities.get(queue)
+        defined = "" if given is None else given_option(*given)
         parts = [part for task in tasks for part in task]
         reply: bytes = await self._caller.call(
             ENQUEUE, unit, names, [writer, number, defined, room, *parts]
         )
-        refusal, _, text = reply.partition(b" ")
+        refusal, _, text = reply.partition(b" ")  # or the digits of the stored tasks
         capacity = 0
         if text:
             with decoding(keys.settings(unit)):
                 capacity = int(text)
         if refusal == b"full":
             raise QueueAtCapacity(queue, capacity, before)
-        if refusal == b"conflict":
+        if text and given is not None:  # another capacity is stored
             what, stored = f"the capacity of queue {queue!r}", capacity or None
-            raise DefinitionConflict(what, stored, defined, before)
+            if refusal == b"conflict":
+                raise DefinitionConflict(what, stored, given.tasks, before)
+            log_kept(what, stored, given.tasks)
         await self._catalog.note(unit)
 
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:

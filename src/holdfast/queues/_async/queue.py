@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import EllipsisType
 from typing import Any, Final
 
 from ...core._async.caller import AsyncCaller
@@ -15,7 +16,9 @@ from ...core.notifier import Notifier
 from ...core.script import Script
 from ...core.stored import decoding
 from .. import keys
-from ..task import QueueStats, Throughput, checked_capacity, checked_task_id, throughput_by_minute
+from ..call import checked_task_id
+from ..ended_task import EndedTask, checked_history, ended_tasks
+from ..queue_stats import QueueStats, Throughput, checked_capacity, throughput_by_minute
 from ..task_status import LISTED_STATES, State, TaskStatus, listed
 from .handle import AsyncTaskHandle
 from .producer import AsyncProducer
@@ -24,6 +27,7 @@ THROUGHPUT: Final = Script.load("holdfast.queues", "throughput")
 STATS: Final = Script.load("holdfast.queues", "stats")
 TASKS: Final = Script.load("holdfast.queues", "tasks")
 PAUSE: Final = Script.load("holdfast.queues", "pause")
+HISTORY: Final = Script.load("holdfast.queues", "history")
 REDEFINE: Final = Script.load("holdfast.queues", "redefine")
 REPLAY: Final = Script.load("holdfast.queues", "replay")
 PURGE: Final = Script.load("holdfast.queues", "purge")
@@ -109,6 +113,41 @@ class AsyncQueue:
         unit = self._unit
         return listed(await self._caller.call(TASKS, unit, TASKS.keys(unit), [state, limit]))
 
+    async def history(
+        self,
+        limit: int = 100,
+        *,
+        outcome: str | None = None,
+        name: str | None = None,
+        search: str | None = None,
+        before: int | None = None,
+    ) -> list[EndedTask]:
+        """Return tasks that ended, the latest first.
+
+        The queue keeps its last 1,000 (see `redefine`), until a week after the last of them. Tasks
+        that `purge` removed are not in it.
+
+        Args:
+            limit: how many at most, 1 to 1,000.
+            outcome: only tasks that ended so: `done`, `cancelled`, `dead`, or the first word of the
+                reason why they are dead, such as `failed` or `expired`; None: all.
+            name: only tasks with this name; None: all.
+            search: only tasks with this text in their id or reason, in any case; None: all.
+            before: only tasks that ended before the one with this `number`; None: the latest.
+        """
+        limit = checked_int(limit, "limit", 1, LIST_LIMIT)
+        unit, number = self._unit, 0 if before is None else checked_int(before, "before", 1)
+        found: list[EndedTask] = []
+        names, filters = HISTORY.keys(unit), (outcome or "", name or "", search or "")
+        while len(found) < limit:
+            args = (number, limit - len(found), *filters)
+            reply = await self._caller.call(HISTORY, unit, names, args)
+            found += ended_tasks(reply[1:])
+            number = reply[0]
+            if number == 0:
+                break
+        return found
+
     async def dead(self, limit: int = 100) -> list[TaskStatus]:
         """Return the dead tasks with their reasons, the latest first; *limit* is 1 to 1,000.
 
@@ -127,15 +166,31 @@ class AsyncQueue:
         """Allow the claiming of tasks again."""
         await self._set_paused(0, self.resume, op_id)
 
-    async def redefine(self, *, capacity: int | None, op_id: str | None = None) -> None:
-        """Change how many tasks may wait (ready and delayed), for all producers; None for no limit.
+    async def redefine(
+        self,
+        *,
+        capacity: int | EllipsisType | None = ...,
+        history: int | None = None,
+        op_id: str | None = None,
+    ) -> None:
+        """Change the settings of the queue, for all clients and workers.
 
-        If more tasks wait already, they stay, and new ones are refused.
+        Args:
+            capacity: how many tasks may wait (ready and delayed); None for no limit. If more tasks
+                wait already, they stay, and new ones are refused. If you omit it, it is unchanged.
+            history: how many ended tasks `history` returns, up to 100,000; 0: none. The default of
+                a queue is 1,000. None: unchanged.
+            op_id: see `OutcomeUnknown`.
         """
-        unit, value = self._unit, checked_capacity(capacity) or 0
-        again = partial(self.redefine, capacity=capacity)
-        await self._caller.write(REDEFINE, unit, value, op_id=op_id, repeat=again)
-        self._producer.define(self.name, capacity)
+        if capacity is ... and history is None:
+            raise ValueError("give capacity, history or both")
+        unit, kept = self._unit, checked_history(history)
+        given = "" if capacity is ... else checked_capacity(capacity) or 0
+        args = (given, "" if kept is None else kept)
+        again = partial(self.redefine, capacity=capacity, history=history)
+        await self._caller.write(REDEFINE, unit, *args, op_id=op_id, repeat=again)
+        if capacity is not ...:
+            self._producer.define(self.name, capacity)
         await self._catalog.note(unit)
 
     async def replay(

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Never, TypeVar
 
 from ...core._sync.caller import Caller
 from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._sync.primitives import Event
+from ...core.familiar_names import no_attribute
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
@@ -23,6 +24,18 @@ CANCEL: Final = Script.load("holdfast.queues", "cancel")
 CANCELLED_KEPT_MS: Final = 600_000
 """How long the status of a cancelled task is kept."""
 
+FAMILIAR_NAMES: Final = {
+    "get": "result(timeout=…) waits for the result",
+    "wait": "result(timeout=…) waits for the result",
+    "ready": "status().state is the state",
+    "successful": "status().state is `done`",
+    "state": "status().state is the state",
+    "id": "task_id is its id",
+    "revoke": "cancel() cancels the task",
+    "forget": "result_ttl of the task limits how long a result is kept",
+}
+"""Attributes of results in Celery, RQ and Dramatiq, and what to use instead."""
+
 R = TypeVar("R")
 
 
@@ -33,8 +46,8 @@ class TaskHandle(Generic[R]):
     Made by `Holdfast.enqueue`, and by `Queue.handle` for a task of another producer.
 
     Attributes:
-        task_id: its id.
-        queue: the name of the queue it was put into.
+        task_id: id of the task.
+        queue: name of its queue.
     """
 
     task_id: str
@@ -43,6 +56,11 @@ class TaskHandle(Generic[R]):
     _caller: Caller = field(repr=False, compare=False)
     _notifier: Notifier = field(repr=False, compare=False)
     _returns: Any = field(default=Any, repr=False, compare=False)
+
+    if not TYPE_CHECKING:  # a type checker shall know that there are no such methods
+
+        def __getattr__(self, name: str) -> Never:
+            raise no_attribute(self, name, FAMILIAR_NAMES)
 
     def status(self) -> TaskStatus:
         """Return the status of the task now."""

@@ -2,7 +2,7 @@
 -- queues/cancel: remove a task that has not ended, and notify the worker that runs it.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
--- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
+-- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:snoozes:note
 -- KEYS[3]  ZSET    leases  running ids, scored by when the lease ends (ms)
 -- KEYS[4]  ZSET    dead    ids, scored by when they died (ms)
 -- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)
@@ -11,9 +11,11 @@
 -- KEYS[8]  HASH    awaited  id -> channels to notify when the task ends
 -- KEYS[9]  ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[11] HASH    even    ledger of even hours
--- KEYS[12] HASH    odd     ledger of odd hours
--- KEYS[13] STRING  result  of this task, once it has ended
+-- KEYS[11] HASH    settings  history
+-- KEYS[12] LIST    history  the tasks that ended last
+-- KEYS[13] HASH    even    ledger of even hours
+-- KEYS[14] HASH    odd     ledger of odd hours
+-- KEYS[15] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
@@ -22,45 +24,60 @@
 -- include clock
 -- include ledger
 -- include awaiting
+-- include last_number
+-- include history
+-- include task_name
 
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[13]
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[15]
 local due = {KEYS[5], KEYS[6], KEYS[7]}
 local id = ARGV[3]
 local now_ms, now_s = clock()
 
-local ledger = ledger_at(KEYS[11], KEYS[12], now_s)
+local ledger = ledger_at(KEYS[13], KEYS[14], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
 end
 
 -- Removes the id from where it is. A search in a ready list would be slow: there the id stays as a
--- tombstone, which is skipped when its turn comes.
+-- tombstone, which is skipped when its turn comes. Returns the name of the worker that runs the task.
 local function remove(record)
   if redis.call('ZREM', leases, id) == 1 then
-    local token, channel = record:match('^(%d+):%d+:%d+:[123]:%d+:%d+:(%S+)')
+    local token, channel, worker = record:match('^(%d+):%d+:%d+:[123]:%d+:%d+:%d+:(%S+) ?(%S*)')
     if channel then
       redis.pcall('SPUBLISH', channel, token .. ' ' .. id)
     end
-    return
+    return worker or ''
   end
   for priority = 1, 3 do
     if redis.call('ZREM', due[priority], id) == 1 then
-      return
+      return ''
     end
   end
   redis.call('SADD', KEYS[10], id)
+  return ''
+end
+
+-- Adds the cancelled task to the history.
+local function note_end(body, attempts, crashes, worker)
+  local settings = redis.pcall('HMGET', KEYS[11], 'history')
+  local queue = {keys = {history = KEYS[12]}, history_limit = history_limit(settings[1]), now_ms = now_ms, records = {}}
+  add_to_history(queue, id, 'cancelled', attempts, crashes, facts_of(body), worker, '')
+  write_history(queue, true)
 end
 
 local cancelled = 0
-if redis.call('HEXISTS', bodies, id) == 1 and not redis.call('ZSCORE', dead, id) then
+local body = redis.call('HGET', bodies, id)
+if body and not redis.call('ZSCORE', dead, id) then
   local record = redis.call('HGET', state, id) or ''
-  remove(record)
+  local worker = remove(record)
   redis.call('ZREM', KEYS[9], id)
   redis.call('HDEL', bodies, id)
   redis.call('HDEL', state, id)
-  local attempts = record:match('^%d+:(%d+):') or '0'
+  local attempts, crashes = record:match('^%d+:(%d+):(%d+):')
+  attempts = attempts or '0'
   redis.call('SET', result, string.format('cancelled:%s:%.0f:', attempts, now_ms), 'PX', ARGV[4])
+  note_end(body, attempts, crashes or '0', worker)
   notify_awaiting(awaited_in(KEYS[8]), id)
   cancelled = 1
 end

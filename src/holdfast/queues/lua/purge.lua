@@ -2,7 +2,7 @@
 -- queues/purge: remove queued and delayed tasks, or dead ones: some of them per step.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
--- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
+-- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:snoozes:note
 -- KEYS[3]  LIST    ready_h  ids, the next one first
 -- KEYS[4]  LIST    ready_m
 -- KEYS[5]  LIST    ready_l

@@ -6,8 +6,7 @@
 -- KEYS[3]  ZSET    leases    running ids, scored by when the lease ends (ms)
 -- ARGV[1]  int     lease_ms  life from now
 -- ARGV[2]  string  first of the leases, two arguments each: id, token
--- returns  array   two per lease that is lost (another worker has the task, or it was cancelled):
---                  id, token
+-- returns  array   id and token of each lost lease: another worker has the task, or it was cancelled
 -- include clock
 
 local now_ms = clock()

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  ZSET    dead     ids, scored by when they died (ms)
 -- KEYS[2]  HASH    bodies   id -> envelope
--- KEYS[3]  HASH    state    id -> token:attempts:crashes:priority:expires:parked:note
+-- KEYS[3]  HASH    state    id -> token:attempts:crashes:priority:expires:parked:snoozes:note
 -- KEYS[4]  LIST    ready_h  ids, the next one first
 -- KEYS[5]  LIST    ready_m
 -- KEYS[6]  LIST    ready_l
@@ -48,7 +48,7 @@ for _, id in ipairs(ids) do
     if redis.call('HEXISTS', KEYS[2], id) == 1 then
       -- The token stays, because the tokens of a task must grow with every claim.
       token, priority = token or '0', tonumber(priority) or 2
-      redis.call('HSET', KEYS[3], id, token .. ':0:0:' .. priority .. ':0:0:')
+      redis.call('HSET', KEYS[3], id, token .. ':0:0:' .. priority .. ':0:0:0:')
       if has_tombstone(tombstones, id) then
         redis.call('ZADD', KEYS[6 + priority], now_ms, id)
       else

@@ -2,7 +2,7 @@
 -- queues/status: return the state of one task.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
--- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:note
+-- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:snoozes:note
 -- KEYS[3]  ZSET    leases  running ids, scored by when the lease ends (ms)
 -- KEYS[4]  ZSET    dead    ids, scored by when they died (ms)
 -- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)

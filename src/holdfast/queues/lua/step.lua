@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- queues/step: settle finished tasks, take back those of vanished workers, claim the next ones. The same
--- number again returns the same reply.
+-- queues/step: settle finished tasks, take back the tasks of vanished workers, claim the next tasks. A call
+-- with the same number again returns the first reply again.
 --
 -- KEYS[1]  HASH    bodies   id -> envelope
--- KEYS[2]  HASH    state    id -> token:attempts:crashes:priority:expires:parked:note
+-- KEYS[2]  HASH    state    id -> token:attempts:crashes:priority:expires:parked:snoozes:note
 -- KEYS[3]  ZSET    leases   running ids, scored by when the lease ends (ms)
 -- KEYS[4]  LIST    ready_h  ids, the next one first
 -- KEYS[5]  LIST    ready_m
@@ -16,78 +16,97 @@
 -- KEYS[12] ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[13] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[14] HASH    awaited  id -> channels to notify when the task ends
--- KEYS[15] HASH    settings  paused
+-- KEYS[15] HASH    settings  paused, history
 -- KEYS[16] HASH    throughput  how many tasks ended, by minute
--- KEYS[17] HASH    even     ledger of even hours
--- KEYS[18] HASH    odd      ledger of odd hours
--- KEYS[19] STRING  result   the first of them: one for each task that is done
+-- KEYS[17] LIST    history  the tasks that ended last
+-- KEYS[18] HASH    even     ledger of even hours
+-- KEYS[19] HASH    odd      ledger of odd hours
+-- KEYS[20] STRING  result   the first of them: one for each task that is done
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is notified; '' if the step only settles
 -- ARGV[4]  string  worker       name of the worker, for people to read
--- ARGV[5]  int     want         tasks to claim at most, 0 to 256
--- ARGV[6]  int     poison_limit  of these, poison tasks: their next crash makes them dead
+-- ARGV[5]  int     want         tasks to claim at most, 0 to 64
+-- ARGV[6]  int     poison_limit  poison tasks among them at most: their next crash makes them dead
 -- ARGV[7]  int     lease_ms     life of a claim that is not renewed
 -- ARGV[8]  int     max_crashes  workers that vanish while they run a task before it is dead
--- ARGV[9]  string  first of the settled tasks, five arguments each:
---                  id, token, verb (done, retry, dead, release, park), ms, text (see parts/settle)
--- returns  array   wait_ms (until something is due here, -1 unknown), left (tasks that are not dead, -1
---                  not counted), accepted (one digit per settled task), missing (tasks that are in no
---                  list; below 0: ids in lists without a task), claims (five values for each: id, token,
---                  attempt, crashes, envelope), ended (id and token of each claim of this worker with
---                  an ended lease, see parts/reclaim)
+-- ARGV[9]  string  first of the settled tasks, six arguments each:
+--                  id, token, verb (done, retry, snooze, dead, crash, give_up, release, park), ms, text,
+--                  facts (see parts/settle)
+-- returns  array   wait_ms: ms until something is due here; 0: step again at once; -1: unknown
+--                  left: tasks that are not dead; -1: not counted
+--                  accepted: one digit per settled task
+--                  missing: tasks that are in no list; below 0: ids in lists without a task
+--                  claims: id, token, attempt, crashes, snoozes and envelope of each
+--                  ended: id and token of each claim of this worker with an ended lease (see parts/reclaim)
 -- include clock
 -- include notify
 -- include ledger
 -- include tombstones
--- include skip_tombstones
 -- include awaiting
--- include integrity
--- include throughput
+-- include last_number
+-- include history
+-- include read_queue
+-- include task_name
 -- include record
 -- include return_task
+-- include crash
 -- include settle_one
 -- include settle
 -- include reclaim
+-- include skip_tombstones
 -- include claims
 -- include claim
 -- include take
+-- include throughput
 -- include repeat_step
 -- include agenda
 
 local FIRST = 9
-local FIRST_RESULT = 19
+local FIRST_RESULT = 20
 local IDLE_MS = 30000  -- an idle worker that does not repeat this step is forgotten after so long
 
 local now_ms, now_s, now_us = clock()
 local writer, number, channel, want = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
-local keys = {tombstones = KEYS[13], awaited = KEYS[14], settings = KEYS[15], throughput = KEYS[16]}
+-- What the parts share:
+--   keys             the keys of the queue
+--   new_token        now_us as text: the token of a task's first claim
+--   first_claim      the counts of a task's first claim
+--   poison_to_claim  poison tasks that this step may still claim
+--   holder, worker   `channel worker` for the records, and the worker's name alone
+--   counts           runs that ended in this step, by outcome
+--   records          for the history (see parts/history)
+--   has_ready, has_due  by priority, whether the list or set may have ids
+-- Set by parts/read_queue: paused, history_limit, any_expiring (whether a queued task may expire),
+-- tombstones and awaited (their keys; false while they are empty)
 local step = {
-  bodies = KEYS[1], state = KEYS[2], leases = KEYS[3],
-  ready = {KEYS[4], KEYS[5], KEYS[6]}, due = {KEYS[7], KEYS[8], KEYS[9]},
-  idle = KEYS[10], dead = KEYS[11], expiring = KEYS[12],
-  now_ms = now_ms, now_us = now_us, first_token = string.format('%.0f', now_us),
-  want = want, poison_limit = tonumber(ARGV[6]), lease_ms = tonumber(ARGV[7]),
-  max_crashes = tonumber(ARGV[8]), holder = channel .. ' ' .. ARGV[4],
-  has_ready = {}, has_due = {}, ended = {done = 0, retried = 0, dead = 0},
+  keys = {
+    bodies = KEYS[1], state = KEYS[2], leases = KEYS[3],
+    ready = {KEYS[4], KEYS[5], KEYS[6]}, due = {KEYS[7], KEYS[8], KEYS[9]},
+    idle = KEYS[10], dead = KEYS[11], expiring = KEYS[12], tombstones = KEYS[13], awaited = KEYS[14],
+    settings = KEYS[15], throughput = KEYS[16], history = KEYS[17],
+  },
+  now_ms = now_ms, now_us = now_us, new_token = string.format('%.0f', now_us),
+  first_claim = {attempts = 1, crashes = 0, snoozes = 0},
+  want = want, poison_to_claim = tonumber(ARGV[6]), lease_ms = tonumber(ARGV[7]),
+  max_crashes = tonumber(ARGV[8]), holder = channel .. ' ' .. ARGV[4], worker = ARGV[4],
+  counts = {done = 0, retried = 0, dead = 0, snoozed = 0, gave_up = 0},
+  records = {}, has_ready = {}, has_due = {},
 }
+local keys = step.keys
 
-local ledger = ledger_at(KEYS[17], KEYS[18], now_s)
+local ledger = ledger_at(KEYS[18], KEYS[19], now_s)
 local known = ledger_answer(ledger, writer, number)
 if known then
-  return repeat_step(step, ledger_entry(ledger, writer, known, (#ARGV - FIRST + 1) / 5))
+  local accepted, granted = ledger_entry(ledger, writer, known, (#ARGV - FIRST + 1) / SETTLEMENT)
+  return repeat_step(step, accepted, granted)
 end
 
-if want > 0 then
-  read_queue(step, keys)
-else
-  step.paused = redis.pcall('HEXISTS', keys.settings, 'paused') == 1
-  step.tombstones, step.awaited = keys.tombstones, keys.awaited
-end
+read_queue(step)
 local accepted, requeued = settle_all(step, ARGV, FIRST, KEYS, FIRST_RESULT)
-local reclaimed, ended = 0, {}
-if channel ~= '' then  -- otherwise the step only settles, and the worker is not known to hold anything
-  reclaimed, ended = reclaim(step, channel, step.max_crashes)
+local reclaimed, own_expired = 0, {}
+if channel ~= '' then  -- otherwise this step only settles
+  reclaimed, own_expired = reclaim(step, channel)
 end
 local claims = no_claims()
 if not step.paused then
@@ -97,26 +116,28 @@ if not step.paused then
   end
 end
 write_claims(step, claims)
-write_throughput(keys.throughput, step.ended, now_ms)
+local new_minute = write_throughput(keys.throughput, step.counts, now_ms)
+write_history(step, new_minute)
 -- Also if nothing was claimed: a late copy of this step must not claim for a worker that has gone on.
 ledger_write(ledger, writer, number, cmsgpack.pack({accepted, claims.granted}))
 
 local wait_ms, left, missing = 0, -1, 0
-if claims.count < want and claims.bytes < CLAIM_BYTES then
-  redis.call('ZADD', step.idle, now_ms + IDLE_MS, channel)
-  redis.call('PEXPIRE', step.idle, IDLE_MS)
-  left, missing = count_tasks(step, keys.tombstones)
+local is_full = claims.count >= want or claims.bytes >= CLAIM_BYTES
+if not is_full then  -- the queue had no more, so this worker waits for a notification
+  redis.call('ZADD', keys.idle, now_ms + IDLE_MS, channel)
+  redis.call('PEXPIRE', keys.idle, IDLE_MS)
+  left, missing = count_tasks(step)
   if left <= 0 then
     wait_ms = -1
-  elseif claims.looked_at < LOOK_LIMIT then
+  elseif claims.looked_at < LOOK_LIMIT then  -- otherwise there is more to examine at once
     wait_ms = next_ms(step, claims.poison_left)
   end
 else
-  local was_idle = redis.call('ZREM', step.idle, channel) == 1
+  local was_idle = redis.call('ZREM', keys.idle, channel) == 1
   -- The idle worker that knew the next due time is busy now; wake another one to take over.
   if requeued or reclaimed > 0 or more_ready(step, claims.poison_left)
-    or was_idle and next_ms(step, claims.poison_left) > 0 then
-    notify_one(step.idle, now_ms)
+    or (was_idle and next_ms(step, claims.poison_left) > 0) then
+    notify_one(keys.idle, now_ms)
   end
 end
-return {wait_ms, left, accepted, missing, claims.reply, ended}
+return {wait_ms, left, accepted, missing, claims.reply, own_expired}

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- queues/throughput: return how many tasks ended in each of the last minutes.
 --
--- KEYS[1]  HASH    throughput  minute modulo 120 -> minute:done:retried:dead
+-- KEYS[1]  HASH    throughput  minute modulo 120 -> minute:done:retried:dead:snoozed:gave_up
 -- returns  array   two: the current minute since 1970, and all values
 -- include clock
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 MAX_CRASHES: Final = 3
-"""Number of workers that may vanish while they run a task; then the task is dead-lettered."""
+"""A task is dead-lettered when so many workers have vanished during its attempts."""
 
-_FIELDS: Final = 5
+_FIELDS: Final = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,10 +17,11 @@ class Claim:
     """A task as a step handed it over.
 
     Attributes:
-        key: its id as it is stored; another program may have written it.
+        key: id of the task as it is stored; other programs may choose ids that are not UTF-8.
         token: number that grows with every claim; a settlement must present it.
         attempt: 1 for the first; a claim that was released does not count.
         crashes: earlier attempts during which the worker vanished.
+        snoozes: how often the task has asked to run later.
         body: the envelope, not decoded yet.
     """
 
@@ -28,14 +29,15 @@ class Claim:
     token: int
     attempt: int
     crashes: int
+    snoozes: int
     body: bytes
 
     @classmethod
     def parsed(cls, values: Sequence[Any]) -> Iterator[Claim]:
         """Yield the claims in the reply of `step.lua`."""
         for i in range(0, len(values), _FIELDS):
-            key, token, attempt, crashes, body = values[i : i + _FIELDS]
-            yield cls(key, int(token), attempt, crashes, body)
+            key, token, attempt, crashes, snoozes, body = values[i : i + _FIELDS]
+            yield cls(key, int(token), attempt, crashes, snoozes, body)
 
     @property
     def identity(self) -> tuple[bytes, int]:
@@ -49,7 +51,7 @@ class Claim:
 
     @property
     def is_poison(self) -> bool:
-        """Return whether the next crash dead-letters the task: it may be what kills its workers."""
+        """Return whether the next crash dead-letters the task."""
         return self.crashes >= MAX_CRASHES - 1
 
     @property

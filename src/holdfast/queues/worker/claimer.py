@@ -26,6 +26,7 @@ from ...errors.records import logger_of
 from .. import keys
 from .claim import Claim
 from .damage import QueueDamage
+from .server_contact import ServerContact
 from .step import STEP, STEP_LIMIT, Settlement, Step, StepReply
 
 logger = logger_of("holdfast.worker")
@@ -54,10 +55,13 @@ class Claimer:
         unit: the queue.
         worker: the worker's name, for people to read.
         lease_ms: life of a claim without renewal.
+        contact: notes when the server answers.
         on_lost: called in the worker's loop with each claim that was lost, and why.
         on_damaged: called in the worker's loop after each step that fails because of damage.
 
     Attributes:
+        contact: as given.
+        was_used: whether the queue has had tasks.
         settling: claims that are being settled at once, in steps of their own.
         damage: what another program changed in the keys of the queue.
     """
@@ -70,6 +74,7 @@ class Claimer:
         *,
         worker: str,
         lease_ms: int,
+        contact: ServerContact,
         on_lost: Callable[[Claim, str], None],
         on_damaged: Callable[[], None],
     ) -> None:
@@ -77,6 +82,7 @@ class Claimer:
         self.channel = ""
         self.woken = Event()
         self.damage = QueueDamage(unit, on_damaged)
+        self.was_used = False
         self.settling: set[Claim] = set()
         self._caller = caller
         self._renewer = renewer
@@ -98,6 +104,7 @@ class Claimer:
         self._renew_keys = RENEW.keys(unit)
         self._next_due_keys = NEXT_DUE.keys(unit)
         self._task_keys = (*self._next_due_keys, keys.leases(unit))
+        self.contact = contact
         self._step_keys = STEP.keys(unit)
 
     @property
@@ -109,6 +116,11 @@ class Claimer:
     def unsettled(self) -> int:
         """Return the number of settlements that the server does not have yet."""
         return len(self._settlements)
+
+    @property
+    def running(self) -> int:
+        """Return the number of tasks of the queue that run here."""
+        return self._running
 
     @property
     def is_busy(self) -> bool:
@@ -205,6 +217,7 @@ class Claimer:
         step = self._pending
         reply = await self._answered(step)
         self._left = reply.left
+        self.was_used = self.was_used or reply.left > 0 or bool(reply.claims)
         self.damage.step_succeeded(reply.missing)
         if reply.ended:
             await self._renew_or_release(reply.ended)
@@ -257,9 +270,11 @@ class Claimer:
             if self._left == 0:
                 # Include what other workers run: this one has to notice if they vanish.
                 found = await self._caller.read(unit, "EXISTS", *self._task_keys)
+                self.contact.answered()
                 return bool(found)
             # A notification may have been lost, or have reached a worker without a free slot.
             wait_ms = await self._caller.call(NEXT_DUE, unit, self._next_due_keys, [])
+            self.contact.answered()
         except HoldfastError:
             return True  # the step meets the same error, and logs it
         if 0 <= wait_ms / 1000 < self._next_step.left_s():
@@ -297,18 +312,16 @@ class Claimer:
                 # A worker that ends needs no reply if it settles nothing and was given nothing.
                 needless = ending and not (unsure or step.settlements)
                 if needless or self._answer_by.passed:
+                    self.contact.gave_up(repeated=failures > 1)
                     raise
-                level = logging.WARNING if failures == 1 else logging.DEBUG
-                reason = getattr(error, "reason", error)
-                logger.log(level, "%s: %s; asking until it answers", self.unit, reason)
+                self.contact.failed(error, first=failures == 1)
                 self.damage.step_failed(error, failures)
                 if isinstance(error, DamagedData) and args[0] == self._writer:
                     # It may be the ledger entry of the writer that is damaged.
                     args[:2] = self._writer, self._number = ledger.new_writer(), 1
                 await sleep(backoff_s(failures, 0.05, _MAX_PAUSE_S))
             else:
-                if failures:
-                    logger.warning("%s answers again, after %d failures", self.unit, failures)
+                self.contact.answered(repeated=failures > 0)
                 return StepReply.parsed(asked_at, reply)
 
     async def _renew_or_release(self, ended: Sequence[bytes]) -> None:
@@ -323,7 +336,7 @@ class Claimer:
         known = {claim.identity: claim for claim in self._leases}
         known |= {each.claim.identity: each.claim for each in self._settlements}
         claims = [
-            known.get((key, int(token))) or Claim(key, int(token), 0, 0, b"")
+            known.get((key, int(token))) or Claim(key, int(token), 0, 0, 0, b"")
             for key, token in zip(ended[::2], ended[1::2], strict=True)
         ]
         unknown = [claim for claim in claims if claim.identity not in known]

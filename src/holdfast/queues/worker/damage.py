@@ -1,4 +1,4 @@
-"""What another program changed in the keys of a queue, as far as a worker notices."""
+"""Reports what other programs have damaged in the keys of a queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...errors.records import logger_of
 logger = logger_of("holdfast.worker")
 
 _FIRST_TRIES: Final = 1
-"""The first failure may be of the writer's ledger entry; the next try has a new writer."""
+"""Failures that do not count: the first may come from the ledger entry of the old writer."""
 
 
 class QueueDamage:
@@ -33,14 +33,14 @@ class QueueDamage:
         self._missing = 0
 
     def step_failed(self, error: Exception, failures: int) -> None:
-        """Note the *error* of a step that failed *failures* times in a row."""
+        """Record the *error* of a step that failed *failures* times in a row."""
         self.error = None
         if failures > _FIRST_TRIES and isinstance(error, DecodeError):
             self.error = error
             self._on_error()
 
     def step_succeeded(self, missing: int) -> None:
-        """Log how many tasks are *missing*, as `step.lua` counts them; once while that lasts."""
+        """Log how many tasks are *missing*, as `step.lua` counts them; only once until none are."""
         self.error = None
         if missing and not self._missing:
             logger.error(

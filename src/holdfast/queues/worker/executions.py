@@ -1,4 +1,4 @@
-"""The claims that run in a worker."""
+"""Runs the claims of a worker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ...core.clock import Deadline
 from ...core.concurrency._async.background_task import RunningTask, spawn, wait_ended
 from ...core.concurrency._async.cancellation import Cancelled
 from ...core.error_text import log_safely, type_name
@@ -15,7 +14,6 @@ from ...errors import HoldfastError
 from ...errors.records import logger_of
 from .claim import Claim
 from .claimer import Claimer
-from .fair_share import MAX_ROUND_TRIP_S
 from .runner import Runner
 from .step import Settlement
 
@@ -51,10 +49,10 @@ class Executions:
         for claim in claims:
             if claim.crashes:
                 logger.warning(
-                    "task %s of %s is taken over: %d workers vanished while they ran it",
+                    "task %s of %s is taken over: %s vanished while running it",
                     claim.task_id,
                     claimer.unit,
-                    claim.crashes,
+                    "1 worker" if claim.crashes == 1 else f"{claim.crashes} workers",
                 )
             name = f"holdfast task {claim.task_id} of {claimer.unit}"
             task = spawn(_run(claim, runner, claimer, self._fail), name)
@@ -66,7 +64,7 @@ class Executions:
                 task.cancel()
 
     def stop(self, claim: Claim, why: str) -> None:
-        """Cancel a claim that this worker lost: another worker may run the task by now."""
+        """Cancel a claim that this worker lost, because another worker may run the task by now."""
         execution = self._running.get(claim)
         if execution is not None:
             unit = execution.claimer.unit
@@ -74,7 +72,7 @@ class Executions:
             execution.task.cancel()
 
     def cancel_new(self) -> None:
-        """Cancel whatever starts from now on."""
+        """Cancel each claim that starts from now on."""
         self._cancels_new = True
 
     def log_late(self) -> None:
@@ -85,7 +83,10 @@ class Executions:
 
     async def stop_all(self, seconds: float) -> None:
         """Cancel all claims. Release those that do not end within *seconds*; they run on."""
-        for share in (0.75, 0.25):  # twice: on Python 3.11 `asyncio.wait_for` may swallow one
+        for share in (
+            0.75,
+            0.25,
+        ):  # twice, because `asyncio.wait_for` of Python 3.11 may swallow a cancel
             tasks = [execution.task for execution in self._running.values()]
             for task in tasks:
                 task.cancel()
@@ -109,40 +110,6 @@ class _Execution:
 
     claimer: Claimer
     task: RunningTask[Settlement | None]
-
-
-class PoisonLimit:
-    """Lets a worker run one poison task at a time, so that a crash shows which task caused it."""
-
-    def __init__(self) -> None:
-        self._running: set[Claim] = set()
-        self._asked = Deadline(0)  # until then, another step may bring one
-
-    def next(self, slots: int) -> int:
-        """Return how many poison tasks a step for *slots* may claim: one, or none.
-
-        It is none if a poison task runs or another step may bring one. The other step has
-        `MAX_ROUND_TRIP_S` for that, because its server may be away.
-        """
-        if not slots or self._running or not self._asked.passed:
-            return 0
-        self._asked = Deadline(MAX_ROUND_TRIP_S)
-        return 1
-
-    def answered(self) -> None:
-        """Note that the step which could bring a poison task has ended."""
-        self._asked = Deadline(0)
-
-    def add(self, claims: Sequence[Claim]) -> None:
-        """Count the poison tasks among *claims*, which run from now on."""
-        self._running.update(claim for claim in claims if claim.is_poison)
-
-    def remove(self, claim: Claim) -> bool:
-        """Return whether *claim*, which has ended, was a poison task."""
-        if claim not in self._running:
-            return False
-        self._running.remove(claim)
-        return True
 
 
 async def _run(
@@ -172,7 +139,7 @@ async def _run(
 
 
 def _settlement_of(claim: Claim, task: RunningTask[Settlement | None]) -> Settlement | None:
-    """Return the settlement of a *task* that has ended, in whatever manner."""
+    """Return the settlement of a *task* that returned, raised or was cancelled."""
     if task.cancelled():  # before it began
         return Settlement(claim, "release")
     if (error := task.exception()) is not None:
@@ -181,7 +148,10 @@ def _settlement_of(claim: Claim, task: RunningTask[Settlement | None]) -> Settle
 
 
 def _broken(claim: Claim, error: BaseException) -> Settlement:
-    """Return the settlement of a task that broke the runner. Released, it would break the next."""
+    """Return the settlement of a task that broke the runner.
+
+    The task is dead: if it were released, it would break the next worker as well.
+    """
     text = "task %s broke the worker's runner"
     log_safely(logger, logging.ERROR, text, claim.task_id, error=error)
     reason = f"failed: {type_name(type(error))} in the worker's runner"

@@ -1,4 +1,4 @@
-"""How a worker shares its slots among its queues: pure decisions, without a clock and without I/O.
+"""Shares the slots of a worker among its queues. It does no I/O and reads no clock.
 
 A slot is the right to run one task. Slots are shared by stride scheduling (Waldspurger and Weihl,
 "Stride Scheduling: Deterministic Proportional-Share Resource Management", MIT/LCS/TM-528, 1995).
@@ -8,7 +8,8 @@ it goes to the queue that was served longest ago. So a queue is never further fr
 the slots of one step, and the share of a queue without tasks goes to the others.
 
 A step takes a round trip, and slots become free meanwhile. The share of a queue with a step in
-flight is kept for it, but only for `MAX_ROUND_TRIP_S`: an unreachable server holds no slots.
+flight is kept for it, but only for `MAX_ROUND_TRIP_S`, so that an unreachable server holds no
+slots.
 """
 
 from __future__ import annotations
@@ -24,21 +25,23 @@ MAX_ROUND_TRIP_S: Final = 0.5
 """Seconds after which a step in flight reserves no slots any more."""
 
 _ONE: Final = 2**60
-"""A pass of 1, in integers: they do not drift, so equal weights stay exactly equal."""
+"""A pass of 1. Passes are integers, because rounding errors of floats would add up."""
 
 
 @dataclass(slots=True)
 class _Share:
-    """What one queue was given, and whether it needs slots.
+    """The share of one queue.
 
     Attributes:
         stride: what a started task adds to the pass: 1 ÷ weight.
-        turn: when it was served last; the smaller one wins a tie.
-        progress: the pass; reserved slots count.
+        turn: counter at the time when the queue was last served; if passes are equal, the smaller
+            turn wins.
+        progress: the pass, including the reserved slots.
         may_have_tasks: whether the queue may have tasks.
-        reserved: slots that a step may fill.
+        reserved: slots that the step in flight may fill.
         asked_at: when the step in flight began; None: no step is in flight.
         away: whether the step takes too long, so that its slots are not reserved any more.
+        full: whether the queue may start no more tasks for now, even if slots are free.
     """
 
     stride: int
@@ -48,6 +51,7 @@ class _Share:
     reserved: int = 0
     asked_at: float | None = None
     away: bool = False
+    full: bool = False
 
     @property
     def started(self) -> int:
@@ -57,7 +61,7 @@ class _Share:
     @property
     def competes(self) -> bool:
         """Return whether slots are kept for the queue."""
-        return self.may_have_tasks and not self.away
+        return self.may_have_tasks and not self.away and not self.full
 
     def wins(self, progress: int, turn: int) -> int:
         """Return how many slots it gets before a queue with this pass and this turn gets one."""
@@ -103,11 +107,18 @@ class FairShare:
         return self._shares[queue].may_have_tasks
 
     def expect_tasks(self, queue: str) -> None:
-        """Note that *queue* may have tasks now. The time without tasks gives it no credit."""
+        """Record that *queue* may have tasks now. It gets no extra slots for the time before."""
         share = self._shares[queue]
         if not share.may_have_tasks:
             share.may_have_tasks = True
             share.progress = max(share.progress, self._present)
+
+    def set_full(self, queue: str, *, full: bool) -> None:
+        """Set whether *queue* may start no more tasks. It gets no extra slots for that time."""
+        share = self._shares[queue]
+        if share.full and not full:
+            share.progress = max(share.progress, self._present)
+        share.full = full
 
     def share(self, queue: str, now: float) -> int:
         """Return how many of the free slots one step of *queue* may fill now."""
@@ -164,7 +175,7 @@ class FairShare:
         self._free += 1
 
     def hold_back(self, slots: int) -> None:
-        """Keep *slots* slots occupied: functions run on in them although their task has ended."""
+        """Keep *slots* slots occupied by functions that run on although their task has ended."""
         self._held_back = slots
 
     def next(self) -> str | None:
@@ -174,7 +185,7 @@ class FairShare:
         chosen, first = None, (math.inf, 0)
         for queue, share in self._shares.items():
             rank = share.progress, share.turn
-            if share.may_have_tasks and share.asked_at is None and rank < first:
+            if share.may_have_tasks and not share.full and share.asked_at is None and rank < first:
                 chosen, first = queue, rank
         return chosen
 
@@ -182,7 +193,7 @@ class FairShare:
         return (share for share in self._shares.values() if share.competes)
 
     def _skip_slow_steps(self, now: float) -> None:
-        """Free what steps have reserved that were not answered in time."""
+        """Free the slots of steps that were not answered in time."""
         for share in self._shares.values():
             if share.asked_at is not None and now - share.asked_at > MAX_ROUND_TRIP_S:
                 self._unreserve(share)

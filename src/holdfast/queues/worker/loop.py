@@ -1,4 +1,4 @@
-"""One run of a worker, from its start until nothing of it is left."""
+"""Runs a worker once, from its start until everything is closed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import logging
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Literal
 
 from ...core._async.caller import AsyncCaller, Settings
 from ...core.clock import Deadline
@@ -24,21 +25,32 @@ from ...core.concurrency._async.primitives import Event, sleep
 from ...core.concurrency._async.user_calls import in_thread
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.concurrency.thread_pool import Threads
-from ...core.concurrency.watchdog import Blockage, Watchdog
+from ...core.concurrency.watchdog import Watchdog
 from ...core.error_text import log_safely
 from ...core.maxmemory import MaxmemoryCheck
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...errors import HoldfastError
 from ...errors.records import logger_of
+from .abandoned import AbandonedFunctions
+from .blockage_log import log_blockage
 from .claim import Claim
 from .claimer import Claimer
-from .executions import Executions, PoisonLimit
+from .cpu_queues import CpuQueues
+from .executions import Executions
 from .fair_share import FairShare
 from .heartbeat import Heartbeat
+from .idle_check import IdleCheck
 from .options import WorkerOptions
+from .outages import Outages
+from .poison_limit import PoisonLimit
 from .runner import Runner
+from .running_lifespan import RunningLifespan
+from .schedulers import Schedulers
+from .server_contact import ServerContact
+from .start_check import StartCheck, server_of
 from .step import STEP_LIMIT
+from .worker_health import WorkerHealth
 
 logger = logger_of("holdfast.worker")
 
@@ -49,7 +61,7 @@ _BLOCKED_S: Final = 1.0
 """A task that blocks the event loop for so many seconds is named in the log."""
 
 _END_S: Final = 5.0
-"""Seconds that a worker which ends tries to give its tasks back."""
+"""Seconds that a worker has at its end to give its tasks back."""
 
 
 class WorkerLoop:
@@ -57,7 +69,7 @@ class WorkerLoop:
 
     Args:
         settings: how to connect to the server.
-        options: of the worker.
+        options: options of the worker.
         worker: the worker's name, for people to read.
         maxmemory_check: checks the servers of the queues.
         until_idle: whether to stop once no task is left to do.
@@ -77,9 +89,8 @@ class WorkerLoop:
         self._until_idle = until_idle
         self._caller = AsyncCaller(settings)
         self._executions = Executions(self._guarded, self._fail, self._task_ended)
-        self._heartbeat = Heartbeat(
-            self._caller, options, worker, maxmemory_check, self._executions.__len__
-        )
+        self._outages = Outages(worker, partial(server_of, self._caller))
+        self._start_check = StartCheck(self._caller, options.namespace, self._outages)
         self._notifier = Notifier(settings, OwnLoop)
         self._renewer = Renewer(settings)
         self._threads = Threads(
@@ -92,23 +103,54 @@ class WorkerLoop:
                 unit,
                 worker=worker,
                 lease_ms=options.lease_ms,
+                contact=ServerContact(self._caller, unit, self._outages),
                 on_lost=self._guarded(self._executions.stop),
                 on_damaged=self._guarded(self._stop_if_idle),
             )
             for unit in options.weights
         }
+        self._schedulers = Schedulers(self._caller, self._notifier, options, self._spawn)
         weights = {unit.name: weight for unit, weight in options.weights.items()}
         # At most half of the slots: the tasks of one step run while the server makes the next one.
         most = min(STEP_LIMIT, max(1, options.concurrency // 2))
         self._slots = FairShare(weights, options.concurrency, most)
+        self._cpu_queues = CpuQueues(options, self._claimers, self._slots, self._guarded)
+        self._cpu = self._cpu_queues.pool
+        self._heartbeat = Heartbeat(
+            self._caller,
+            options,
+            worker,
+            maxmemory_check,
+            self._executions.__len__,
+            is_used=lambda unit: self._claimers[unit.name].was_used,
+            cpu=self._cpu,
+        )
         self._poison_limit = PoisonLimit()
-        self._has_no_slot = False  # abandoned plain functions occupy all of them
-        self._finished = 0
-        self._examined: dict[str, int] = {}  # queue → value of `_finished` at its last step
+        self._abandoned = AbandonedFunctions(
+            self._threads, self._slots, options.concurrency, worker
+        )
+        self._lifespan = RunningLifespan(options.registry.lifespan, options.info(worker))
+        self._idle_check = IdleCheck(self._claimers.values(), self._executions)
         self._grace = Deadline(None)
         self._stopping = False
         self._failure: BaseException | None = None
+        self._watchdog: Watchdog | None = None
         self._stopped = Event()
+
+    @property
+    def serving(self) -> bool:
+        """Return whether the worker claims tasks of any queue. From any thread."""
+        return self._start_check.has_begun and not self._stopping
+
+    @property
+    def tasks_ended(self) -> int:
+        """Return how many attempts have ended."""
+        return self._idle_check.tasks_ended
+
+    @property
+    def cpu_pids(self) -> list[int]:
+        """Return the process ids of the children that run CPU-bound tasks. From any thread."""
+        return self._cpu.pids
 
     def stop(self, grace_s: float) -> None:
         """Claim nothing more, and let what runs finish within *grace_s*.
@@ -119,18 +161,35 @@ class WorkerLoop:
         if grace.at < self._grace.at:
             self._grace = grace
             self._stopping = True
+            self._start_check.stop()
             self._stopped.set_from_handler()
+            self._lifespan.cancel_start()
             for claimer in self._claimers.values():
                 claimer.answer_within(grace_s + _END_S)
+
+    def health(self) -> WorkerHealth:
+        """Return the health of this run. From any thread."""
+        now, claimers = time.monotonic(), self._claimers.values()
+        has_started = self._start_check.has_passed(self._options.weights)
+        running: Literal["starting", "serving"] = "serving" if has_started else "starting"
+        return WorkerHealth(
+            state="stopping" if self._stopping else running,
+            blocked_s=0.0 if self._watchdog is None else self._watchdog.lag_s,
+            silent_s=max(now - claimer.contact.answered_at for claimer in claimers),
+            problems=tuple(self._outages.problems()),
+        )
 
     async def work(self) -> None:
         """Serve the queues until stopped and finished."""
         await self._caller.check_durability()
+        await self._cpu.check(self._claimers)
+        if not await self._lifespan.start():
+            return
         logger.info("worker %s serves %s", self._worker, ", ".join(map(str, self._options.weights)))
         with ExitStack() as listening:
             for claimer in self._claimers.values():
                 listening.enter_context(claimer.listening(self._notifier))
-            watchdog = Watchdog(_BLOCKED_S, _log_blockage)
+            self._watchdog = watchdog = Watchdog(_BLOCKED_S, log_blockage)
             listening.callback(watchdog.close)
             grace = self._spawn(self._end_grace(), "holdfast grace")
             heartbeat = self._spawn(self._heartbeat.run(), "holdfast heartbeat")
@@ -144,7 +203,7 @@ class WorkerLoop:
                 await cancel_and_wait(grace, heartbeat)
 
     async def end(self) -> None:
-        """Give back what still runs, and close everything."""
+        """Give back what still runs, end the lifespan, and close everything."""
         self.stop(0)
         self._executions.cancel_new()
         try:
@@ -156,7 +215,10 @@ class WorkerLoop:
                         *map(self._leave, self._claimers.values()), self._heartbeat.end()
                     )
         finally:
-            await self._close()
+            try:
+                await self._lifespan.end()
+            finally:
+                await self._close()
 
     async def _leave(self, claimer: Claimer) -> None:
         """Give back the tasks of one queue. A failure does not affect the other queues."""
@@ -170,6 +232,7 @@ class WorkerLoop:
 
     async def _close(self) -> None:
         self._threads.close()
+        await self._cpu.close()
         try:
             await in_thread(self._renewer.close)
         finally:
@@ -182,7 +245,7 @@ class WorkerLoop:
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> RunningTask[None]:
         """Do *work* beside the queues. If it fails, this run ends with its exception."""
         task = spawn(work, name)
-        task.add_done_callback(self._guarded(_raise_failure))
+        task.add_done_callback(self._guarded(lambda task: task.cancelled() or task.result()))
         return task
 
     def _guarded(self, function: Callable[..., object]) -> Callable[..., None]:
@@ -212,18 +275,26 @@ class WorkerLoop:
         """Claim, run and settle the tasks of one queue."""
         options, telemetry = self._options, self._caller.settings.telemetry
         runner = Runner(
-            options.registry, claimer.unit, self._threads, options.unknown_ms, telemetry
+            options.registry,
+            claimer.unit,
+            self._threads,
+            options.unknown_ms,
+            self._lifespan.state,
+            telemetry,
+            cpu=self._cpu,
         )
-        while not self._is_over(claimer):
-            await self._look_for_tasks(claimer)
-            slots = self._share(claimer)
-            if slots or claimer.unsettled:
-                await self._step(claimer, runner, slots)
-            if claimer.unsettled < STEP_LIMIT and not self._share(claimer):
-                if not self._is_over(claimer):
-                    await claimer.wait(until_step=not self._needs_only_slots(claimer))
-                if claimer.may_batch:
-                    await sleep(_BATCH_S)
+        await self._start_check.wait_passed(claimer)
+        async with self._schedulers.firing(claimer.name, at_once=self._until_idle):
+            while not self._is_over(claimer):
+                await self._look_for_tasks(claimer)
+                slots = self._share(claimer)
+                if slots or claimer.unsettled:
+                    await self._step(claimer, runner, slots)
+                if claimer.unsettled < STEP_LIMIT and not self._share(claimer):
+                    if not self._is_over(claimer):
+                        await claimer.wait(until_step=not self._needs_only_slots(claimer))
+                    if claimer.may_batch:
+                        await sleep(_BATCH_S)
 
     def _is_over(self, claimer: Claimer) -> bool:
         """Return whether *claimer* has nothing left to do. Raise what this run fails with."""
@@ -234,29 +305,19 @@ class WorkerLoop:
 
     def _stop_if_idle(self) -> None:
         """Stop a run until idle that is idle. It fails if a queue is damaged."""
-        if not self._until_idle or self._stopping or not self._is_idle():
+        if not self._until_idle or self._stopping or not self._idle_check.is_idle:
             return
         if errors := [each.damage.error for each in self._claimers.values() if each.damage.error]:
             self._fail(errors[0])
         else:
             self.stop(self._options.grace_s)
 
-    def _is_idle(self) -> bool:
-        """Return whether nothing runs here, and each queue is damaged or was found empty since."""
-        return not self._executions and all(
-            claimer.damage.error is not None
-            or (self._is_examined(claimer) and claimer.found_empty and not claimer.is_busy)
-            for claimer in self._claimers.values()
-        )
-
-    def _is_examined(self, claimer: Claimer) -> bool:
-        """Return whether no task ended since the last step: a task may enqueue others."""
-        return self._examined.get(claimer.name) == self._finished
-
     async def _look_for_tasks(self, claimer: Claimer) -> None:
         """Find out whether the queue may have tasks."""
         woken = claimer.was_woken()
         if self._needs_only_slots(claimer):
+            if not self._stopping:
+                await claimer.contact.keep()
             return
         last_look = self._until_idle and not self._executions
         if woken or last_look or await claimer.may_find_tasks():
@@ -268,11 +329,14 @@ class WorkerLoop:
 
     def _share(self, claimer: Claimer) -> int:
         """Return how many tasks the queue may claim now."""
-        return 0 if self._stopping else self._slots.share(claimer.name, time.monotonic())
+        if self._stopping:
+            return 0
+        share = self._slots.share(claimer.name, time.monotonic())
+        return self._cpu_queues.room(claimer.name, share)
 
     async def _step(self, claimer: Claimer, runner: Runner, slots: int) -> None:
         """Settle what is finished, and fill up to *slots* slots."""
-        name, finished = claimer.name, self._finished
+        name, tasks_ended = claimer.name, self._idle_check.tasks_ended
         self._slots.reserve(name, slots, time.monotonic())
         self._wake_next()
         poison_limit = self._poison_limit.next(slots)
@@ -283,6 +347,7 @@ class WorkerLoop:
         placed = self._slots.answered(name, runnable, more=claimer.may_have_more)
         for _ in range(placed):
             claimer.started()
+        self._cpu_queues.update()
         if claimer.may_have_more:
             # In the next turn of the loop, so that the next step is sent before these tasks run.
             call_soon(self._guarded(self._executions.start), claimer, runner, claims[:placed])
@@ -292,80 +357,43 @@ class WorkerLoop:
         claimer.release(claims[placed:], why)
         self._poison_limit.add(claims[:placed])
         if slots:
-            self._examined[name] = finished
+            self._idle_check.step_made(claimer, tasks_ended)
         self._wake_next()
 
     def _wake_next(self) -> None:
         """Offer a free slot to a queue. A queue that takes some of several wakes the next one."""
-        name = self._slots.next()
-        if name is not None:
+        if (name := self._slots.next()) is not None:
             self._claimers[name].wake()
         elif self._until_idle and not self._executions and self._slots.all_empty:
             for claimer in self._claimers.values():
-                if not self._is_examined(claimer):
+                if not self._idle_check.is_examined(claimer):
                     claimer.wake()
 
     def _task_ended(self, claim: Claim) -> None:
         """Free the slot of *claim*."""
-        self._finished += 1
+        self._idle_check.tasks_ended += 1
         if self._poison_limit.remove(claim):
             for name in self._claimers:  # the next poison task may be in any of the queues
                 self._slots.expect_tasks(name)
-        self._hold_back_slots()
+        self._abandoned.update()
         self._slots.release()
+        self._cpu_queues.update()
         self._wake_next()
 
     def _thread_freed(self) -> None:
         """Free the slot of an abandoned plain function that has ended."""
-        self._hold_back_slots()
+        self._abandoned.update()
         self._wake_next()
-
-    def _hold_back_slots(self) -> None:
-        """Leave slots to plain functions that run on after their timeout or cancellation."""
-        abandoned = self._threads.abandoned
-        self._slots.hold_back(abandoned)
-        has_no_slot = abandoned >= self._options.concurrency
-        if has_no_slot and not self._has_no_slot:
-            logger.warning(
-                "worker %s has no slot left: %d plain functions run on after their timeout or "
-                "cancellation, each in its thread; give what they wait for a timeout of its own",
-                self._worker,
-                abandoned,
-            )
-        elif self._has_no_slot and not has_no_slot:
-            logger.info("worker %s has a slot again", self._worker)
-        self._has_no_slot = has_no_slot
 
     async def _end_grace(self) -> None:
         """Wait for the end of the grace of a stopped worker, and give back what still runs."""
         await self._stopped.wait(None)
         if self._executions:
-            logger.info(
-                "worker %s stops: %d tasks have %.3g s to finish",
-                self._worker,
-                len(self._executions),
-                self._grace.left_s(),
-            )
+            text = "worker %s stops: %d tasks have %.3g s to finish"
+            logger.info(text, self._worker, len(self._executions), self._grace.left_s())
         while not self._grace.passed:
             self._stopped.clear()
             await self._stopped.wait(self._grace.left_s())
         self._executions.cancel_new()
         self._executions.log_late()
         await self._executions.stop_all(_END_S)
-
-
-def _raise_failure(task: RunningTask[None]) -> None:
-    """Raise what *task* has raised."""
-    if not task.cancelled():
-        task.result()
-
-
-def _log_blockage(blockage: Blockage) -> None:
-    """Name the task that blocks the event loop. Called from the watchdog's thread."""
-    logger.warning(
-        "%s has blocked the event loop for %.1f s, at %s: leases are kept, but no other task runs; "
-        "await what it waits for, or make it a plain function",
-        blockage.task.removeprefix("holdfast ") or "something",
-        blockage.seconds,
-        blockage.where,
-    )

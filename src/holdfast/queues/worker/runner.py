@@ -5,33 +5,40 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from ...core.codec import JSON, encoded
+import msgspec
+
 from ...core.concurrency._async.background_task import current_task, is_cancelling, is_current_task
 from ...core.concurrency._async.cancellation import Cancelled, time_limit
-from ...core.concurrency.thread_pool import Threads
-from ...core.error_text import described, error_text, log_safely, type_name
+from ...core.error_text import type_name
 from ...core.names import Unit
 from ...core.telemetry import Activity, Fact, Telemetry, during
-from ...core.trace import TraceContext, current_trace, enter_trace
-from ...errors import DecodeError, PayloadTooLarge, UnknownTask, on_one_line
-from ...errors.records import logger_of
+from ...core.trace import TraceContext, enter_trace
+from ...errors import DecodeError, UnknownTask
+from ..ended_task import name_fact
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
+from ..running_task import RunningTask, enter
+from . import settlements
+from .attempt_log import log_attempt
 from .claim import Claim
-from .running_task import RunningTask, enter
-from .step import Settlement, Verb
+from .cpu_pool import CpuPool, TaskCrashed
+from .step import Settlement
 
-logger = logger_of("holdfast.worker")
+_NAMES_LIMIT: Final = 1000
+"""Names of tasks that are cached."""
 
-_REASON_LIMIT: Final = 500
-"""Characters of a reason that are stored; the log has the rest."""
+
+class FunctionRunner(Protocol):
+    """Runs plain functions for an event loop, as `Threads` does."""
+
+    async def run(self, function: Callable[[], Any]) -> Any:
+        """Run *function* and return what it returns."""
 
 
 class Runner:
@@ -42,23 +49,37 @@ class Runner:
         unit: the queue.
         threads: run plain functions.
         unknown_ms: how long a task that is not in the registry waits for a worker that knows it.
+        state: what the lifespan yielded.
         telemetry: records what runs.
+        cpu: runs CPU-bound tasks. None: this is one of its child processes, which runs them here;
+            the worker watches their timeout.
+
+    Attributes:
+        last_error: type of the exception that the last task raised; empty if it raised none.
     """
 
     def __init__(
         self,
         registry: TaskRegistry,
         unit: Unit,
-        threads: Threads,
+        threads: FunctionRunner,
         unknown_ms: int,
+        state: Mapping[str, Any],
         telemetry: Telemetry | None,
+        *,
+        cpu: CpuPool | None,
     ) -> None:
+        self.last_error = ""
+        self._cpu = cpu
         self._registry = registry
+        self._middleware = registry.middleware
+        self._state = state
         self._unit = unit
         self._telemetry = telemetry
         self._threads = threads
         self._unknown_ms = unknown_ms
         self._unknown: set[str] = set()  # names that were logged
+        self._name_facts: dict[str, str] = {}  # cached; another program may choose any name
 
     async def run(self, claim: Claim) -> Settlement:
         """Run the task of *claim*, and return its settlement, whatever the task does.
@@ -73,34 +94,69 @@ class Runner:
         try:
             envelope = Envelope.unpacked(claim.body, claim.task_id)
             task = self._registry.get(envelope.task)
-            args, kwargs = task.converted(envelope.args, envelope.kwargs)
+            cpu = self._cpu if task.cpu else None
+            if cpu is None:
+                args, kwargs = task.converted(envelope.args, envelope.kwargs)
         except (DecodeError, UnknownTask) as error:
             settlement = self._refused(claim, envelope, error)
         except BaseException as error:  # an argument type of the user raised it
             if task is None or envelope is None:
                 raise
-            raised, settlement = error, _failed(claim, task, error)
+            raised, settlement = error, settlements.failed(claim, task, envelope, error)
             with self._recorded(claim, envelope.trace, task.name) as work:
                 work.ended(settlement.verb, type_name(type(error)))
         else:
+            if cpu is not None:
+                return await self._run_in_child(cpu, claim, envelope, task)
             enter_trace(envelope.trace)
             with self._recorded(claim, envelope.trace, task.name) as work:
                 enter_trace(work.trace)
                 settlement, raised = await self._outcome(claim, envelope, task, args, kwargs)
                 work.ended(settlement.verb, type_name(type(raised)) if raised is not None else "")
+        self.last_error = type_name(type(raised)) if raised is not None else ""
         name = envelope.task if envelope else ""
-        level = _LEVELS[settlement.verb]
+        level = None
         if settlement.verb == "park":
-            level = logging.DEBUG if name in self._unknown else level
+            level = logging.DEBUG if name in self._unknown else None
             self._unknown.add(name)
-        if logger.isEnabledFor(level):
-            self._log(level, settlement, name, time.monotonic() - started, raised)
+        duration_s = time.monotonic() - started
+        settlement.facts = f"{int(duration_s * 1e6)}{self._name_fact(name)}"
+        log_attempt(settlement, self._unit.name, name, duration_s, raised, level=level)
+        return settlement
+
+    async def _run_in_child(
+        self, cpu: CpuPool, claim: Claim, envelope: Envelope, task: Task[..., Any]
+    ) -> Settlement:
+        """Run a CPU-bound task in a child process, which logs how it ended if it can."""
+        started = time.monotonic()
+        raised: BaseException | None = None
+        timeout_s = _timeout_s(envelope, task)
+        enter_trace(envelope.trace)
+        with self._recorded(claim, envelope.trace, task.name) as work:
+            enter_trace(work.trace)
+            try:
+                sent = _traced(claim, envelope, work.trace)
+                settlement, error = await cpu.run(sent, self._unit.name, timeout_s)
+                settlement = replace(settlement, claim=claim)
+            except TaskCrashed as crash:
+                raised, settlement = crash, settlements.crashed(claim, task, crash)
+            except (TimeoutError, RuntimeError, ValueError) as failure:
+                raised = _late(timeout_s) if isinstance(failure, TimeoutError) else failure
+                settlement = settlements.failed(claim, task, envelope, raised)
+            if raised is not None:
+                error = type_name(type(raised))
+            work.ended(settlement.verb, error)
+        duration_s = time.monotonic() - started
+        settlement.facts = f"{int(duration_s * 1e6)}{self._name_fact(task.name)}"
+        if raised is not None:
+            unusual = raised if isinstance(raised, RuntimeError | ValueError) else None
+            log_attempt(settlement, self._unit.name, task.name, duration_s, unusual)
         return settlement
 
     async def _outcome(
         self, claim: Claim, envelope: Envelope, task: Task[..., Any], args: Any, kwargs: Any
     ) -> tuple[Settlement, BaseException | None]:
-        """Run the function. Return the settlement, and the exception that it raised, if any."""
+        """Run the function. Return the settlement, and the exception if it raised a failure."""
         running = RunningTask(
             claim.task_id,
             task.name,
@@ -108,43 +164,64 @@ class Runner:
             claim.attempt,
             claim.token,
             envelope.enqueued_ms,
+            envelope.headers,
+            claim.snoozes,
+            args,
+            kwargs,
+            self._state,
         )
+        timeout_s = _timeout_s(envelope, task)
         here = current_task()
         try:
-            result = await self._invoke(task, running, args, kwargs)
-            return _done(claim, task, result), None
+            result = await self._invoke(task, running, timeout_s, args, kwargs)
+            return settlements.done(claim, task, result), None
         except Cancelled:
             raise
         except BaseException as error:  # the task raised it
             # Only a GeneratorExit may come from outside, if the loop closes this coroutine.
             if type(error) is GeneratorExit and not is_current_task(here):
                 raise
-            return _failed(claim, task, error), error
+            settlement = settlements.failed(claim, task, envelope, error)
+            return settlement, None if settlement.verb == "snooze" else error
 
     async def _invoke(
-        self, task: Task[..., Any], running: RunningTask, args: Any, kwargs: Any
+        self,
+        task: Task[..., Any],
+        running: RunningTask,
+        timeout_s: float | None,
+        args: Any,
+        kwargs: Any,
     ) -> Any:
         enter(running)  # each task runs in a context of its own
-        if task.timeout_s is None:
-            return await self._result(task, args, kwargs)
-        limit = time_limit(task.timeout_s)
+        if timeout_s is None or task.cpu:
+            return await self._result(task, running, args, kwargs)
+        limit = time_limit(timeout_s)
         try:
             async with limit:
-                return await self._result(task, args, kwargs)
+                return await self._result(task, running, args, kwargs)
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            late = TimeoutError(f"it took longer than its timeout, {task.timeout_s:g} s")
+            late = _late(timeout_s)
             for note in getattr(error.__context__, "__notes__", ()):  # where its thread was
                 late.add_note(note)
             raise late from None
 
-    async def _result(self, task: Task[..., Any], args: Any, kwargs: Any) -> Any:
+    async def _result(
+        self, task: Task[..., Any], running: RunningTask, args: Any, kwargs: Any
+    ) -> Any:
         function: Callable[..., Any] = task.function
+        middleware = self._middleware
         try:
             if task.is_async:
+                if middleware.around_async:
+                    function = partial(function, *args, **kwargs)
+                    return await middleware.wrapped_async(running, function)()
                 return await function(*args, **kwargs)
-            result = await self._threads.run(partial(function, *args, **kwargs))
+            function = partial(function, *args, **kwargs)
+            if middleware.around_plain:
+                function = middleware.wrapped_plain(running, function)
+            result = await self._threads.run(function)
             if _is_awaitable(result):  # an async function behind a plain decorator
                 return await result
         except Cancelled as error:
@@ -152,6 +229,14 @@ class Runner:
                 raise
             raise RuntimeError("the task cancelled itself") from error
         return result
+
+    def _name_fact(self, name: str) -> str:
+        fact = self._name_facts.get(name)
+        if fact is None:
+            fact = name_fact(name)
+            if len(self._name_facts) < _NAMES_LIMIT:
+                self._name_facts[name] = fact
+        return fact
 
     def _refused(
         self, claim: Claim, envelope: Envelope | None, error: DecodeError | UnknownTask
@@ -162,14 +247,14 @@ class Runner:
         """
         name = ""
         if isinstance(error, UnknownTask):
-            settlement = self._parked(claim, "unknown-task", error)
+            settlement = settlements.parked(claim, "unknown-task", error, self._unknown_ms)
         elif envelope is not None:
             name = envelope.task
-            settlement = _dead(claim, "bad-arguments", error)
+            settlement = settlements.dead(claim, "bad-arguments", error)
         elif is_newer(claim.body):
-            settlement = self._parked(claim, "unknown-version", error)
+            settlement = settlements.parked(claim, "unknown-version", error, self._unknown_ms)
         else:
-            settlement = _dead(claim, "undecodable", error)
+            settlement = settlements.dead(claim, "undecodable", error)
         with self._recorded(claim, envelope.trace if envelope else None, name) as work:
             work.ended(settlement.verb, type_name(type(error)))
         return settlement
@@ -181,95 +266,21 @@ class Runner:
         facts: dict[str, Fact] = {"id": claim.task_id, "task": name, "attempt": claim.attempt}
         return during(self._telemetry, "process", self._unit, trace=trace, facts=facts)
 
-    def _parked(self, claim: Claim, kind: str, error: Exception) -> Settlement:
-        return Settlement(claim, "park", self._unknown_ms, _reason(kind, str(error)))
 
-    def _log(
-        self,
-        level: int,
-        settlement: Settlement,
-        name: str,
-        duration_s: float,
-        raised: BaseException | None,
-    ) -> None:
-        """Log one attempt: which task, how it ended, and how long it took."""
-        claim, trace = settlement.claim, current_trace()
-        log_safely(
-            logger,
-            level,
-            "task %s (%s) of queue %s, attempt %d, %.3f s: %s",
-            claim.task_id,
-            on_one_line(name) or "?",
-            on_one_line(self._unit.name),
-            claim.attempt,
-            duration_s,
-            on_one_line(_OUTCOMES[settlement.verb].format(settlement)),
-            error=None if raised is None else _without_own_frames(raised),
-            extra={
-                "holdfast_task_id": claim.task_id,
-                "holdfast_task": name,
-                "holdfast_queue": self._unit.name,
-                "holdfast_attempt": claim.attempt,
-                "holdfast_duration_s": duration_s,
-                "holdfast_outcome": settlement.verb,
-                "holdfast_trace_id": trace.trace_id if trace else "",
-                "holdfast_span_id": trace.span_id if trace else "",
-            },
-        )
+def _timeout_s(envelope: Envelope, task: Task[..., Any]) -> float | None:
+    return envelope.timeout_ms / 1000 if envelope.timeout_ms else task.timeout_s
 
 
-_LEVELS: Final = {
-    "done": logging.INFO,
-    "retry": logging.WARNING,
-    "park": logging.WARNING,
-    "dead": logging.ERROR,
-}
-_OUTCOMES: Final = {
-    "done": "done",
-    "retry": "{0.text}; runs again in {0.ms} ms",
-    "park": "{0.text}; waits for a worker that knows it",
-    "dead": "dead, {0.text}",
-}
-
-_PACKAGE: Final = str(Path(__file__).parents[2])
-_TRACEBACK: Final = BaseException.__dict__["__traceback__"]  # a subclass may override it
+def _late(timeout_s: float | None) -> TimeoutError:
+    return TimeoutError(f"it took longer than its timeout, {timeout_s:g} s")
 
 
-def _done(claim: Claim, task: Task[..., Any], result: Any) -> Settlement:
-    urgent = task.ack == "now"
-    if not task.result_ttl_ms:
-        return Settlement(claim, "done", urgent=urgent)
-    return Settlement(claim, "done", task.result_ttl_ms, _stored(claim, task, result), urgent)
-
-
-def _stored(claim: Claim, task: Task[..., Any], result: Any) -> bytes:
-    """Return a result as it is stored; or why it is not stored, because the task is done anyway."""
-    if result is None:
-        return b"=null"
-    try:
-        return b"=" + encoded(JSON, result, f"the result of task {task.name!r}")
-    except BaseException as error:  # noqa: BLE001 (its objects may raise anything)
-        plain = isinstance(error, TypeError | PayloadTooLarge)
-        text = error_text(error, _REASON_LIMIT) if plain else described(error, _REASON_LIMIT)
-        log_safely(logger, logging.WARNING, "task %s is done, but %s", claim.task_id, text)
-        return b"!" + _reason("bad-result", text).encode()
-
-
-def _failed(claim: Claim, task: Task[..., Any], error: BaseException) -> Settlement:
-    wait_ms = task.retry.wait_ms(claim.failures + 1)
-    verb: Verb = "dead" if wait_ms is None else "retry"
-    reason = _reason("failed", described(error, _REASON_LIMIT))
-    return Settlement(claim, verb, wait_ms or 0, reason, urgent=task.ack == "now")
-
-
-def _dead(claim: Claim, kind: str, error: Exception) -> Settlement:
-    return Settlement(claim, "dead", text=_reason(kind, str(error)))
-
-
-def _reason(kind: str, text: str) -> str:
-    """Return a reason as it is stored: short, and valid UTF-8."""
-    reason = f"{kind}: {text}"[:_REASON_LIMIT].encode(errors="backslashreplace").decode()
-    return reason[:_REASON_LIMIT]
+def _traced(claim: Claim, envelope: Envelope, trace: TraceContext | None) -> Claim:
+    """Return *claim* with an envelope that is in *trace*, for the child process."""
+    if trace is None or trace == envelope.trace:
+        return claim
+    headers = {"traceparent": trace.traceparent, "tracestate": trace.tracestate}
+    return replace(claim, body=msgspec.structs.replace(envelope, **headers).packed())
 
 
 def _is_awaitable(result: Any) -> bool:
@@ -278,11 +289,3 @@ def _is_awaitable(result: Any) -> bool:
         return inspect.isawaitable(result)
     except BaseException:  # noqa: BLE001 (its class may be a property)
         return False
-
-
-def _without_own_frames(error: BaseException) -> BaseException:
-    """Return *error* without the frames of Holdfast, which do not help the author of the task."""
-    frame: TracebackType | None = _TRACEBACK.__get__(error)
-    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.tb_next
-    return BaseException.with_traceback(error, frame)

@@ -1,4 +1,4 @@
-"""What a worker asks of its queue in one step."""
+"""The arguments and the reply of `step.lua`."""
 
 from __future__ import annotations
 
@@ -9,27 +9,34 @@ from typing import Any, Final, Literal
 from ...core.names import Unit
 from ...core.script import Script
 from .. import keys
+from ..ended_task import NO_FACTS
 from .claim import MAX_CRASHES, Claim
 
 STEP: Final = Script.load("holdfast.queues", "step")
 
 STEP_LIMIT: Final = 64
-"""Settlements and claims in one step at most. A kill repeats no more finished tasks than this."""
+"""Settlements, and claims, in one step at most.
 
-Verb = Literal["done", "retry", "dead", "release", "park"]
+If a worker is killed, at most so many finished tasks run again.
+"""
+
+Verb = Literal["done", "retry", "snooze", "dead", "give_up", "crash", "release", "park"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Settlement:
     """How a claimed task ended, for the next step to store.
 
     Attributes:
-        claim: the task.
-        verb: `done`, `retry`, `dead`, `release` (back to the front, no attempt is counted) or
-            `park` (until a worker comes that knows the task, no attempt is counted).
-        ms: how long to keep the result (done), to wait (retry) or to park in all.
+        claim: the claim that ended.
+        verb: `done`, `retry`, `snooze` (as the task asked, no attempt is counted), `dead`,
+            `give_up` (dead, as the task asked), `crash` (its child process died: a crash is
+            counted, as if the worker had vanished), `release` (back to the front, no attempt is
+            counted) or `park` (until a worker comes that knows the task, no attempt is counted).
+        ms: milliseconds to keep the result (done), to wait (retry, snooze), or to park in all.
         text: the result as it is stored (done), or the reason.
         urgent: whether the server must store it at once, in a step of its own.
+        facts: the duration and the name of the task, for the history; see `ended_task.facts`.
     """
 
     claim: Claim
@@ -37,6 +44,7 @@ class Settlement:
     ms: int = 0
     text: str | bytes = ""
     urgent: bool = False
+    facts: str = NO_FACTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +56,8 @@ class Step:
         number: number of the step, counted by its writer.
         channel: where the worker is notified; empty if the step only settles.
         want: tasks to claim at most.
-        poison_limit: of these, poison tasks at most.
-        settlements: what is settled.
+        poison_limit: poison tasks among them at most.
+        settlements: how the tasks ended that this step settles.
     """
 
     writer: str
@@ -64,7 +72,7 @@ class Step:
         args: list[str | bytes | int] = [self.writer, self.number, self.channel, worker]
         args += [self.want, self.poison_limit, lease_ms, MAX_CRASHES]
         for each in self.settlements:
-            args += [each.claim.key, each.claim.token, each.verb, each.ms, each.text]
+            args += [each.claim.key, each.claim.token, each.verb, each.ms, each.text, each.facts]
         return args
 
     def result_keys(self, unit: Unit) -> list[bytes]:
@@ -83,8 +91,8 @@ class StepReply:
         wait_ms: milliseconds until a task is due or a lease ends; -1 if neither is known.
         left: number of tasks of the queue that are not dead; -1 if they were not counted.
         accepted: a digit for each settlement: `1` if the worker still held the task.
-        missing: number of tasks that are in no list; below 0: of ids without a task.
-        claims: what the worker holds now.
+        missing: number of tasks that are in no list; below 0: number of ids without a task.
+        claims: tasks that the worker holds from now on.
         ended: id and token of each claim of this worker with an ended lease, one after the other.
     """
 

@@ -11,12 +11,15 @@ from ...core._async.caller import AsyncCaller
 from ...core._sync.caller import Caller
 from ...core.clock import Duration, to_seconds
 from ...core.concurrency._async.background_task import run_loop
+from ...core.concurrency.parent_link import is_child
 from ...core.concurrency.uninterrupted import run_apart
 from ...core.maxmemory import MaxmemoryCheck
+from ...core.process_memory import resident_bytes
 from ...errors import ClientClosed
 from .loop import WorkerLoop
 from .options import WorkerOptions
 from .signals import stopping_on_signals
+from .worker_health import WorkerHealth
 
 AnyCaller = AsyncCaller | Caller
 
@@ -27,8 +30,8 @@ class AsyncWorker:
     Made by `AsyncHoldfast.worker`. Async functions run on the loop, plain ones in threads.
 
     Args:
-        caller: of the client; the worker uses its settings.
-        options: what to serve, and how.
+        caller: caller of the client; the worker uses its settings.
+        options: the options of the worker.
         maxmemory_check: checks the servers of the queues.
     """
 
@@ -41,6 +44,30 @@ class AsyncWorker:
         self._maxmemory_check = maxmemory_check
         self._loop: WorkerLoop | None = None
         self._grace_s: float | None = None  # set by `stop`
+
+    @property
+    def serving(self) -> bool:
+        """Return whether it claims tasks: it has started, and was not stopped."""
+        return (loop := self._loop) is not None and loop.serving
+
+    @property
+    def tasks_ended(self) -> int:
+        """Return how many attempts have ended in this run, in whatever manner; 0 between runs."""
+        return 0 if (loop := self._loop) is None else loop.tasks_ended
+
+    @property
+    def memory(self) -> int | None:
+        """Return the bytes of memory that this process takes; None if it is not known.
+
+        It includes the child processes of tasks with `cpu=True`, on Linux. On other systems it is
+        the highest value so far.
+        """
+        return resident_bytes(*(() if (loop := self._loop) is None else loop.cpu_pids))
+
+    def health(self) -> WorkerHealth:
+        """Return how the worker is, for probes. From any thread."""
+        loop = self._loop
+        return WorkerHealth("stopped") if loop is None else loop.health()
 
     def stop(self, *, grace: Duration | None = None) -> None:
         """Claim nothing more, let what runs finish, then end `run`. From any thread or handler.
@@ -64,7 +91,9 @@ class AsyncWorker:
     async def run(self, *, until_idle: bool = False) -> None:
         """Serve the queues until `stop`.
 
-        It survives every outage of the server, and continues when the server answers again.
+        It waits for a server that cannot be reached, at the start too, and continues when the
+        server answers again. The log has a warning at once and then every minute. A server that
+        rejects the worker at its start ends it; what it rejects later is survived as an outage is.
 
         When the client is closed, the worker gives back what still runs, as `stop(grace=0)` does,
         without counting an attempt; then `run` raises `ClientClosed`, unless `stop` was called
@@ -78,10 +107,17 @@ class AsyncWorker:
         Raises:
             DecodeError: with `until_idle`, if another program changed keys of a queue so that no
                 worker can claim its tasks. The other queues are empty.
+            WorkerCannotStart: at the start, a server rejects the credentials, denies a permission,
+                or TLS fails.
             ClientClosed: the client was closed before, or while this ran.
         """
         if self._loop is not None:
             raise RuntimeError(f"worker {self.name} is running already")
+        if is_child():
+            raise RuntimeError(
+                "a child process for tasks with cpu=True runs no worker: it imports the module of "
+                'the tasks, so start the worker under `if __name__ == "__main__":`'
+            )
         lifetime, action = self._caller.lifetime, f"running worker {self.name}"
         lifetime.check(action)
         self._loop = loop = WorkerLoop(
@@ -129,8 +165,8 @@ class Worker:
     Made by `Holdfast.worker`. Async functions run on that loop, plain ones in threads.
 
     Args:
-        caller: of the client; the worker uses its settings.
-        options: what to serve, and how.
+        caller: caller of the client; the worker uses its settings.
+        options: the options of the worker.
         maxmemory_check: checks the servers of the queues.
     """
 
@@ -143,6 +179,25 @@ class Worker:
     def name(self) -> str:
         """Return the worker's name, for people to read."""
         return self._worker.name
+
+    @property
+    def serving(self) -> bool:
+        """Return whether it claims tasks: it has started, and was not stopped."""
+        return self._worker.serving
+
+    @property
+    def tasks_ended(self) -> int:
+        """Return how many attempts have ended in this run, in whatever manner; 0 between runs."""
+        return self._worker.tasks_ended
+
+    @property
+    def memory(self) -> int | None:
+        """Return the bytes of memory that this process takes; see `AsyncWorker.memory`."""
+        return self._worker.memory
+
+    def health(self) -> WorkerHealth:
+        """Return how the worker is, for probes. From any thread."""
+        return self._worker.health()
 
     def stop(self, *, grace: Duration | None = None) -> None:
         """Claim nothing more, let what runs finish, then end `run`; see `AsyncWorker.stop`."""

@@ -1,9 +1,10 @@
-"""`AsyncInlineHoldfast`: a client that runs each task when it enqueues the task."""
+"""Provide a client that runs each task when the task is enqueued."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from typing import Any, Final, TypeVar
 
 from ... import AsyncHoldfast, AsyncTaskHandle, Call, TaskRegistry
@@ -12,21 +13,31 @@ from ..background_worker import AsyncBackgroundWorker
 R = TypeVar("R")
 
 TIMEOUT_S: Final = 30.0
-"""Seconds until all tasks of one call have ended."""
+"""Seconds within which all tasks of one call must end."""
 
 
 class AsyncInlineHoldfast(AsyncHoldfast):
-    """A client that returns from `enqueue` when a worker has run the task once.
+    """A client with an `enqueue` that returns after a worker has run the task once.
 
-    The task goes through the server, as usual. A delayed task is stored and waits. An exception of
-    the task is in its handle; a task that will be retried has run once. Call `inline` first.
+    The task is stored on the server and claimed by a worker, as in production. A delayed task stays
+    on the server. If the task raises, its handle has the error; a retry does not run.
+
+    Call `inline` before the first `enqueue`.
     """
 
     _tasks: TaskRegistry
 
-    def inline(self, tasks: TaskRegistry) -> AsyncInlineHoldfast:
-        """Set the tasks that can run. Return this client."""
-        self._tasks = tasks
+    def inline(
+        self, tasks: TaskRegistry, *, state: Mapping[str, Any] | None = None
+    ) -> AsyncInlineHoldfast:
+        """Set the tasks that can run. Return this client.
+
+        Args:
+            tasks: the tasks.
+            state: `current_task().state`, in place of their lifespan. Without it, the lifespan runs
+                in each call of `enqueue` and `enqueue_many`.
+        """
+        self._tasks = tasks if state is None else tasks.with_lifespan(lambda _: nullcontext(state))
         return self
 
     async def enqueue(self, call: Call[R], *, op_id: str | None = None) -> AsyncTaskHandle[R]:

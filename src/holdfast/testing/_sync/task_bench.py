@@ -1,10 +1,11 @@
 # Generated from _async/task_bench.py by tools/unasync.py: edit that, then run `make sync`.
-"""`TaskBench`: the enqueued tasks of a test."""
+"""Check and run the enqueued tasks of a test."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 from ... import Call, Holdfast, Task, TaskRegistry, TaskStatus
@@ -13,14 +14,16 @@ from ..drain_result import DrainResult, sum_of
 from ..task_matcher import TaskMatcher, listing
 
 LISTED: Final = 1000
-"""Tasks of each state that are read from a queue."""
+"""Largest number of tasks of each state that are read from a queue."""
 
 KEPT_MINUTES: Final = 120
-"""Minutes for which queues keep their throughput."""
+"""Minutes for which a queue keeps its throughput."""
 
 
 class TaskBench:
-    """The enqueued tasks in the namespace of a test. Tasks stay queued until `drain`.
+    """Checks and runs the enqueued tasks in the namespace of a test.
+
+    No worker runs until `drain`, so tasks stay queued until then.
 
     Args:
         hf: the client of the test.
@@ -30,7 +33,7 @@ class TaskBench:
         self._hf = hf
 
     def enqueued(self, *queues: str) -> dict[str, list[TaskStatus]]:
-        """Return the queued and running tasks of each queue: at most 1,000 of each state."""
+        """Return the running, queued and delayed tasks of each queue: at most 1,000 per state."""
         found: dict[str, list[TaskStatus]] = {}
         for name in queues or sorted(self._hf.queues()):
             queue = self._hf.queue(name)
@@ -51,24 +54,25 @@ class TaskBench:
         priority: str | None = None,
         **kwargs: Any,
     ) -> TaskStatus:
-        """Assert that such a task is enqueued.
+        """Assert that a task with these properties is enqueued.
 
         Args:
             task: the task, its name, or a call with all its arguments.
-            args: its positional arguments. Without any arguments here, all arguments match.
-            kwargs: its keyword arguments. With a task, positional and keyword arguments that mean
-                the same match; with a name or a call, they do not.
-            queue: its queue; by default the queue of the task, or with a name any queue.
-            delay: seconds between the enqueue and the due time; 0: no delay.
+            args: positional arguments. If there are no arguments at all, any arguments match.
+            kwargs: keyword arguments. If *task* is a task, it does not matter which arguments are
+                positional. If it is a name or a call, they must be given as in the enqueue.
+            queue: name of the queue; by default the queue of the task, or any queue for a name.
+            delay: seconds between the enqueue and the due time; 0: no delay; None: any delay.
             within: seconds by which the delay may differ.
-            priority: `high`, `medium` or `low`.
+            priority: `high`, `medium` or `low`; None: any priority.
 
         Returns:
-            the first such task.
+            the first matching task.
 
         Raises:
-            AssertionError: there is no such task; the message lists the enqueued tasks.
+            AssertionError: no task matches; the message lists the enqueued tasks.
         """
+        __tracebackhide__ = True  # pytest shows the test, not these lines
         options = {"queue": queue, "delay": delay, "within": within, "priority": priority}
         matcher = TaskMatcher.of(task, args, kwargs, **options)
         found = self.enqueued(*_queues(matcher))
@@ -87,11 +91,14 @@ class TaskBench:
         priority: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Assert that no such task is enqueued; arguments as in `assert_enqueued`.
+        """Assert that no task with these properties is enqueued.
+
+        The arguments are those of `assert_enqueued`.
 
         Raises:
-            AssertionError: there is such a task.
+            AssertionError: a task matches.
         """
+        __tracebackhide__ = True  # pytest shows the test, not these lines
         options = {"queue": queue, "delay": delay, "within": within, "priority": priority}
         matcher = TaskMatcher.of(task, args, kwargs, **options)
         found = self.enqueued(*_queues(matcher))
@@ -104,19 +111,25 @@ class TaskBench:
         *,
         queues: Iterable[str] | None = None,
         timeout: float = 30.0,
+        state: Mapping[str, Any] | None = None,
     ) -> DrainResult:
         """Run all due tasks, and the tasks that they enqueue, with a real worker in this process.
 
-        Delayed tasks are left, and so are failed tasks that wait for a retry.
+        Delayed tasks remain, and failed tasks that wait for their next attempt.
 
         Args:
             tasks: the tasks that can run.
-            queues: the queues; by default those that the tasks name.
-            timeout: seconds that this may take.
+            queues: names of the queues; by default the queues of *tasks*.
+            timeout: seconds within which all due tasks must end.
+            state: `current_task().state`, in place of their lifespan.
 
         Raises:
-            AssertionError: it takes longer.
+            AssertionError: due tasks remain after *timeout*.
+            LifespanFailed: their lifespan raised an exception.
         """
+        __tracebackhide__ = True
+        if state is not None:
+            tasks = tasks.with_lifespan(lambda _: nullcontext(state))
         names = sorted(tasks.queues() if queues is None else queues)
         before = self._counted(names)
         until = time.monotonic() + timeout
@@ -125,7 +138,8 @@ class TaskBench:
             while True:
                 ended = self._counted(names)
                 busy = self._busy(names)
-                # Otherwise one queue may have filled another that was checked before.
+                # Compare the numbers before and after `_busy`, because it reads one queue after the
+                # other: a task of a later queue may have enqueued one in an earlier queue.
                 if not busy and self._counted(names) == ended:
                     return ended.since(before)
                 if time.monotonic() > until:

@@ -1,15 +1,17 @@
--- The number of tasks that may be queued or delayed at once.
+-- Limits how many tasks may be queued or delayed at once.
+-- Expects: definition.
 
--- Returns the capacity (0: no limit), and whether *given* contradicts it. The first capacity that is
--- given is stored; '' gives none.
+-- Returns the capacity (0: no limit), and the verdict on the *given* one: 'conflict', 'kept' or another.
+-- Stores the given capacity if it is to be stored.
 local function capacity_of(settings, given)
-  local stored = tonumber(redis.call('HGET', settings, 'capacity') or nil)
-  if given == '' then
-    return stored or 0, false
+  local capacity, verdict = define(redis.call('HGET', settings, 'capacity'), given)
+  if verdict == 'store' then
+    redis.call('HSET', settings, 'capacity', capacity)
   end
-  if not stored then
-    redis.call('HSET', settings, 'capacity', given)
-    return tonumber(given), false
-  end
-  return stored, stored ~= tonumber(given)
+  return tonumber(capacity) or 0, verdict
+end
+
+-- Returns how many tasks are queued or delayed.
+local function waiting_tasks(bodies, leases, dead)
+  return redis.call('HLEN', bodies) - redis.call('ZCARD', leases) - redis.call('ZCARD', dead)
 end

@@ -1,11 +1,8 @@
 -- Claims one task for the worker that makes the step.
--- Expects: record, claims.
---
--- *step* also has `now_us`, `first_token`, `holder`, `max_crashes`, `poison_limit` (how many poison
--- tasks it may still claim) and `any_expiring` (whether any task may expire).
+-- Expects: task_name, record, claims.
 
--- Returns the note of a claimed task. It says since when the task was due, so that a released task
--- is due since then again.
+-- Returns the note of a claimed task: the channel, the worker and, if the task was in a due set, since
+-- when it was due (ms). A released task gets that score again (see parts/return_task).
 local function note_of(step, claims, id)
   local due_at = claims.due_at[id]
   return due_at and step.holder .. ' ' .. due_at or step.holder
@@ -13,32 +10,33 @@ end
 
 -- Claims a task that was claimed before or may expire. Returns whether it leaves the queue.
 local function claim_known(step, claims, id, priority, body, task)
-  local expires = step.any_expiring and tonumber(redis.call('ZSCORE', step.expiring, id) or 0) or 0
+  local expires = step.any_expiring and tonumber(redis.call('ZSCORE', step.keys.expiring, id) or 0) or 0
   task.priority = priority
   if expires > 0 and expires <= step.now_ms then
-    redis.call('ZREM', step.expiring, id)
+    redis.call('ZREM', step.keys.expiring, id)
+    task.facts = facts_of(body)
     move_to_dead(step, id, task, 'expired: it was not begun in time')
     return true
   end
-  if redis.call('ZSCORE', step.leases, id) then
+  if redis.call('ZSCORE', step.keys.leases, id) then
     return true  -- it runs: another program has queued it twice
   end
   if task.crashes > 0 and task.crashes >= step.max_crashes - 1 then
-    if step.poison_limit == 0 then
+    if step.poison_to_claim == 0 then
       claims.poison_left = true
       return false
     end
-    step.poison_limit = step.poison_limit - 1
+    step.poison_to_claim = step.poison_to_claim - 1
   end
   if expires > 0 then
-    redis.call('ZREM', step.expiring, id)
+    redis.call('ZREM', step.keys.expiring, id)
   end
   -- The clock makes tokens grow even if the id was used before, by a task that left no record.
   task.token = math.max(task.token + 1, step.now_us)
   task.attempts, task.expires = task.attempts + 1, expires
   add_claim(step, claims, id, task.token, packed_record(task, note_of(step, claims, id)))
   local token = string.format('%.0f', task.token)
-  add_to_reply(claims, id, token, task.attempts, task.crashes, body)
+  add_to_reply(claims, id, token, task, body)
   return true
 end
 
@@ -47,15 +45,15 @@ local function claim(step, claims, id, priority, body, record)
   if claims.taken[id] then
     return true
   elseif not body then  -- there is no such task: another program has queued the id
-    redis.call('HDEL', step.state, id)
+    redis.call('HDEL', step.keys.state, id)
     return true
   end
   if record or step.any_expiring then
     return claim_known(step, claims, id, priority, body, parse_record(record))
   end
   -- The first claim of a plain task, by far the most frequent case, takes the fast path.
-  local first = step.first_token .. ':1:0:' .. priority .. ':0:0:' .. note_of(step, claims, id)
+  local first = step.new_token .. ':1:0:' .. priority .. ':0:0:0:' .. note_of(step, claims, id)
   add_claim(step, claims, id, step.now_us, first)
-  add_to_reply(claims, id, step.first_token, 1, 0, body)
+  add_to_reply(claims, id, step.new_token, step.first_claim, body)
   return true
 end

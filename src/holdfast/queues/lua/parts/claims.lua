@@ -1,18 +1,18 @@
--- The tasks that one step hands over to its worker.
+-- Collects the tasks that one step claims for its worker.
 --
 -- *claims* has these fields:
 --   count, bytes  how many tasks are claimed, and the size of their envelopes
---   reply         id, token, attempt, crashes and envelope of each, for the worker
---   taken         true for each id
+--   reply         id, token, attempt, crashes, snoozes and envelope of each task, for the worker
+--   taken         true for the id of each claimed task
 --   granted       ids and tokens, for the ledger
 --   leased        scores and ids, written once all are claimed
 --   recorded      ids and records, written once all are claimed
 --   looked_at     how many ids were examined
---   due_at        since when a task was due, by id
+--   due_at        since when each task of a due set was due (ms), by id
 --   poison_left   whether a poison task stays queued, because this worker runs one already
 
 local CHUNK = 16             -- ids taken from a list or set at once
-local LOOK_LIMIT = 512       -- ids examined in one step: most may be cancelled or expired
+local LOOK_LIMIT = 512       -- ids examined in one step; most may be cancelled or expired
 local CLAIM_BYTES = 1048576  -- bytes in one reply, which must arrive in time; the last chunk may exceed it
 
 local function no_claims()
@@ -30,11 +30,12 @@ local function room(step, claims)
   return math.min(CHUNK, step.want - claims.count)
 end
 
-local function add_to_reply(claims, id, token, attempts, crashes, body)
+local function add_to_reply(claims, id, token, task, body)
   local reply = claims.reply
   local n = #reply
   claims.bytes = claims.bytes + #body
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = id, token, attempts, crashes, body
+  reply[n + 1], reply[n + 2], reply[n + 3] = id, token, task.attempts
+  reply[n + 4], reply[n + 5], reply[n + 6] = task.crashes, task.snoozes, body
 end
 
 local function add_claim(step, claims, id, token, record)
@@ -48,7 +49,7 @@ end
 
 local function write_claims(step, claims)
   if claims.count > 0 then
-    redis.call('ZADD', step.leases, unpack(claims.leased))
-    redis.call('HSET', step.state, unpack(claims.recorded))
+    redis.call('ZADD', step.keys.leases, unpack(claims.leased))
+    redis.call('HSET', step.keys.state, unpack(claims.recorded))
   end
 end

@@ -1,34 +1,36 @@
 -- Takes tasks back when their lease has ended.
--- Expects: record, return_task.
+-- Expects: task_name, record, crash.
 
-local RECLAIM_LIMIT = 64  -- leases per step: the next step of a worker continues
+local RECLAIM_LIMIT = 64  -- leases per step; later steps take back the rest
 
--- Takes back the tasks of workers that vanished. A task becomes due at the end of its lease. Returns
--- how many were taken back. Also returns the id and the token of each claim that this worker itself
--- let end, one after the other: the worker then renews what it runs (queues/renew) and releases the
--- rest. The step does not extend these leases, because the worker may not know the claims any more,
--- after a rollback of the server for example.
-local function reclaim(step, channel, max_crashes)
-  local ended = redis.call('ZRANGE', step.leases, '-inf', step.now_ms, 'BYSCORE', 'LIMIT', 0,
+-- Takes back the tasks of workers that vanished. A task is due since the end of its lease. Returns how
+-- many tasks were taken back. Also returns the id and the token of each claim of this worker with an
+-- ended lease, one after the other. The worker renews those that it still runs (queues/renew), and
+-- releases the others. The step does not extend these leases, because the worker may not know the claims: after a
+-- rollback of the server, for example.
+local function reclaim(step, channel)
+  local expired = redis.call('ZRANGE', step.keys.leases, '-inf', step.now_ms, 'BYSCORE', 'LIMIT', 0,
     RECLAIM_LIMIT, 'WITHSCORES')
-  local taken, own = 0, {}
-  for i = 1, #ended, 2 do
-    local id, task = ended[i], parse_record(redis.call('HGET', step.state, ended[i]))
+  local reclaimed, own = 0, {}
+  for i = 1, #expired, 2 do
+    local id, task = expired[i], parse_record(redis.call('HGET', step.keys.state, expired[i]))
     if task.note:match('^%S+') == channel then
       own[#own + 1] = id
       own[#own + 1] = string.format('%.0f', task.token)
     else
-      redis.call('ZREM', step.leases, id)
-      task.crashes, taken = task.crashes + 1, taken + 1
-      if redis.call('HEXISTS', step.bodies, id) == 0 then
-        redis.call('HDEL', step.state, id)
-      elseif task.crashes >= max_crashes then
-        move_to_dead(step, id, task, 'crashed: ' .. task.crashes .. ' workers vanished while they ran it')
+      redis.call('ZREM', step.keys.leases, id)
+      reclaimed = reclaimed + 1
+      if redis.call('HEXISTS', step.keys.bodies, id) == 0 then  -- another program removed the task
+        redis.call('HDEL', step.keys.state, id)
       else
-        write_queued(step, id, task, 'crashed: its worker vanished')
-        add_due(step, id, task.priority, ended[i + 1])
+        local last = task.crashes + 1 >= step.max_crashes
+        local reason = last and task.crashes + 1 .. ' workers vanished while they ran it' or 'its worker vanished'
+        if last then
+          task.facts, task.worker = facts_of(redis.call('HGET', step.keys.bodies, id)), task.note:match('^%S+ (%S+)')
+        end
+        count_crash(step, id, task, expired[i + 1], 'crashed: ' .. reason)
       end
     end
   end
-  return taken, own
+  return reclaimed, own
 end

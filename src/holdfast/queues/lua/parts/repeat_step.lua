@@ -1,8 +1,8 @@
--- Answers a step that was made before.
+-- Returns the reply of a step again after its first reply was lost.
 -- Expects: ledger, record, claims.
 
--- Returns what the step wrote to the ledger: a digit for each settlement, and ids and tokens of its
--- claims. Raises an error if that is not what a step with so many *settlements* writes.
+-- Returns what the step wrote to the ledger: one digit for each settlement, and the ids and tokens of its
+-- claims. Raises an error if the entry is not that of a step with *settlements* settlements.
 local function ledger_entry(ledger, writer, known, settlements)
   local readable, entry = pcall(cmsgpack.unpack, known)
   local accepted, granted = nil, nil
@@ -20,16 +20,16 @@ local function ledger_entry(ledger, writer, known, settlements)
   return accepted, granted
 end
 
--- Returns the reply of a step, repeated: with those of its claims that this worker still holds.
+-- Returns the reply with the claims that the worker still holds, and renews their leases.
 local function repeat_step(step, accepted, granted)
   local claims = no_claims()
   for i = 1, #granted, 2 do
     local id, token = granted[i], granted[i + 1]
-    local task = parse_record(redis.call('HGET', step.state, id))
-    local body = redis.call('HGET', step.bodies, id)
-    if body and task.token == token and redis.call('ZSCORE', step.leases, id) then
-      redis.call('ZADD', step.leases, 'XX', 'GT', step.now_ms + step.lease_ms, id)
-      add_to_reply(claims, id, string.format('%.0f', token), task.attempts, task.crashes, body)
+    local task = parse_record(redis.call('HGET', step.keys.state, id))
+    local body = redis.call('HGET', step.keys.bodies, id)
+    if body and task.token == token and redis.call('ZSCORE', step.keys.leases, id) then
+      redis.call('ZADD', step.keys.leases, 'XX', 'GT', step.now_ms + step.lease_ms, id)
+      add_to_reply(claims, id, string.format('%.0f', token), task, body)
     end
   end
   return {-1, -1, accepted, 0, claims.reply, {}}

@@ -4,16 +4,17 @@
 -- Writes the record of a task that is queued again. From now on `expiring` watches its expiry.
 local function write_queued(step, id, task, note)
   if task.expires > 0 then
-    redis.call('ZADD', step.expiring, task.expires, id)
+    redis.call('ZADD', step.keys.expiring, task.expires, id)
     task.expires, step.any_expiring = 0, true
   end
   write_record(step, id, task, note)
 end
 
--- Retries a failed task in *wait_ms*.
-local function retry(step, id, task, wait_ms, reason)
+-- Queues a task to run again in *wait_ms*. *outcome* is `retried` if it failed, `snoozed` if it asked to
+-- run later.
+local function run_again(step, id, task, wait_ms, reason, outcome)
   task.parked = 0
-  step.ended.retried = step.ended.retried + 1
+  step.counts[outcome] = step.counts[outcome] + 1
   add_due(step, id, task.priority, step.now_ms + wait_ms)
   write_queued(step, id, task, reason)
 end
@@ -32,8 +33,8 @@ local function release(step, released, id, task, reason)
   write_queued(step, id, task, reason)
 end
 
--- Parks a task that this worker does not know, until a worker comes that knows it. The pauses grow
--- from one second to one minute. After *max_ms* in all, the task is dead.
+-- Parks a task that the worker does not know: the task stays queued for a worker that knows it,
+-- with pauses that grow from one second to one minute. After *max_ms* in all, the task is dead.
 local function park(step, id, task, max_ms, reason)
   local now_ms = step.now_ms
   task.parked = task.parked > 0 and task.parked or now_ms
@@ -47,12 +48,12 @@ local function park(step, id, task, max_ms, reason)
   add_due(step, id, task.priority, now_ms + pause_ms)
 end
 
--- Writes *released*, the ids that `release` has collected.
+-- Puts the *released* ids at the front of their ready lists.
 local function write_released(step, released)
   for priority = 1, 3 do
     local ids = released[priority]
     for i = #ids, 1, -1 do
-      redis.call('LPUSH', step.ready[priority], ids[i])
+      redis.call('LPUSH', step.keys.ready[priority], ids[i])
       step.has_ready[priority] = true
     end
   end

@@ -1,20 +1,25 @@
--- Settles the tasks that a worker ran. For each it sends id, token, verb, ms and text:
---   done     ms: how long to keep the result; text: the result
---   retry    ms: how long to wait; text: the reason
---   dead     text: the reason
---   release  back to the front, no attempt is counted; text: the reason
---   park     ms: at most, in all; text: the reason
+-- Settles the tasks that a worker ran. The worker sends six arguments for each task: id, token, verb, ms,
+-- text, and facts for the history. The facts are `duration_us:bytes:name`, with the length of the name in
+-- bytes. The text is the reason; after `done` it is the result. The verbs, and what ms is:
+--   done     the task succeeded; ms: how long to keep the result
+--   retry    the task failed and runs again; ms: in how long
+--   snooze   the task asked to run later, no attempt is counted; ms: in how long
+--   dead     the task failed and does not run again
+--   crash    the process of the task died; a crash is counted
+--   give_up  the task asked to be dead
+--   release  the task goes back to the front, no attempt is counted
+--   park     the worker does not know the task, no attempt is counted; ms: after so long it is dead
 -- Expects: record, return_task, settle_one.
 
-local SETTLEMENT = 5  -- arguments of each
+local SETTLEMENT = 6  -- arguments of each task
 
--- Returns the records of the tasks in *ids* that have a lease, by id; '' for the others.
+-- Returns the records of the tasks in *ids* by id; false for a task without a lease or a record.
 local function leased_records(step, ids)
-  local leased, records = {}, redis.call('HMGET', step.state, unpack(ids))
-  for n, score in ipairs(redis.call('ZMSCORE', step.leases, unpack(ids))) do
-    leased[ids[n]] = score and records[n] or ''
+  local by_id, records = {}, redis.call('HMGET', step.keys.state, unpack(ids))
+  for n, score in ipairs(redis.call('ZMSCORE', step.keys.leases, unpack(ids))) do
+    by_id[ids[n]] = score and records[n]
   end
-  return leased
+  return by_id
 end
 
 -- Applies the settlements in *args* from *first* on. Each `done` has a key for its result, in *keys*
@@ -28,30 +33,35 @@ local function settle_all(step, args, first, keys, first_result)
   if #ids == 0 then
     return '', false
   end
-  local leased, released, result = leased_records(step, ids), {{}, {}, {}}, first_result
+  local records, released, next_result = leased_records(step, ids), {{}, {}, {}}, first_result
   for n, id in ipairs(ids) do
-    local i, record = first + SETTLEMENT * (n - 1), leased[id]
-    local token, verb, ms, text = args[i + 1], args[i + 2], tonumber(args[i + 3]), args[i + 4]
+    local i, record = first + SETTLEMENT * (n - 1), records[id]
+    local _, token, verb, ms, text, facts = unpack(args, i, i + SETTLEMENT - 1)
     accepted[n] = '0'
-    if record:sub(1, #token + 1) == token .. ':' then
+    if record and record:sub(1, #token + 1) == token .. ':' then
       if verb == 'done' then
-        settle_done(step, id, record, ms, text, keys[result])
+        settle_done(step, id, record, tonumber(ms), text, facts, keys[next_result])
         done[#done + 1] = id
       else
-        settle_unfinished(step, released, id, parse_record(record), verb, ms, text)
+        local task = parse_record(record)
+        task.facts, task.worker = facts, step.worker
+        settle_unfinished(step, released, id, task, verb, tonumber(ms), text)
       end
       accepted[n], ended[#ended + 1] = '1', id
-      leased[id] = ''  -- refuses a second settlement of this claim
+      records[id] = false  -- refuses a second settlement of this claim
     end
-    result = verb == 'done' and result + 1 or result
-    requeued = requeued or verb ~= 'done'
+    if verb == 'done' then
+      next_result = next_result + 1
+    else
+      requeued = true
+    end
   end
   if #ended > 0 then
-    redis.call('ZREM', step.leases, unpack(ended))
+    redis.call('ZREM', step.keys.leases, unpack(ended))
   end
   if #done > 0 then
-    redis.call('HDEL', step.bodies, unpack(done))
-    redis.call('HDEL', step.state, unpack(done))
+    redis.call('HDEL', step.keys.bodies, unpack(done))
+    redis.call('HDEL', step.keys.state, unpack(done))
   end
   write_released(step, released)
   return table.concat(accepted), requeued

@@ -1,29 +1,39 @@
 -- Settles one task.
--- Expects: awaiting, record, return_task.
+-- Expects: awaiting, history, record, return_task, crash.
 
 -- Stores the *text* of a done task under the key *result* for *ms*; with 0 it stores none.
-local function settle_done(step, id, record, ms, text, result)
+local function settle_done(step, id, record, ms, text, facts, result)
+  local attempts, crashes = record:match('^%d+:(%d+):(%d+)')
+  attempts = attempts or '0'
   if ms > 0 then
-    local attempts = record:match('^%d+:(%d+)') or '0'
     local stored = 'done:' .. attempts .. ':' .. string.format('%.0f', step.now_ms) .. ':' .. text
     redis.call('SET', result, stored, 'PX', ms)
   else
-    redis.call('DEL', result)  -- that of an earlier task of this id
+    redis.call('DEL', result)  -- an earlier task of this id may have left one
   end
-  step.ended.done = step.ended.done + 1
+  step.counts.done = step.counts.done + 1
+  add_to_history(step, id, 'done', attempts, crashes or '0', facts, step.worker, '')
   notify_awaiting(step.awaited, id)
 end
 
 local function settle_unfinished(step, released, id, task, verb, ms, reason)
-  if redis.call('HEXISTS', step.bodies, id) == 0 then
-    redis.call('HDEL', step.state, id)
+  if redis.call('HEXISTS', step.keys.bodies, id) == 0 then  -- another program removed the task
+    redis.call('HDEL', step.keys.state, id)
   elseif verb == 'dead' then
     move_to_dead(step, id, task, reason)
+  elseif verb == 'crash' then
+    task.parked = 0
+    count_crash(step, id, task, step.now_ms, reason)
+  elseif verb == 'give_up' then
+    move_to_dead(step, id, task, reason, 'gave_up')
   elseif verb == 'park' then
     park(step, id, task, ms, reason)
   elseif verb == 'release' then
     release(step, released, id, task, reason)
+  elseif verb == 'snooze' then
+    task.attempts, task.snoozes = task.attempts - 1, task.snoozes + 1
+    run_again(step, id, task, ms, reason, 'snoozed')
   else
-    retry(step, id, task, ms, reason)
+    run_again(step, id, task, ms, reason, 'retried')
   end
 end

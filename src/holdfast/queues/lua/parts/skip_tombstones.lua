@@ -1,6 +1,6 @@
 -- Removes the tombstones from ids that were taken from a ready list (see parts/tombstones).
 
--- Returns those of *ids*, taken from a ready list, that are no tombstones, and forgets the tombstones.
+-- Returns the *ids* that are no tombstones, and deletes the tombstones of the others.
 local function without_tombstones(tombstones, ids)
   if not tombstones then
     return ids

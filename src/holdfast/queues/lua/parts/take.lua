@@ -1,26 +1,26 @@
 -- Takes the next tasks from the due sets and the ready lists of a queue.
 -- Expects: skip_tombstones, record, claims, claim.
 
-local SKIP_LIMIT = 1024  -- poison tasks skipped in one set; tasks behind more are not examined
+local SKIP_LIMIT = 1024  -- poison tasks skipped in one set; tasks behind them are not examined
 
--- Claims what can be claimed of *ids*. Returns those that stay queued, as a set.
+-- Claims the tasks in *ids*. Returns the ids of the poison tasks that it left out, as a set.
 local function claim_all(step, claims, ids, priority)
-  local staying = {}
+  local left_out = {}
   if #ids > 0 then
     claims.looked_at = claims.looked_at + #ids
-    local bodies = redis.call('HMGET', step.bodies, unpack(ids))
-    local records = redis.call('HMGET', step.state, unpack(ids))
+    local bodies = redis.call('HMGET', step.keys.bodies, unpack(ids))
+    local records = redis.call('HMGET', step.keys.state, unpack(ids))
     for i, id in ipairs(ids) do
       if not claim(step, claims, id, priority, bodies[i], records[i]) then
-        staying[id] = true
+        left_out[id] = true
       end
     end
   end
-  return staying
+  return left_out
 end
 
 local function take_due(step, claims, priority)
-  local due, skipped = step.due[priority], 0
+  local due, skipped = step.keys.due[priority], 0
   while step.has_due[priority] and room(step, claims) > 0 and skipped < SKIP_LIMIT do
     local ids, found = {}, redis.call('ZRANGE', due, '-inf', step.now_ms, 'BYSCORE', 'LIMIT',
       skipped, room(step, claims), 'WITHSCORES')
@@ -30,9 +30,10 @@ local function take_due(step, claims, priority)
     for i = 1, #found, 2 do
       ids[#ids + 1], claims.due_at[found[i]] = found[i], found[i + 1]
     end
-    local staying = claim_all(step, claims, ids, priority)
+    local left_out = claim_all(step, claims, ids, priority)
     for _, id in ipairs(ids) do
-      if staying[id] then
+      if left_out[id] then
+        -- SKIP_LIMIT bounds the skipped tasks, so they do not count for LOOK_LIMIT.
         skipped, claims.looked_at = skipped + 1, claims.looked_at - 1
       else
         redis.call('ZREM', due, id)
@@ -42,7 +43,7 @@ local function take_due(step, claims, priority)
 end
 
 local function take_ready(step, claims, priority)
-  local ready = step.ready[priority]
+  local ready = step.keys.ready[priority]
   while step.has_ready[priority] and room(step, claims) > 0 do
     local ids = redis.call('LPOP', ready, room(step, claims))
     if not ids or #ids == 0 then
@@ -50,9 +51,9 @@ local function take_ready(step, claims, priority)
     end
     local tasks = without_tombstones(step.tombstones, ids)
     claims.looked_at = claims.looked_at + #ids - #tasks
-    local staying = claim_all(step, claims, tasks, priority)
+    local left_out = claim_all(step, claims, tasks, priority)
     for _, id in ipairs(tasks) do
-      if staying[id] then
+      if left_out[id] then  -- it was popped, and waits in the due set from now on
         add_due(step, id, priority, step.now_ms)
       end
     end

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from ...core.clock import MAX_MS, from_epoch_ms
+import msgspec
+
+from ..core.clock import MAX_MS, from_epoch_ms
 
 
-@dataclass(frozen=True, slots=True)
-class RunningTask:
+class RunningTask(msgspec.Struct, frozen=True, eq=False):
     """The task that is running here.
 
     Attributes:
-        task_id: its id. It is the same in every attempt, so it can make side effects idempotent.
-        task: its name.
+        task_id: id of the task. It is the same in every attempt, so it can make effects idempotent.
+        task: name of the task.
         queue: the queue it came from.
         attempt: 1 for the first.
         token: number that grows with every claim of the task: a fence for what it writes elsewhere.
             The token of a first claim is the time of the server in microseconds.
         enqueued_ms: when it was enqueued by the producer's clock, in ms since 1970; 0: not known.
+        headers: names and values that its producer gave it; see `Call.options`.
+        snoozes: how often it has raised `Snooze` before.
+        args: its positional arguments, converted to the types of its signature.
+        kwargs: its keyword arguments, converted in the same way.
+        state: what the lifespan of the worker yielded; empty without a lifespan.
     """
 
     task_id: str
@@ -29,6 +36,25 @@ class RunningTask:
     attempt: int
     token: int
     enqueued_ms: int
+    headers: Mapping[str, str] = {}
+    snoozes: int = 0
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = {}
+    state: Mapping[str, Any] = {}
+
+    def __repr__(self) -> str:
+        """Return what is no secret: neither the arguments nor the state."""
+        names = (
+            "task_id",
+            "task",
+            "queue",
+            "attempt",
+            "token",
+            "enqueued_ms",
+            "headers",
+            "snoozes",
+        )
+        return f"RunningTask({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     @property
     def enqueued_at(self) -> datetime | None:

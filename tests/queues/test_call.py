@@ -1,15 +1,20 @@
 """Calls, their options and retries: what is out of range is refused before any I/O."""
 
 import dataclasses
+import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Call, InvalidName, QueueStats, Retry, TaskRegistry, WorkerStatus
-from holdfast.queues.task import MAX_TASK_ID_BYTES, checked_task_id
+from holdfast import Call, Holdfast, InvalidName, QueueStats, Retry, TaskRegistry, WorkerStatus
+from holdfast.queues.call import MAX_TASK_ID_BYTES, checked_task_id
+from holdfast.queues.enqueue_batch import batched, packed
+from holdfast.queues.envelope import StoredRetry
 
 tasks = TaskRegistry()
 
@@ -185,7 +190,6 @@ def test_retries_take_times_as_everything_public_does(options: dict[str, Any]) -
         ({"attempts": -1}, ValueError, "attempts must be 1 or more, got -1"),
         ({"attempts": True}, TypeError, "attempts must be an int, got bool"),
         ({"attempts": 2.0}, TypeError, "attempts must be an int, got float"),
-        ({"attempts": None}, TypeError, "attempts must be an int, got NoneType"),
         ({"backoff": -1}, ValueError, "backoff must be 0 seconds or more"),
         ({"backoff": float("nan")}, ValueError, "backoff must be"),
         ({"backoff": "2"}, TypeError, "backoff must be seconds"),
@@ -215,3 +219,155 @@ def test_stats_say_how_long_the_oldest_has_waited() -> None:
 def test_a_worker_without_signs_of_life_is_not_alive(silent: float, alive: bool) -> None:
     now = datetime(2026, 3, 14, 17, tzinfo=UTC)
     assert WorkerStatus("web-1:1:a", {"email": 1}, 5, 0, now, silent).alive is alive
+
+
+# Queue, retry, timeout and headers of a call
+
+registry = TaskRegistry()
+
+
+@registry.task(queue="email", retry=Retry(attempts=3, on=OSError), timeout=30.0)
+def optional() -> None:
+    """Have options that a call may replace."""
+
+
+def fields(call: Call[Any]) -> dict[str, Any]:
+    """Return the optional fields of the envelope of *call*."""
+    envelope = json.loads(packed(call, "a")[-1])
+    return {name: envelope[name] for name in ("headers", "timeout_ms", "retry") if name in envelope}
+
+
+def test_the_envelope_has_only_what_differs_from_the_task() -> None:
+    call = optional.call()
+    assert fields(call) == {}
+    assert fields(call.options(timeout=30.0, retry=Retry(attempts=3))) == {}
+    assert fields(call.options(timeout=timedelta(seconds=1.5))) == {"timeout_ms": 1500}
+    assert fields(call.options(retry=Retry())) == {"retry": {"attempts": 5}}
+    changed = Retry(3, 0.5, 60.0, delays=(1, 2.5), snoozes=7)
+    expected = {"backoff_ms": 500, "longest_ms": 60_000, "delays_ms": [1000, 2500], "snoozes": 7}
+    assert fields(call.options(retry=changed)) == {"retry": expected}
+    assert fields(call.options(headers={"a": "b"})) == {"headers": {"a": "b"}}
+
+
+def test_a_call_without_a_definition_sends_all_of_its_options() -> None:
+    call: Call[Any] = Call("send", "email", "medium").options(retry=Retry(), timeout=1)
+    retry = {"attempts": 5, "backoff_ms": 2000, "longest_ms": 3_600_000, "snoozes": 100}
+    assert fields(call) == {"timeout_ms": 1000, "retry": {**retry, "delays_ms": []}}
+
+
+RETRIES = st.builds(
+    Retry,
+    st.integers(1, 50),
+    st.integers(0, 10**6).map(lambda ms: ms / 1000),
+    st.integers(0, 10**6).map(lambda ms: ms / 1000),
+    delays=st.lists(st.integers(0, 10**6).map(lambda ms: ms / 1000), max_size=5),
+    snoozes=st.integers(0, 200),
+)
+
+
+@given(RETRIES, RETRIES)
+def test_a_retry_arrives_as_it_was_sent(own: Retry, other: Retry) -> None:
+    stored = StoredRetry.of(other, own)
+    data = msgspec.json.decode(msgspec.json.encode(stored), type=StoredRetry)
+    assert data.applied_to(own) == other
+    assert (stored == StoredRetry()) == (own == other)
+
+
+def test_the_task_keeps_its_own_exceptions() -> None:
+    stored = StoredRetry.of(Retry(attempts=9), optional.retry)
+    assert stored.applied_to(optional.retry) == Retry(attempts=9, on=OSError)
+    kept = replace(optional.retry, attempts=9)
+    assert optional.call().options(retry=kept).retry == kept
+
+
+def test_exceptions_cannot_be_sent() -> None:
+    for retry in (Retry(on=ValueError), Retry(never=OSError)):
+        with pytest.raises(ValueError, match=r"Retry\((on|never)=…\) cannot be sent with a call"):
+            optional.call().options(retry=retry)
+    with pytest.raises(ValueError, match="cannot be sent"):
+        Call("send", "email", "medium").options(retry=Retry(on=OSError))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "problem"),
+    [
+        ({"retry": 3}, TypeError, "must be a Retry"),
+        ({"timeout": 0}, ValueError, "timeout must be longer than 0"),
+        ({"timeout": "1"}, TypeError, "timeout must be seconds"),
+        ({"queue": "x" * 600}, InvalidName, "600 bytes"),
+        ({"queue": 5}, TypeError, "a name must be a str"),
+        ({"headers": "a=b"}, TypeError, "a mapping of str to str, got str"),
+        ({"headers": {"a": 1}}, TypeError, "got str to int: 'a'"),
+        ({"headers": {1: "a"}}, TypeError, "got int to str"),
+        ({"headers": {"": "a"}}, ValueError, "must not be empty"),
+        ({"headers": {"a": "\ud800"}}, ValueError, "not valid Unicode at position 0"),
+        ({"headers": {str(n): "" for n in range(33)}}, ValueError, "at most 32 headers, got 33"),
+        ({"headers": {"a": "é" * 2048}}, ValueError, "at most 4,096 bytes, got 4,097"),
+    ],
+)
+def test_senseless_options_are_refused(
+    options: dict[str, Any], error: type[Exception], problem: str
+) -> None:
+    with pytest.raises(error, match=problem):
+        optional.call().options(**options)
+
+
+def test_headers_are_added_to_those_of_the_call() -> None:
+    call = optional.call().options(headers={"a": "1", "b": "2"}).options(headers={"b": "3"})
+    assert call.headers == {"a": "1", "b": "3"}
+    assert call.options(priority="high").headers == call.headers
+    many = optional.call().options(headers={str(n): "" for n in range(32)})
+    with pytest.raises(ValueError, match="at most 32 headers, got 33"):
+        many.options(headers={"one": "more"})
+
+
+def test_headers_change_no_steps_of_a_batch() -> None:
+    """Form the same steps again if the hooks of a repetition add other headers."""
+    calls = [Call("send", "email", "medium", ("x" * 1000,)) for _ in range(1200)]
+    with_headers = [call.options(headers={"a": "\x00" * n * 3}) for n, call in enumerate(calls)]
+    ids = [str(n) for n in range(len(calls))]
+    found = [[len(batch.tasks) for batch in batched(each, ids)] for each in (calls, with_headers)]
+    assert found[0] == found[1]
+    assert len(found[0]) > 2
+
+
+# Hooks
+
+
+def test_hooks_run_in_order_and_may_change_options() -> None:
+    tasks = TaskRegistry()
+
+    @tasks.task()
+    def send() -> None: ...
+
+    call = send.call()
+
+    @tasks.on_enqueue
+    def first(call: Call[Any]) -> Call[Any]:
+        return call.options(headers={"by": "first", "first": "yes"})
+
+    tasks.on_enqueue(lambda call: call.options(headers={"by": "second"}, queue="other"))
+    hooked = call.hooked()
+    assert (hooked.queue, hooked.headers) == ("other", {"by": "second", "first": "yes"})
+    assert first(call).headers["by"] == "first"
+    assert (call.queue, call.headers) == ("default", {})
+
+
+async def asynchronous(call: Call[Any]) -> Call[Any]:
+    return call
+
+
+@pytest.mark.parametrize("hook", [None, "hook", asynchronous])
+def test_a_hook_is_a_plain_function(hook: Any) -> None:
+    with pytest.raises(TypeError, match="must be a plain function"):
+        TaskRegistry().on_enqueue(hook)
+
+
+def test_a_hook_must_return_a_call() -> None:
+    tasks = TaskRegistry()
+    send = tasks.task(name="send")(lambda: None)
+    tasks.on_enqueue(lambda call: None)  # type: ignore[arg-type, return-value]
+    with Holdfast.from_url("redis://127.0.0.1:1") as hf:
+        for enqueue in (lambda: hf.enqueue(send.call()), lambda: hf.enqueue_many([send.call()])):
+            with pytest.raises(TypeError, match=r"on_enqueue hook .* must return a call, got None"):
+                enqueue()

@@ -1,0 +1,212 @@
+"""Stores the schedules of a namespace, each in the slot of its queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final, Literal
+
+from ...core._async.caller import AsyncCaller
+from ...core._async.catalog import AsyncCatalog
+from ...core.names import Namespace, Unit
+from ...core.script import Script
+from ...core.stored import stored_text
+from ...errors import NoSuchSchedule, ScheduleExists
+from .. import keys
+from ..schedule.definition import ScheduleDefinition
+from ..schedule.status import SchedulesReply, StoredSchedule
+from ..schedule.times import Once
+from .producer import AsyncProducer
+
+DEFINE: Final = Script.load("holdfast.queues", "define_schedule")
+NAME: Final = Script.load("holdfast.queues", "name_schedule")
+SCHEDULE: Final = Script.load("holdfast.queues", "schedule")
+SCHEDULES: Final = Script.load("holdfast.queues", "schedules")
+SET: Final = Script.load("holdfast.queues", "set_schedule")
+
+LIST_LIMIT: Final = 1000
+"""Schedules in one reply at most."""
+
+_REASONS: Final = {
+    b"declared": "code declares it; change it there, or choose another name",
+    b"stored": "hf.schedule(…) has stored it; remove it, or choose another name",
+}
+
+Change = Literal["pause", "resume", "remove"]
+
+
+class AsyncScheduleStore:
+    """Reads and writes schedules.
+
+    Args:
+        caller: sends the commands.
+        catalog: registers the queues in use.
+        producer: enqueues the tasks of `trigger`.
+        namespace: of the queues.
+    """
+
+    def __init__(
+        self,
+        caller: AsyncCaller,
+        catalog: AsyncCatalog,
+        producer: AsyncProducer,
+        namespace: Namespace,
+    ) -> None:
+        self.producer = producer
+        self._caller = caller
+        self._catalog = catalog
+        self._namespace = namespace
+        self._directory = namespace.unit(keys.SCHEDULES, "")
+
+    async def define(self, definition: ScheduleDefinition, *, op_id: str | None = None) -> None:
+        """Store a definition, and the next instant of its schedule.
+
+        Raises:
+            ScheduleExists: The schedule is in another queue; or it is declared in code, and this
+                definition is not, or the other way round.
+        """
+        unit = self._unit(definition.queue)
+        await self._move_to(definition)
+        again = partial(self.define, definition)
+        while True:
+            now_ms, stored = await self._read(unit, definition.name)
+            next_ms, anchor_ms = _begin(definition, stored, now_ms)
+            facts = (definition.name, definition.packed(), next_ms, anchor_ms, unit.key("bell"))
+            answer = await self._caller.write(DEFINE, unit, *facts, op_id=op_id, repeat=again)
+            if answer in (b"declared", b"stored"):
+                raise ScheduleExists(definition.name, _REASONS[answer])
+            if not answer.startswith(b"late"):
+                break
+        await self._catalog.note(unit)
+
+    async def refresh(self, definition: ScheduleDefinition) -> None:
+        """Report that this process still declares *definition*, if that is the one in force."""
+        unit = self._unit(definition.queue)
+        facts = (definition.name, definition.packed(), "", 0, unit.key("bell"))
+        await self._caller.write(DEFINE, unit, *facts, op_id=None, repeat=self.refresh)
+
+    async def queue_of(self, name: str) -> str:
+        """Return the queue of a schedule.
+
+        Raises:
+            NoSuchSchedule: There is none with this name.
+        """
+        key = keys.schedule_queues(self._directory)
+        queue = await self._caller.read(self._directory, "HGET", key, name)
+        if queue is None:
+            raise NoSuchSchedule(name)
+        return stored_text(queue, f"the queue of schedule {name!r}")
+
+    async def find(self, name: str) -> tuple[int, Unit, StoredSchedule]:
+        """Return the time of the server (ms), the queue, and the schedule called *name*.
+
+        Raises:
+            NoSuchSchedule: There is none.
+        """
+        unit = self._unit(await self.queue_of(name))
+        now_ms, stored = await self._read(unit, name)
+        if not stored.definition:
+            raise NoSuchSchedule(name)
+        return now_ms, unit, stored
+
+    async def change(
+        self, name: str, change: Change, repeat: Any, op_id: str | None, next_ms: int | str = ""
+    ) -> None:
+        """Pause, resume or remove a schedule.
+
+        Raises:
+            NoSuchSchedule: There is none with this name.
+        """
+        queue = await self.queue_of(name)
+        unit = self._unit(queue)
+        found = await self._caller.write(
+            *(SET, unit, name, change, next_ms, unit.key("bell")),
+            op_id=op_id,
+            repeat=repeat,
+            verb=change,
+        )
+        if change == "remove" or not found:
+            await self.forget(name, queue)
+        if not found:
+            raise NoSuchSchedule(name)
+
+    async def forget(self, name: str, queue: str) -> None:
+        """Forget that schedule *name* is in *queue*: it has ended, or was removed."""
+        await self._name(name, "", queue)
+
+    async def page(
+        self, unit: Unit, *, start: int = 0, limit: int = LIST_LIMIT, until: str = "+inf"
+    ) -> SchedulesReply:
+        """Return schedules of a queue, the next to fire first; see `schedules.lua`."""
+        reply = await self._caller.call(
+            SCHEDULES, unit, SCHEDULES.keys(unit), [start, limit, until]
+        )
+        return SchedulesReply.parsed(reply)
+
+    async def listed(self, queues: Iterable[str], limit: int) -> list[StoredSchedule]:
+        """Return schedules of some queues, *limit* of them at most.
+
+        Raises:
+            DecodeError: Another program changed one of them.
+        """
+        found: list[StoredSchedule] = []
+        for queue in queues:
+            start = 0
+            while len(found) < limit:
+                reply = await self.page(self._unit(queue), start=start)
+                for error in reply.damaged.values():
+                    raise error
+                found += reply.schedules
+                start += reply.total
+                if reply.total < LIST_LIMIT:
+                    break
+        return found[:limit]
+
+    async def _move_to(self, definition: ScheduleDefinition) -> None:
+        """Note the queue of *definition*. A declared schedule moves from another queue."""
+        name, queue = definition.name, definition.queue
+        noted = await self._name(name, queue)
+        while noted != queue:
+            _, stored = await self._read(self._unit(noted), name)
+            if stored.definition and not definition.declared:
+                raise ScheduleExists(
+                    name, f"it is in queue {noted!r}; remove it there, or choose another name"
+                )
+            if stored.definition:
+                facts = (name, "remove", "", "")
+                await self._caller.write(
+                    SET, self._unit(noted), *facts, op_id=None, repeat=self._move_to
+                )
+            noted = await self._name(name, queue, noted)
+
+    async def _name(self, name: str, queue: str, before: str = "") -> str:
+        unit = self._directory
+        reply: bytes = await self._caller.call(
+            NAME, unit, NAME.keys(unit), [name, queue, before], harmless=True
+        )
+        return stored_text(reply, f"the queue of schedule {name!r}")
+
+    async def _read(self, unit: Unit, name: str) -> tuple[int, StoredSchedule]:
+        reply = await self._caller.call(SCHEDULE, unit, SCHEDULE.keys(unit), [name])
+        now_ms, definition, record, next_ms = reply
+        return now_ms, StoredSchedule.parsed(name, definition, record, next_ms)
+
+    def _unit(self, queue: str) -> Unit:
+        return self._namespace.unit(keys.KIND, queue)
+
+
+def _begin(definition: ScheduleDefinition, stored: StoredSchedule, now_ms: int) -> tuple[int, int]:
+    """Return the next instant of a schedule that is defined now, and from when intervals count.
+
+    Raises:
+        ValueError: It has no instant left.
+    """
+    record, timing = stored.record, definition.timing
+    if stored.definition and stored.next_ms <= now_ms:  # an occurrence that is due is not lost
+        return int(stored.next_ms), int(stored.next_ms)
+    anchor_ms = record.last_ms or now_ms
+    after_ms = record.last_ms if isinstance(timing, Once) else max(now_ms, record.last_ms)
+    next_ms = timing.next_after(after_ms, anchor_ms)
+    if next_ms is None:
+        raise ValueError(f"schedule {definition.name!r} has no instant left: {timing}")
+    return next_ms, anchor_ms

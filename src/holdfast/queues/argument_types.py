@@ -1,0 +1,278 @@
+"""`ArgumentTypes`: converts the arguments and the result of a task to JSON values and back."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, Final, get_type_hints
+
+import msgspec
+import msgspec.inspect
+
+from ..errors import DecodeError
+from .pydantic_types import PydanticType, uses_pydantic
+from .storable import hint_for, plain, unstorable
+
+_UNREAD: Final = object()
+"""A type that was not read yet, or cannot be read."""
+
+_VALUE: Final = re.compile(
+    r"""^(Invalid (?:enum )?value) (?:'.*'|".*"|-?\d+)(?= - at |$)""", re.DOTALL
+)
+"""Part of a msgspec error that quotes an argument. Arguments must not be logged."""
+
+_RESULT: Final = "return"
+_EMPTY: Final = inspect.Parameter.empty
+_POSITIONAL: Final = {
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+}
+
+
+class ArgumentTypes:
+    """The annotated types of a task.
+
+    Types are read when the task is registered. Annotations that name a class which is defined later
+    are read when the task is first called or run.
+
+    Args:
+        name: of the task.
+        function: of the task.
+        signature: of the function.
+        result: whether results are kept.
+
+    Attributes:
+        complete: whether all types are read.
+        models: the types of the parameters that pydantic converts, by name.
+
+    Raises:
+        TypeError: values of a parameter without a default, or results that are kept, cannot be
+            stored.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        signature: inspect.Signature,
+        *,
+        result: bool,
+    ) -> None:
+        self._name = name
+        self._function = function
+        self._signature = signature
+        self._keeps_result = result
+        self._types: dict[str, Any] = {}
+        self.models: dict[str, PydanticType] = {}
+        self._result: Any = Any
+        self._whole: Any = _UNREAD
+        self.complete = False
+        self._read(last=False)
+
+    @property
+    def result(self) -> Any:
+        """Return what results are converted to; Any if JSON cannot become that."""
+        self.check()
+        return self._result
+
+    def check(self) -> None:
+        """Read the types that could not be read before.
+
+        Raises:
+            TypeError: values of one of them cannot be stored.
+        """
+        if not self.complete:
+            self._read(last=True)
+
+    def stored(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Return arguments as they are encoded: models of pydantic have become JSON values.
+
+        Raises:
+            TypeError: pydantic cannot store one of them.
+        """
+        if not self.complete:
+            self.check()
+        if not self.models:
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        for name, kind in self.models.items():
+            if name in bound.arguments:
+                what = f"argument {name!r} of task {self._name!r}"
+                bound.arguments[name] = _stored(kind, bound.arguments[name], what)
+        return bound.args, bound.kwargs
+
+    def stored_result(self, result: Any) -> Any:
+        """Return a result as it is encoded; see `stored`."""
+        if not isinstance(self.result, PydanticType):
+            return result
+        return _stored(self.result, result, f"the result of task {self._name!r}")
+
+    def converted(
+        self, args: list[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return arguments from the wire, converted to the types in the signature.
+
+        Raises:
+            DecodeError: they do not fit.
+        """
+        what = f"the call of task {self._name!r}"
+        if not self.complete:
+            try:
+                self._read(last=True)
+            except TypeError as error:
+                raise DecodeError(what, str(error)) from None
+        by_position = not kwargs and len(args) == len(self._signature.parameters)
+        if by_position and self._whole is not None:
+            # If this fails, the slower path below finds out which argument does not fit.
+            with contextlib.suppress(TypeError, ValueError, RecursionError):
+                return msgspec.convert(args, self._whole, str_keys=True), {}
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise DecodeError(what, str(error)) from None
+        for name, kind in self._types.items():
+            if name in bound.arguments:
+                bound.arguments[name] = self._argument(name, bound.arguments[name], kind)
+        return bound.args, bound.kwargs
+
+    def _argument(self, name: str, value: Any, kind: Any) -> Any:
+        try:
+            if isinstance(kind, PydanticType):
+                return kind.read(value)
+            return msgspec.convert(value, kind, str_keys=True)
+        except (TypeError, ValueError, RecursionError) as error:
+            what = f"argument {name!r} of task {self._name!r}"
+            raise DecodeError(what, _VALUE.sub(r"\1", str(error))) from None
+
+    def _read(self, *, last: bool) -> None:
+        """Read all types. Unless this is the *last* time, some may be left for later."""
+        kinds = {}
+        for name, each in self._signature.parameters.items():
+            kind = _container(each, _hint(self._function, name, each.annotation))
+            kinds[name] = self._kind(name, kind, needed=each.default is _EMPTY, last=last)
+        returned = _hint(self._function, _RESULT, self._signature.return_annotation)
+        kinds[_RESULT] = self._kind(_RESULT, returned, needed=self._keeps_result, last=last)
+        if last:
+            kinds = {name: Any if kind is _UNREAD else kind for name, kind in kinds.items()}
+        self.complete = not any(kind is _UNREAD for kind in kinds.values())
+        if self.complete:
+            self._result = kinds.pop(_RESULT)
+            self._types = {name: kind for name, kind in kinds.items() if kind is not Any}
+            self.models = {
+                name: kind for name, kind in kinds.items() if isinstance(kind, PydanticType)
+            }
+            self._whole = self._positional()
+
+    def _kind(self, name: str, kind: Any, *, needed: bool, last: bool) -> Any:
+        """Return what values of a parameter, or the results, are converted to.
+
+        It is Any if JSON cannot become that, and `_UNREAD` if it names a class that is defined
+        later.
+        """
+        if kind is _UNREAD:
+            return kind
+        if needed and (cls := unstorable(kind)) is not None:
+            raise TypeError(self._refusal(name, kind, cls))
+        try:
+            if uses_pydantic(kind):
+                return PydanticType(kind)
+            return kind if _is_convertible(kind) else Any
+        except (NameError, TypeError) as error:
+            if isinstance(error, NameError) and not (last and uses_pydantic(kind)):
+                return _UNREAD
+            text = str(error).split("\n")[0]
+            raise TypeError(f"{self._place(name)} cannot be used: {text}") from None
+
+    def _refusal(self, name: str, kind: Any, cls: type) -> str:
+        relation = "is" if plain(kind) is cls else "contains"
+        hint = hint_for(cls)
+        if name == _RESULT:
+            hint += "; if no caller reads results, register it with result_ttl=0"
+        else:
+            hint += "; if the task makes it itself, give the parameter a default"
+        what = f"{self._place(name)} {relation} a {cls.__qualname__}"
+        return f"{what}, which cannot be stored: {hint}"
+
+    def _place(self, name: str) -> str:
+        what = "the result" if name == _RESULT else f"parameter {name!r}"
+        return f"task {self._name!r}: {what}"
+
+    def _positional(self) -> Any:
+        """Return the tuple type of all arguments, if each is given by its position.
+
+        Return None if some cannot be given so, or cannot be converted by msgspec.
+        """
+        parameters = self._signature.parameters
+        if not {parameter.kind for parameter in parameters.values()} <= _POSITIONAL:
+            return None
+        if self.models:
+            return None
+        return tuple[*(self._types.get(name, Any) for name in parameters)]  # type: ignore[misc]
+
+
+def _stored(kind: PydanticType, value: Any, what: str) -> Any:
+    try:
+        return kind.stored(value)
+    except ValueError as error:
+        raise TypeError(f"{what} cannot be stored: {error}") from error
+
+
+def _hint(function: Callable[..., Any], name: str, annotation: Any) -> Any:
+    """Return the type of a parameter or of the result; `_UNREAD` if it cannot be read here.
+
+    Each is read by itself, because a type that only the type checker knows must not affect others.
+    """
+    if annotation is _EMPTY:
+        return Any
+    holder = SimpleNamespace(
+        __annotations__={name: annotation},
+        __globals__=getattr(inspect.unwrap(function), "__globals__", {}),
+    )
+    try:
+        return get_type_hints(holder, include_extras=True)[name]
+    except Exception:  # noqa: BLE001 (an annotation may be anything, and need not be a type)
+        return _UNREAD
+
+
+def _container(parameter: inspect.Parameter, kind: Any) -> Any:
+    """Return the type of the value that `Signature.bind` stores for *parameter*."""
+    if kind is _UNREAD:
+        return kind
+    match parameter.kind:
+        case inspect.Parameter.VAR_POSITIONAL:
+            return tuple[kind, ...]
+        case inspect.Parameter.VAR_KEYWORD:
+            return dict[str, kind]
+        case _:
+            return kind
+
+
+def _is_convertible(kind: Any) -> bool:
+    """Return whether JSON can become this type. Other arguments are not converted.
+
+    Raises:
+        NameError: one of its fields names a class that is not defined yet.
+    """
+    try:
+        return not _has_custom(msgspec.inspect.type_info(kind))
+    except NameError:
+        raise
+    except Exception:  # noqa: BLE001 (whatever cannot be inspected cannot be converted)
+        return False
+
+
+def _has_custom(info: Any, seen: frozenset[int] = frozenset()) -> bool:
+    """Return whether *info* contains a type that msgspec does not know."""
+    if isinstance(info, msgspec.inspect.CustomType):
+        return True
+    if isinstance(info, tuple):
+        return any(_has_custom(part, seen) for part in info)
+    if not isinstance(info, msgspec.inspect.Type | msgspec.inspect.Field) or id(info) in seen:
+        return False
+    seen |= {id(info)}
+    return any(_has_custom(getattr(info, name), seen) for name in info.__struct_fields__)

@@ -1,0 +1,231 @@
+"""`Call`: a task with its arguments and options, not yet enqueued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack
+
+from ..core.clock import Duration, Instant, not_early_ms, to_epoch_ms, to_ms
+from ..core.names import encode_name
+from ..errors import InvalidName
+from .argument_types import ArgumentTypes
+from .headers import checked_headers
+from .keys import PRIORITIES
+from .retry import Retry, from_now_s
+
+R = TypeVar("R")
+
+Priority = Literal["high", "medium", "low"]
+
+MAX_TASK_ID_BYTES: Final = 200
+"""Most keys of a queue repeat the id."""
+
+
+class Options(TypedDict, total=False):
+    """The options of one call; see `Call.options`."""
+
+    task_id: str | None
+    delay: Duration | None
+    at: Instant | None
+    priority: Priority | None
+    expires: Duration | datetime | None
+    queue: str | None
+    retry: Retry | None
+    timeout: Duration | None
+    headers: Mapping[str, str] | None
+
+
+class Definition(Protocol):
+    """What a call knows of its task."""
+
+    retry: Retry
+    timeout_s: float | None
+    hooks: Sequence[Callable[[Call[Any]], Call[Any]]]
+    types: ArgumentTypes
+
+    @property
+    def returns(self) -> Any:
+        """Return the type that results are converted to."""
+
+    def stored(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Return arguments as they are encoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[R]):
+    """A task with its arguments, checked against the signature, not yet enqueued.
+
+    Attributes:
+        task: the name of the task.
+        queue: where it goes.
+        priority: `high`, `medium` or `low`.
+        args: positional arguments.
+        kwargs: keyword arguments.
+        task_id: its id; None: a unique one is made.
+        wait: `0` for at once, `+ms` from now, `@ms` since 1970.
+        expires: written like *wait*; `0` for never.
+        headers: names and values that accompany the task.
+        retry: instead of the task's own; None: that one.
+        timeout_s: seconds that an attempt may take, instead of the task's own; None: that one.
+        definition: the task in its registry; None: it is only known by its name.
+    """
+
+    task: str
+    queue: str
+    priority: Priority
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    task_id: str | None = None
+    wait: str = "0"
+    expires: str = "0"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    retry: Retry | None = None
+    timeout_s: float | None = None
+    definition: Definition | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def returns(self) -> Any:
+        """Return the type that its result is converted to."""
+        return Any if self.definition is None else self.definition.returns
+
+    def hooked(self) -> Call[R]:
+        """Return the call that the `on_enqueue` hooks of its registry make of it.
+
+        Raises:
+            TypeError: a hook does not return a call.
+        """
+        if self.definition is None or not self.definition.hooks:
+            return self
+        call: Any = self
+        for hook in self.definition.hooks:
+            call = hook(call)
+            if not isinstance(call, Call):
+                got = type(call).__name__
+                raise TypeError(f"the on_enqueue hook {hook!r} must return a call, got {got}")
+        return call  # type: ignore[no-any-return]
+
+    def options(self, **options: Unpack[Options]) -> Call[R]:
+        """Return the same call with other options.
+
+        Args:
+            task_id: names the task. If the queue still has a task of this id, enqueueing changes
+                nothing. By default a unique id is made. At most 200 bytes, no blanks or controls.
+            delay: seconds (or a timedelta) after which the task may run; less than a billion (30
+                years).
+            at: instant from which the task may run; not together with *delay*.
+            priority: `high`, `medium` or `low`, instead of the task's own.
+            expires: seconds from when it is enqueued (or a timedelta), or an aware datetime. From
+                then on no attempt starts any more; the task is dead as `expired`.
+            queue: the queue, instead of the task's own. A worker must serve it.
+            retry: instead of the task's own. Its *on* and *never* are not sent: those of the task
+                remain.
+            timeout: seconds that an attempt may take (or a timedelta), instead of the task's own.
+            headers: are added to the headers of the call: at most 32, of 4,096 bytes in all. The
+                task finds them in `current_task().headers`.
+
+        Raises:
+            ValueError: an option is out of its range, both *delay* and *at* are given, or the task
+                expires before it may run.
+            InvalidName: the *task_id* or the name of the *queue* is not allowed.
+            TypeError: an option is unknown or of a wrong type.
+        """
+        unknown = options.keys() - Options.__optional_keys__
+        if unknown:
+            known = ", ".join(sorted(Options.__optional_keys__))
+            raise TypeError(f"unknown options: {', '.join(sorted(unknown))}; there are {known}")
+        changes: dict[str, Any] = {}
+        if (task_id := options.get("task_id")) is not None:
+            changes["task_id"] = checked_task_id(task_id)
+        if (priority := options.get("priority")) is not None:
+            changes["priority"] = checked_priority(priority)
+        if (queue := options.get("queue")) is not None:
+            encode_name(queue)
+            changes["queue"] = queue
+        if (retry := options.get("retry")) is not None:
+            changes["retry"] = self._checked_retry(retry)
+        if (timeout := options.get("timeout")) is not None:
+            changes["timeout_s"] = to_ms(timeout, "timeout") / 1000
+        if (headers := options.get("headers")) is not None:
+            changes["headers"] = checked_headers(self.headers, headers)
+        if (expires := options.get("expires")) is not None:
+            changes["expires"] = _expiry(expires)
+        changes |= _start(options.get("delay"), options.get("at"))
+        call = replace(self, **changes)
+        if call.wait[0] == call.expires[0] != "0" and int(call.expires[1:]) <= int(call.wait[1:]):
+            raise ValueError("the task would expire before it may run")
+        return call
+
+    def _checked_retry(self, retry: Retry) -> Retry:
+        if not isinstance(retry, Retry):
+            raise TypeError(f"retry must be a Retry(attempts=…), got {retry!r}")
+        own = self.definition.retry if self.definition else None
+        for name in ("on", "never"):
+            classes = getattr(retry, name)
+            if classes and (own is None or classes != getattr(own, name)):
+                raise ValueError(
+                    f"Retry({name}=…) cannot be sent with a call: give it to @tasks.task(retry=…)"
+                )
+        return retry
+
+
+def checked_call(call: Any) -> Call[Any]:
+    """Return *call*, or raise an error that says what to write: `.call` is easily forgotten."""
+    if isinstance(call, Call):
+        return call
+    name = getattr(call, "name", "task")
+    raise TypeError(
+        f"expected a call such as {name}.call(…), got {type(call).__name__}; "
+        "a task called directly runs here and now, and several calls go to enqueue_many"
+    )
+
+
+def checked_calls(calls: Iterable[Call[R]]) -> list[Call[R]]:
+    """Return *calls* as a list, each checked."""
+    if isinstance(calls, Call):
+        raise TypeError("enqueue_many takes several calls; for a single one use enqueue")
+    return [checked_call(call) for call in calls]
+
+
+def _start(delay: Duration | None, at: Instant | None) -> dict[str, str]:
+    """Return the change of `Call.wait`."""
+    if delay is not None and at is not None:
+        raise ValueError("delay and at exclude each other")
+    if delay is not None:
+        delay_ms = not_early_ms(from_now_s(delay, "delay", "; an instant goes to at="))
+        return {"wait": f"+{delay_ms}" if delay_ms else "0"}
+    return {} if at is None else {"wait": f"@{to_epoch_ms(at, 'at')}"}
+
+
+def _expiry(expires: Duration | datetime) -> str:
+    """Return *expires* in the form of `Call.expires`."""
+    if isinstance(expires, datetime):
+        return f"@{max(1, to_epoch_ms(expires, 'expires'))}"
+    expires_ms = to_ms(expires, "expires")
+    from_now_s(expires_ms / 1000, "expires", "; an instant goes there as an aware datetime")
+    return f"+{expires_ms}"
+
+
+def checked_task_id(task_id: str) -> str:
+    """Return *task_id*, or raise why it is not allowed."""
+    if not isinstance(task_id, str):
+        raise TypeError(f"a task_id must be a str, got {type(task_id).__name__}")
+    try:
+        size = len(task_id.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidName(task_id, f"not valid Unicode at position {error.start}") from None
+    if not 1 <= size <= MAX_TASK_ID_BYTES:
+        raise InvalidName(task_id, f"a task_id takes 1 to {MAX_TASK_ID_BYTES} bytes")
+    if not task_id.isprintable() or " " in task_id:
+        raise InvalidName(task_id, "a task_id holds no blanks and no control characters")
+    return task_id
+
+
+def checked_priority(priority: str) -> Priority:
+    """Return *priority*, or raise why it is not allowed."""
+    if priority not in PRIORITIES:
+        raise ValueError(f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r}")
+    return priority  # type: ignore[return-value]

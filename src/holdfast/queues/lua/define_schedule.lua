@@ -1,0 +1,62 @@
+#!lua
+-- queues/define_schedule: store the definition of a schedule, and its next instant.
+--
+-- KEYS[1]  HASH    schedules       schedule -> definition
+-- KEYS[2]  ZSET    schedule_times  schedules, scored by their next instant (ms)
+-- KEYS[3]  HASH    schedule_state  schedule -> what it has done
+-- KEYS[4]  HASH    even            ledger of even hours
+-- KEYS[5]  HASH    odd             ledger of odd hours
+-- ARGV[1]  string  writer
+-- ARGV[2]  int     number
+-- ARGV[3]  string  name            of the schedule
+-- ARGV[4]  string  definition      its first letter is `d` if code declares it, or `s`
+-- ARGV[5]  string  next_ms         its next instant, later than the last one; '' to change nothing: a worker
+--                                  reports that it still declares this definition
+-- ARGV[6]  int     anchor_ms       from when intervals count
+-- ARGV[7]  string  channel         notified if something has changed
+-- returns  string  'new', 'changed' or 'same'; or, with nothing stored: 'declared' or 'stored', if the
+--                  schedule exists and is so, or 'late MS', if that is the last instant
+-- include clock
+-- include ledger
+-- include schedule_record
+
+local schedules, schedule_times, schedule_state = KEYS[1], KEYS[2], KEYS[3]
+local name, definition, channel = ARGV[3], ARGV[4], ARGV[7]
+local now_ms, now_s = clock()
+local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%l+$')
+if answer then
+  return answer
+end
+
+local stored = redis.call('HGET', schedules, name)
+local is_declared = definition:sub(1, 1) == 'd'
+if stored and (stored:sub(1, 1) == 'd') ~= is_declared then
+  return is_declared and 'stored' or 'declared'
+end
+if ARGV[5] == '' and not stored then
+  return 'same'
+end
+local schedule = parse_schedule(redis.call('HGET', schedule_state, name))
+local next_ms = redis.call('ZSCORE', schedule_times, name)
+local is_changed = stored ~= definition or not next_ms
+if ARGV[5] == '' then
+  is_declared, answer = is_declared and not is_changed, 'same'
+elseif is_changed then
+  if tonumber(ARGV[5]) <= schedule.last then
+    return 'late ' .. string.format('%.0f', schedule.last)
+  end
+  schedule.revision, schedule.anchor = schedule.revision + 1, tonumber(ARGV[6])
+  redis.call('HSET', schedules, name, definition)
+  redis.call('ZADD', schedule_times, next_ms == 'inf' and next_ms or ARGV[5], name)
+  redis.pcall('SPUBLISH', channel, '')
+  answer = stored and 'changed' or 'new'
+else
+  answer = 'same'
+end
+if is_declared then
+  schedule.seen = now_ms
+end
+redis.call('HSET', schedule_state, name, packed_schedule(schedule))
+ledger_write(ledger, ARGV[1], ARGV[2], answer)
+return answer

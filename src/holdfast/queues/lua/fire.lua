@@ -1,0 +1,65 @@
+#!lua
+-- queues/fire: enqueue the due occurrences of schedules, each once, and store their next instants.
+-- An occurrence is a pair of schedule and instant. Only a call that knows the stored instant and
+-- revision fires it, so a repetition and a slower worker change nothing.
+--
+-- KEYS[1]  HASH    bodies   id -> envelope
+-- KEYS[2]  LIST    ready_h  ids, the next one first
+-- KEYS[3]  LIST    ready_m
+-- KEYS[4]  LIST    ready_l
+-- KEYS[5]  ZSET    due_h    ids, scored by when they may run (ms)
+-- KEYS[6]  ZSET    due_m
+-- KEYS[7]  ZSET    due_l
+-- KEYS[8]  ZSET    leases   running ids
+-- KEYS[9]  ZSET    dead     dead ids
+-- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
+-- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
+-- KEYS[13] HASH    settings  capacity
+-- KEYS[14] HASH    schedules       schedule -> definition
+-- KEYS[15] ZSET    schedule_times  schedules, scored by their next instant (ms)
+-- KEYS[16] HASH    schedule_state  schedule -> what it has done
+-- ARGV[1]  string  first of the schedules. For each: schedule, revision, instant (the stored one, ms),
+--                  last (the last instant that is handled, ms), next (the new instant, ms; '' for
+--                  none: the schedule ends), overlap ('skip': enqueue nothing while the last task has
+--                  not ended; or 'allow'), missed (how many occurrences to count as missed), tasks
+--                  (how many follow); and for each task: id, priority, expires, envelope (as in
+--                  enqueue.lua)
+-- returns  array   for each schedule: 'fired', 'skipped', 'none' (nothing was to enqueue), 'full' (the
+--                  queue has no room, nothing has changed) or 'stale' (this call did not fire it)
+-- include clock
+-- include notify
+-- include definition
+-- include capacity
+-- include tombstones
+-- include add_tasks
+-- include schedule_record
+-- include fire_one
+
+local FIRST = 1
+local FIELDS, TASK_FIELDS = 8, 4
+local now_ms, _, now_us = clock()
+local queue = {
+  bodies = KEYS[1], ready = {KEYS[2], KEYS[3], KEYS[4]}, due = {KEYS[5], KEYS[6], KEYS[7]},
+  leases = KEYS[8], dead = KEYS[9], idle = KEYS[10], expiring = KEYS[11],
+  tombstones = tombstones_in(KEYS[12]), now_ms = now_ms, now_us = now_us,
+  schedules = KEYS[14], schedule_times = KEYS[15], schedule_state = KEYS[16],
+}
+local capacity = capacity_of(KEYS[13], '')
+local room = capacity > 0 and capacity - waiting_tasks(queue.bodies, queue.leases, queue.dead)
+local batch, reply, i = task_batch(), {}, FIRST
+while i <= #ARGV do
+  local order = {
+    name = ARGV[i], revision = tonumber(ARGV[i + 1]), instant = tonumber(ARGV[i + 2]),
+    last = tonumber(ARGV[i + 3]), next_ms = ARGV[i + 4], overlap = ARGV[i + 5],
+    missed = tonumber(ARGV[i + 6]), tasks = tonumber(ARGV[i + 7]), first = i + FIELDS,
+  }
+  local answer = fire_one(queue, batch, order, ARGV, room)
+  if answer == 'fired' and room then
+    room = room - order.tasks
+  end
+  reply[#reply + 1] = answer
+  i = i + FIELDS + TASK_FIELDS * order.tasks
+end
+write_tasks(queue, batch)
+return reply

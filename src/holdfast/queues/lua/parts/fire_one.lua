@@ -1,0 +1,50 @@
+-- Fires one schedule.
+-- Expects: add_tasks, schedule_record.
+
+-- Returns whether the task *id* has not ended.
+local function is_under_way(queue, id)
+  return redis.call('HEXISTS', queue.bodies, id) == 1 and not redis.call('ZSCORE', queue.dead, id)
+end
+
+-- Stores that the occurrences up to `order.last` are handled.
+local function store_fired(queue, order, schedule)
+  schedule.last, schedule.missed = order.last, schedule.missed + order.missed
+  if order.next_ms == '' then
+    redis.call('HDEL', queue.schedules, order.name)
+    redis.call('HDEL', queue.schedule_state, order.name)
+    redis.call('ZREM', queue.schedule_times, order.name)
+  else
+    redis.call('HSET', queue.schedule_state, order.name, packed_schedule(schedule))
+    redis.call('ZADD', queue.schedule_times, order.next_ms, order.name)
+  end
+end
+
+-- Adds the tasks of *order* to *batch*. *room* is how many tasks fit into the queue; false: any number.
+local function fire_one(queue, batch, order, args, room)
+  local schedule = parse_schedule(redis.call('HGET', queue.schedule_state, order.name))
+  local stored = tonumber(redis.call('ZSCORE', queue.schedule_times, order.name) or nil)
+  if stored ~= order.instant or schedule.revision ~= order.revision or stored > queue.now_ms then
+    return 'stale'
+  end
+  if order.tasks == 0 then
+    store_fired(queue, order, schedule)
+    return 'none'
+  end
+  if order.overlap == 'skip' and is_under_way(queue, schedule.id) then
+    schedule.skipped = schedule.skipped + order.tasks
+    store_fired(queue, order, schedule)
+    return 'skipped'
+  end
+  if room and room < order.tasks then
+    return 'full'
+  end
+  for n = 1, order.tasks do
+    local at = order.first + 4 * (n - 1)
+    schedule.id, schedule.fired = args[at], schedule.fired + 1
+    if redis.call('HEXISTS', queue.bodies, args[at]) == 0 then
+      add_task(queue, batch, args[at], tonumber(args[at + 1]), '0', args[at + 2], args[at + 3])
+    end
+  end
+  store_fired(queue, order, schedule)
+  return 'fired'
+end

@@ -1,0 +1,70 @@
+"""The decision which occurrences of a schedule are enqueued, and which are missed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from .definition import ScheduleDefinition
+from .status import ScheduleRecord
+
+LATE_MS: Final = 60_000
+"""With `missed="skip"`, an occurrence is still enqueued if it is so late at most."""
+
+MAX_MISSED: Final = 1000
+"""With `missed="all"`, so many occurrences are enqueued after an outage at most: the latest."""
+
+MAX_PER_STEP: Final = 100
+"""Occurrences that one step enqueues. After an outage there are several steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One step that handles due occurrences of a schedule.
+
+    Attributes:
+        instants_ms: of the occurrences to enqueue, in order.
+        last_ms: the last instant that is handled.
+        next_ms: the next instant; None: the schedule ends.
+        missed: how many occurrences are not enqueued.
+    """
+
+    instants_ms: tuple[int, ...]
+    last_ms: int
+    next_ms: int | None
+    missed: int = 0
+
+
+def firing(
+    definition: ScheduleDefinition, record: ScheduleRecord, due_ms: int, now_ms: int
+) -> Firing:
+    """Return what to do for a schedule with the stored instant *due_ms*, which has passed.
+
+    Args:
+        definition: of the schedule.
+        record: what the schedule has done.
+        due_ms: its first instant that is not handled, in ms since 1970.
+        now_ms: the time of the server, in ms since 1970.
+    """
+    timing, anchor_ms = definition.timing, record.anchor_ms
+    last_ms, missed = timing.last_until(now_ms, due_ms)
+    if definition.missed == "all":
+        return _all(definition, record, due_ms, last_ms, missed)
+    next_ms = timing.next_after(last_ms, anchor_ms)
+    if definition.missed == "skip" and now_ms - last_ms > LATE_MS:
+        return Firing((), last_ms, next_ms, missed + 1)
+    return Firing((last_ms,), last_ms, next_ms, missed)
+
+
+def _all(
+    definition: ScheduleDefinition, record: ScheduleRecord, due_ms: int, last_ms: int, before: int
+) -> Firing:
+    """Return the next occurrences to enqueue when each of them counts."""
+    timing, anchor_ms = definition.timing, record.anchor_ms
+    too_many = max(0, before + 1 - MAX_MISSED)
+    next_ms: int | None = timing.back_from(last_ms, MAX_MISSED - 1) if too_many else due_ms
+    instants: list[int] = []
+    while next_ms is not None and next_ms <= last_ms and len(instants) < MAX_PER_STEP:
+        instants.append(next_ms)
+        next_ms = timing.next_after(next_ms, anchor_ms)
+    return Firing(tuple(instants), instants[-1], next_ms, too_many)

@@ -1,0 +1,93 @@
+"""Logs each attempt to run a task."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from ...core.error_text import log_safely
+from ...core.trace import current_trace
+from ...errors import on_one_line
+from ...errors.records import logger_of
+from .step import Settlement
+
+logger = logger_of("holdfast.worker")
+
+_LEVELS: Final = {
+    "done": logging.INFO,
+    "retry": logging.WARNING,
+    "snooze": logging.INFO,
+    "park": logging.WARNING,
+    "dead": logging.ERROR,
+    "crash": logging.ERROR,
+    "give_up": logging.WARNING,
+}
+_OUTCOMES: Final = {
+    "done": "done",
+    "retry": "{0.text}; runs again in {0.ms} ms",
+    "snooze": "{0.text}; runs again in {0.ms} ms",
+    "park": "{0.text}; waits for a worker that knows it",
+    "dead": "dead, {0.text}",
+    "crash": "{0.text}",
+    "give_up": "dead, {0.text}",
+}
+
+_PACKAGE: Final = str(Path(__file__).parents[2])
+_TRACEBACK: Final = BaseException.__dict__["__traceback__"]  # a subclass may override it
+
+
+def log_attempt(
+    settlement: Settlement,
+    queue: str,
+    task: str,
+    duration_s: float,
+    raised: BaseException | None,
+    *,
+    level: int | None = None,
+) -> None:
+    """Log which task was run, how the attempt ended, and how long it took.
+
+    Args:
+        settlement: how the attempt ended.
+        queue: name of the queue.
+        task: name of the task; empty if the envelope is unreadable.
+        duration_s: duration of the attempt in seconds.
+        raised: exception to log with its traceback, or None.
+        level: level of the record. None: the usual level of the settlement.
+    """
+    level = _LEVELS[settlement.verb] if level is None else level
+    if not logger.isEnabledFor(level):
+        return
+    claim, trace = settlement.claim, current_trace()
+    log_safely(
+        logger,
+        level,
+        "task %s (%s) of queue %s, attempt %d, %.3f s: %s",
+        claim.task_id,
+        on_one_line(task) or "?",
+        on_one_line(queue),
+        claim.attempt,
+        duration_s,
+        on_one_line(_OUTCOMES[settlement.verb].format(settlement)),
+        error=None if raised is None else _without_own_frames(raised),
+        extra={
+            "holdfast_task_id": claim.task_id,
+            "holdfast_task": task,
+            "holdfast_queue": queue,
+            "holdfast_attempt": claim.attempt,
+            "holdfast_duration_s": duration_s,
+            "holdfast_outcome": settlement.verb,
+            "holdfast_trace_id": trace.trace_id if trace else "",
+            "holdfast_span_id": trace.span_id if trace else "",
+        },
+    )
+
+
+def _without_own_frames(error: BaseException) -> BaseException:
+    """Return *error* without the frames of Holdfast, which do not help the author of the task."""
+    frame: TracebackType | None = _TRACEBACK.__get__(error)
+    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.tb_next
+    return BaseException.with_traceback(error, frame)

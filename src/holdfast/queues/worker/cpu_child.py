@@ -1,0 +1,108 @@
+"""The program of a child process that runs CPU-bound tasks for a worker."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import traceback
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from ...core.concurrency._async.background_task import run_loop
+from ...core.concurrency.parent_link import ParentLink
+from ...core.names import Namespace
+from .. import keys
+from ..registry import TaskRegistry
+from .cpu_messages import Begun, Failed, Job, Logged, Ready, Settled, Setup
+from .runner import Runner
+
+T = TypeVar("T")
+
+_PLAIN: Final = (str, int, float, bool, type(None))
+_UNWANTED: Final = {"args", "exc_info", "msg", "stack_info"}
+
+
+def main(descriptor: int) -> None:
+    """Import the registry of the worker, and run one task after the other until the worker ends."""
+    link = ParentLink(descriptor)
+    frames = link.frames()
+    header, _ = next(frames)
+    setup = msgspec.json.decode(header, type=Setup)
+    try:
+        registry = setup.address.imported()
+    except BaseException:  # noqa: BLE001 (the module of the user may raise anything)
+        _send(link, Failed(traceback.format_exc(limit=-5)))
+        return
+    _forward_logs(link, setup.levels)
+    namespace = Namespace.of(setup.namespace)
+    _send(link, Ready())
+    for header, body in frames:
+        _send(link, Begun())
+        _run(link, registry, namespace, msgspec.json.decode(header, type=Job), body)
+
+
+def _run(
+    link: ParentLink, registry: TaskRegistry, namespace: Namespace, job: Job, body: bytes
+) -> None:
+    unit = namespace.unit(keys.KIND, job.queue)
+    runner = Runner(registry, unit, _InThisThread(), 0, {}, None, cpu=None)
+
+    async def work() -> None:
+        settlement = await runner.run(job.claim(body))
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):  # the task may have closed or replaced it
+                stream.flush()
+        text = settlement.text
+        settled = Settled(settlement.verb, settlement.ms, settlement.urgent, runner.last_error)
+        data = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
+        link.send(msgspec.json.encode(settled), data)
+
+    run_loop(work())
+
+
+class _InThisThread:
+    """Runs plain functions in the main thread of the child, which does nothing else."""
+
+    async def run(self, function: Any) -> Any:
+        """Run *function* and return what it returns."""
+        return function()
+
+
+def _forward_logs(link: ParentLink, levels: dict[str, int]) -> None:
+    """Send log records to the worker, unless the application has configured logging."""
+    root = logging.getLogger()
+    if root.handlers:
+        return
+    root.addHandler(_Forwarder(link))
+    for name, level in levels.items():
+        logging.getLogger(name or None).setLevel(level)
+
+
+class _Forwarder(logging.Handler):
+    """Sends the records of the child to the worker."""
+
+    def __init__(self, link: ParentLink) -> None:
+        super().__init__()
+        self._link = link
+        self._formatter = logging.Formatter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send *record*: its message, its traceback as text, and its fields."""
+        try:
+            fields = {
+                name: value if isinstance(value, _PLAIN) else repr(value)
+                for name, value in vars(record).items()
+                if name not in _UNWANTED
+            }
+            fields["msg"] = record.getMessage()
+            if record.exc_info and not record.exc_text:
+                fields["exc_text"] = self._formatter.formatException(record.exc_info)
+            _send(self._link, Logged(fields))
+        except Exception:  # noqa: BLE001 (as handlers do)
+            self.handleError(record)
+
+
+def _send(link: ParentLink, report: Ready | Failed | Begun | Logged) -> None:
+    link.send(msgspec.json.encode(report))

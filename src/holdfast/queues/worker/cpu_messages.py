@@ -1,0 +1,104 @@
+"""The messages between a worker and its child processes for CPU-bound tasks."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from .claim import Claim
+from .registry_address import RegistryAddress
+from .step import Settlement, Verb
+
+
+class Setup(msgspec.Struct):
+    """The first frame to a child.
+
+    Attributes:
+        address: the variable that holds the registry.
+        namespace: namespace of the queues.
+        levels: level of each logger with a level of its own; the root logger has an empty name.
+    """
+
+    address: RegistryAddress
+    namespace: str
+    levels: dict[str, int]
+
+
+class Job(msgspec.Struct):
+    """A task to run; its body is the envelope.
+
+    Attributes:
+        queue: name of the queue.
+        key: id of the task, with one character for each byte.
+        token, attempt, crashes, snoozes: as in `Claim`.
+    """
+
+    queue: str
+    key: str
+    token: int
+    attempt: int
+    crashes: int
+    snoozes: int
+
+    @classmethod
+    def of(cls, claim: Claim, queue: str) -> Job:
+        """Return the job for *claim*."""
+        key = claim.key.decode("latin-1")
+        return cls(queue, key, claim.token, claim.attempt, claim.crashes, claim.snoozes)
+
+    def claim(self, body: bytes) -> Claim:
+        """Return the claim with the envelope *body*."""
+        key = self.key.encode("latin-1")
+        return Claim(key, self.token, self.attempt, self.crashes, self.snoozes, body)
+
+
+class Ready(msgspec.Struct, tag="ready"):
+    """The child has imported the registry."""
+
+
+class Failed(msgspec.Struct, tag="failed"):
+    """The child cannot import the registry.
+
+    Attributes:
+        why: the traceback.
+    """
+
+    why: str
+
+
+class Begun(msgspec.Struct, tag="begun"):
+    """The child has the job. If the child dies from now on, this counts as a crash of the task."""
+
+
+class Logged(msgspec.Struct, tag="logged"):
+    """A log record of the child.
+
+    Attributes:
+        record: attributes of the record, as JSON values.
+    """
+
+    record: dict[str, Any]
+
+
+class Settled(msgspec.Struct, tag="settled"):
+    """How the task is settled; the body is the text of the settlement.
+
+    Attributes:
+        verb, ms, urgent: as in `Settlement`.
+        error: type of the exception that the task raised; empty if it raised none.
+    """
+
+    verb: Verb
+    ms: int
+    urgent: bool
+    error: str
+
+    def settlement(self, claim: Claim, text: bytes) -> Settlement:
+        """Return the settlement of *claim*."""
+        return Settlement(claim, self.verb, self.ms, text, self.urgent)
+
+
+Report = Ready | Failed | Begun | Logged | Settled
+
+REPORT: Final[msgspec.json.Decoder[Report]] = msgspec.json.Decoder(Report)

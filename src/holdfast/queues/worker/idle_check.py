@@ -1,0 +1,45 @@
+"""Finds out whether a worker has nothing left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sized
+
+from .claimer import Claimer
+
+
+class IdleCheck:
+    """Compares each queue's last step with the number of tasks that have ended since.
+
+    A task that ends may have enqueued others. A queue that was found empty is therefore examined
+    again when another task of this worker has ended.
+
+    Args:
+        claimers: one for each queue of the worker.
+        executions: the claims that run.
+
+    Attributes:
+        tasks_ended: number of attempts that have ended in this worker.
+    """
+
+    def __init__(self, claimers: Collection[Claimer], executions: Sized) -> None:
+        self.tasks_ended = 0
+        self._claimers = claimers
+        self._executions = executions
+        self._examined: dict[str, int] = {}  # queue → `tasks_ended` when its last step began
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether no task runs, and each queue is empty or damaged."""
+        return not self._executions and all(
+            claimer.damage.error is not None
+            or (self.is_examined(claimer) and claimer.found_empty and not claimer.is_busy)
+            for claimer in self._claimers
+        )
+
+    def is_examined(self, claimer: Claimer) -> bool:
+        """Return whether no task has ended since the last step of this queue began."""
+        return self._examined.get(claimer.name) == self.tasks_ended
+
+    def step_made(self, claimer: Claimer, tasks_ended: int) -> None:
+        """Record a step that began after *tasks_ended* tasks had ended."""
+        self._examined[claimer.name] = tasks_ended

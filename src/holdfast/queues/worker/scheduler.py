@@ -1,0 +1,195 @@
+"""Fires the schedules of the queues that a worker serves.
+
+Each worker of a queue does so; there is no leader. `fire.lua` compares the stored instant with the
+one that a worker has read, so each occurrence is enqueued once, by the first worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from ...core._async.caller import Argument, AsyncCaller
+from ...core.clock import Deadline, backoff_s
+from ...core.concurrency._async.primitives import Event
+from ...core.error_text import log_safely
+from ...core.names import Unit
+from ...core.notifier import Notifier
+from ...core.script import Script
+from ...errors import DecodeError, HoldfastError, ScheduleExists
+from ...errors.records import logger_of
+from .._async.schedule_store import AsyncScheduleStore
+from ..schedule.definition import ScheduleDefinition
+from ..schedule.firing import Firing, firing
+from ..schedule.status import StoredSchedule
+
+logger: Final = logger_of("holdfast.worker")
+
+FIRE: Final = Script.load("holdfast.queues", "fire")
+
+BATCH: Final = 100
+"""Schedules that one step fires at most."""
+
+BATCH_TASKS: Final = 200
+"""Tasks that one step enqueues at most."""
+
+_RECHECK_S: Final = 30.0
+"""Seconds after which the schedules are read again, although no notification came."""
+
+_BLOCKED_S: Final = 1.0
+"""Seconds after which a schedule is tried again that a full queue could not take."""
+
+_REFRESH_S: Final = 3600.0
+"""Seconds after which a worker reports again that it declares its schedules."""
+
+_LONGEST_PAUSE_S: Final = 1.0
+
+
+class Scheduler:
+    """Fires the schedules of one queue.
+
+    Args:
+        caller: sends the commands.
+        store: reads and writes schedules.
+        notifier: reports that a schedule has changed.
+        unit: the queue.
+        definitions: the schedules of the queue that the application declares.
+    """
+
+    def __init__(
+        self,
+        caller: AsyncCaller,
+        store: AsyncScheduleStore,
+        notifier: Notifier,
+        unit: Unit,
+        definitions: Sequence[ScheduleDefinition],
+    ) -> None:
+        self._caller = caller
+        self._store = store
+        self._notifier = notifier
+        self._unit = unit
+        self._definitions = definitions
+        self._keys = FIRE.keys(unit)
+        self._undeclared = list(definitions)
+        self._refresh = Deadline(_REFRESH_S)
+        self._damaged: set[str] = set()  # names that were logged
+
+    async def begin(self) -> None:
+        """Declare the schedules, and fire what is due. A server that is away is no error here."""
+        with contextlib.suppress(HoldfastError):  # `run` reports it
+            await self._declare()
+            await self.fire_due()
+
+    async def run(self) -> None:
+        """Fire what becomes due, until cancelled."""
+        flag, failures = Event(), 0
+        with self._notifier.follow([self._unit], flag):
+            while True:
+                flag.clear()
+                try:
+                    await self._declare()
+                    pause_s = await self.fire_due()
+                except HoldfastError as error:
+                    failures += 1
+                    level = logging.WARNING if failures == 1 else logging.DEBUG
+                    logger.log(level, "schedules of %s: %s; asking again", self._unit, error)
+                    pause_s = backoff_s(failures, 0.05, _LONGEST_PAUSE_S)
+                else:
+                    failures = 0
+                await flag.wait(min(pause_s, _RECHECK_S))
+
+    async def fire_due(self) -> float:
+        """Fire what is due; return the seconds until the next instant.
+
+        Raises:
+            HoldfastError: The server cannot be reached.
+        """
+        start = 0
+        while True:
+            reply = await self._store.page(self._unit, start=start, limit=BATCH, until="now")
+            self._log_damaged(reply.damaged)
+            blocked = await self._fire(reply.schedules, reply.now_ms) + len(reply.damaged)
+            start += blocked
+            if reply.total == blocked:
+                pause_s = max(0.0, reply.later_ms - reply.now_ms) / 1000
+                return min(pause_s, _BLOCKED_S) if start else pause_s
+
+    async def _fire(self, schedules: Sequence[StoredSchedule], now_ms: int) -> int:
+        """Fire *schedules*, which are due. Return how many remain due: the queue is full."""
+        steps: list[list[tuple[ScheduleDefinition, Firing, list[Argument]]]] = [[]]
+        tasks = 0
+        remaining = 0
+        for stored in schedules:
+            try:
+                definition = ScheduleDefinition.unpacked(stored.name, stored.definition)
+            except DecodeError as error:
+                self._log_damaged({stored.name: error})
+                remaining += 1
+                continue
+            found = firing(definition, stored.record, int(stored.next_ms), now_ms)
+            if tasks + len(found.instants_ms) > BATCH_TASKS:
+                steps.append([])
+                tasks = 0
+            tasks += len(found.instants_ms)
+            steps[-1].append((definition, found, _arguments(definition, stored, found, now_ms)))
+        for step in filter(None, steps):
+            arguments = [argument for _, _, each in step for argument in each]
+            # A repetition finds other instants stored, and changes nothing.
+            answers = await self._caller.call(
+                FIRE, self._unit, self._keys, arguments, harmless=True
+            )
+            for (definition, found, _), answer in zip(step, answers, strict=True):
+                remaining += answer == b"full"
+                await self._fired(definition, found, answer)
+        return remaining
+
+    async def _fired(self, definition: ScheduleDefinition, found: Firing, answer: bytes) -> None:
+        """Log how one schedule was fired; forget it if it has ended."""
+        name, unit = definition.name, self._unit
+        if answer == b"skipped":
+            logger.info("schedule %s of %s: skipped, its last task has not ended", name, unit)
+        elif answer == b"full":
+            logger.warning("schedule %s of %s waits: the queue is full", name, unit)
+        if found.missed and answer != b"stale":
+            logger.warning("schedule %s of %s missed %d occurrences", name, unit, found.missed)
+        if found.next_ms is None and answer not in (b"full", b"stale"):
+            await self._store.forget(name, unit.name)
+
+    async def _declare(self) -> None:
+        """Store the declared schedules, and report now and then that they are still declared."""
+        while self._undeclared:
+            definition = self._undeclared[-1]
+            try:
+                await self._store.define(definition)
+            except (ScheduleExists, ValueError) as error:
+                text = "schedule %s of %s does not fire as this worker declares it"
+                log_safely(logger, logging.ERROR, text, definition.name, self._unit, error=error)
+            self._undeclared.pop()
+        if self._refresh.passed:
+            for definition in self._definitions:
+                await self._store.refresh(definition)
+            self._refresh = Deadline(_REFRESH_S)
+
+    def _log_damaged(self, damaged: dict[str, DecodeError]) -> None:
+        for name, error in damaged.items():
+            if name not in self._damaged:
+                self._damaged.add(name)
+                text = "schedule %s of %s cannot be read, and does not fire"
+                log_safely(logger, logging.ERROR, text, name, self._unit, error=error)
+
+
+def _arguments(
+    definition: ScheduleDefinition, stored: StoredSchedule, found: Firing, now_ms: int
+) -> list[Argument]:
+    """Return the arguments of `fire.lua` for one schedule."""
+    arguments: list[Argument] = [
+        *(definition.name, stored.record.revision, int(stored.next_ms), found.last_ms),
+        "" if found.next_ms is None else found.next_ms,
+        *(definition.overlap, found.missed, len(found.instants_ms)),
+    ]
+    for instant_ms in found.instants_ms:
+        task_id, priority, _, expires, envelope = definition.task(instant_ms, now_ms)
+        arguments += [task_id, priority, expires, envelope]
+    return arguments

@@ -1,0 +1,60 @@
+"""Fires the schedules of all queues that a worker serves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ...core._async.caller import AsyncCaller
+from ...core._async.catalog import AsyncCatalog
+from ...core.concurrency._async.background_task import RunningTask, cancel_and_wait
+from ...core.notifier import Notifier
+from .._async.producer import AsyncProducer
+from .._async.schedule_store import AsyncScheduleStore
+from .options import WorkerOptions
+from .scheduler import Scheduler
+
+Spawn = Callable[[Coroutine[Any, Any, None], str], RunningTask[None]]
+
+
+class Schedulers:
+    """A `Scheduler` for each queue of a worker.
+
+    Args:
+        caller: sends the commands.
+        notifier: reports that a schedule has changed.
+        options: of the worker.
+        spawn: runs a coroutine beside the worker, which ends with its exception.
+    """
+
+    def __init__(
+        self, caller: AsyncCaller, notifier: Notifier, options: WorkerOptions, spawn: Spawn
+    ) -> None:
+        catalog = AsyncCatalog(caller, options.namespace)
+        producer = AsyncProducer(caller, notifier, catalog, options.namespace)
+        store = AsyncScheduleStore(caller, catalog, producer, options.namespace)
+        self._spawn = spawn
+        self._schedulers = {
+            unit.name: Scheduler(
+                caller, store, notifier, unit, options.registry.schedules(unit.name)
+            )
+            for unit in options.weights
+        }
+
+    @asynccontextmanager
+    async def firing(self, queue: str, *, at_once: bool) -> AsyncIterator[None]:
+        """Fire the schedules of *queue* within the context.
+
+        Args:
+            queue: one of the queues of the worker.
+            at_once: whether to fire what is due before the body begins.
+        """
+        scheduler = self._schedulers[queue]
+        if at_once:
+            await scheduler.begin()
+        task = self._spawn(scheduler.run(), "holdfast schedules")
+        try:
+            yield
+        finally:
+            await cancel_and_wait(task)

@@ -1,0 +1,162 @@
+"""Checks that the servers accept a worker that starts: its credentials, permissions and TLS."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from ...core._async.caller import AsyncCaller, speaks_plainly, speaks_tls
+from ...core._async.catalog import NOTE
+from ...core.clock import backoff_s
+from ...core.concurrency._async.user_calls import in_thread
+from ...core.names import Namespace, Unit
+from ...errors import OutcomeUnknown, ServerUnavailable, WorkerCannotStart
+from ...errors.records import logger_of
+from .claimer import NEXT_DUE, RENEW, Claimer
+from .heartbeat import HEARTBEAT, LEAVE
+from .outages import Outages
+from .permissions import HINT, commands_of, denied_commands
+from .step import STEP
+
+logger = logger_of("holdfast.worker")
+
+_NEEDED: Final = (STEP, RENEW, NEXT_DUE, HEARTBEAT, LEAVE, NOTE)
+
+_FIRST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 1.0
+
+_PROBE_S: Final = 2.0
+"""Seconds that a TLS handshake may take."""
+
+_CONNECTING: Final = re.compile(r"Error -?\d+ connecting to \S+\. ")
+"""Text that redis-py puts before a reason."""
+
+_EXPECTS_TLS: Final = "it expects TLS, and this client does not use it"
+_EXPECTS_NO_TLS: Final = "it does not use TLS on this port, and this client does"
+
+
+class StartCheck:
+    """Checks the server of each queue before its first task is claimed.
+
+    - If a server rejects the worker, the worker ends, because waiting would only hide the mistake.
+    - If a server cannot be reached, the worker waits, because the server may be starting too.
+    - If a server rejects the worker only after it waited, while it serves other queues, the worker
+      treats this as an outage.
+
+    Args:
+        caller: sends calls to the servers.
+        namespace: namespace of the queues.
+        outages: logs the servers that do not answer.
+    """
+
+    def __init__(self, caller: AsyncCaller, namespace: Namespace, outages: Outages) -> None:
+        self._caller = caller
+        self._rule = (
+            f"set the rule that `holdfast acl --namespace {namespace.name}` prints, on each server"
+        )
+        self._outages = outages
+        self._passed: set[Unit] = set()
+        self._warned = False
+        self._stopping = False
+
+    def stop(self) -> None:
+        """End the checks that wait for a server. From any thread or signal handler."""
+        self._stopping = True
+
+    @property
+    def has_begun(self) -> bool:
+        """Return whether the server of some queue has accepted this worker."""
+        return bool(self._passed)
+
+    def has_passed(self, units: Iterable[Unit]) -> bool:
+        """Return whether the servers of all *units* have accepted this worker."""
+        return self._passed.issuperset(units)
+
+    async def wait_passed(self, claimer: Claimer) -> None:
+        """Wait until the server of a queue accepts this worker, or until `stop`.
+
+        Raises:
+            WorkerCannotStart: the server rejects this worker.
+        """
+        failures, unit = 0, claimer.unit
+        while not self._stopping:
+            try:
+                await self._check(unit)
+            except (ServerUnavailable, OutcomeUnknown) as error:
+                await self._raise_rejection(unit, error, waited=failures > 0)
+                failures += 1
+                self._outages.failed(unit, error.reason)
+                pause_s = backoff_s(failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+                claimer.woken.clear()
+                await claimer.woken.wait(pause_s)
+            else:
+                self._passed.add(unit)
+                self._outages.answered(unit)
+                return
+
+    async def _check(self, unit: Unit) -> None:
+        commands = commands_of(_NEEDED)
+        denied = await denied_commands(self._caller, unit, commands)
+        if missing := [name for name in denied if name != HINT]:
+            raise WorkerCannotStart(
+                self._where(unit), "permission", f"no right to {', '.join(missing)}", self._rule
+            )
+        if denied and not self._warned:
+            self._warned = True
+            logger.warning(
+                "%s denies this user to publish notifications: tasks may start a second late; %s",
+                self._where(unit),
+                self._rule,
+            )
+
+    async def _raise_rejection(
+        self, unit: Unit, error: ServerUnavailable | OutcomeUnknown, *, waited: bool
+    ) -> None:
+        """Raise why this worker cannot start, unless *error* is an outage."""
+        if waited and self._passed:
+            return
+        rejection, where = getattr(error, "rejection", ""), self._where(unit)
+        reason = _CONNECTING.sub("", error.reason.removeprefix(f"{where}: ")).rstrip(".")
+        if not rejection and not waited and (mismatch := await self._tls_mismatch(unit)):
+            reason, rejection = mismatch, "tls"
+        if rejection:
+            remedy = _remedy(rejection, reason, self._rule)
+            raise WorkerCannotStart(where, rejection, reason, remedy) from None
+
+    async def _tls_mismatch(self, unit: Unit) -> str:
+        """Return a reason if only one of server and client uses TLS; otherwise an empty text.
+
+        No error shows this: the server only closes the connection, or waits for more data.
+        """
+        settings = self._caller.settings
+        address = self._caller.address_of(unit) or settings.addresses[0]
+        if settings.security == "plain" and await in_thread(speaks_tls, address, _PROBE_S):
+            return _EXPECTS_TLS
+        if settings.security == "tls" and await in_thread(speaks_plainly, address, _PROBE_S):
+            return _EXPECTS_NO_TLS
+        return ""
+
+    def _where(self, unit: Unit) -> str:
+        return server_of(self._caller, unit)
+
+
+def server_of(caller: AsyncCaller, unit: Unit) -> str:
+    """Return the address of the server of *unit*; if unknown, all addresses in the settings."""
+    settings, address = caller.settings, caller.address_of(unit)
+    return ", ".join(map(settings.where, [address] if address else settings.addresses))
+
+
+def _remedy(rejection: str, reason: str, rule: str) -> str:
+    match rejection:
+        case "credentials":
+            return "correct them in the URL, or create the user on each server"
+        case "permission":
+            return rule
+        case "settings":
+            return "check the number of the database in the URL, and the settings of the server"
+    if reason == _EXPECTS_TLS:
+        return "use a rediss:// URL"
+    if reason == _EXPECTS_NO_TLS or "WRONG_VERSION_NUMBER" in reason:
+        return "use a redis:// URL, or the port on which the server uses TLS"
+    return "check the certificates, and ssl_ca_certs in the URL"

@@ -1,0 +1,293 @@
+# Generated from test_schedules_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""Schedules on a real server: what is stored, fired, skipped and refused."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from faults.waiting import eventually
+from holdfast import (
+    Cron,
+    Every,
+    Holdfast,
+    NoSuchSchedule,
+    Once,
+    Schedule,
+    ScheduleExists,
+    TaskRegistry,
+)
+from holdfast.core.concurrency._sync.primitives import sleep
+from holdfast.queues import keys
+from queues.schedule.scheduled_tasks import ran, report, running, tasks
+
+FAR = Once(4_000_000_000)
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    ran.clear()
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def drain(hf: Holdfast, registry: TaskRegistry = tasks) -> None:
+    """Fire what is due, and run everything that is there."""
+    hf.worker(registry).run(until_idle=True)
+
+
+def make_due(hf: Holdfast, site: Site, name: str) -> int:
+    """Put the next instant of a schedule back by one occurrence; return it in ms."""
+    (status,) = [each for each in hf.schedules() if each.name == name]
+    assert status.next_at is not None
+    next_ms = round(status.next_at.timestamp() * 1000)
+    due_ms = status.timing.back_from(next_ms, 1)
+    unit = hf._resources.namespace.unit(keys.KIND, "reports")
+    site.client.zadd(keys.schedule_times(unit), {name: due_ms})
+    return due_ms
+
+
+def test_an_occurrence_is_enqueued_once(hf: Holdfast, site: Site) -> None:
+    handle = hf.schedule("daily", report.call("x"), Cron("0 3 * * *", "Europe/Berlin"))
+    drain(hf)
+    assert ran == []
+    due_ms = make_due(hf, site, "daily")
+    drain(hf)
+    drain(hf)
+    assert ran == [(f"daily@{due_ms}", "x")]
+    status = handle.status()
+    assert (status.fired, status.missed, status.skipped) == (1, 0, 0)
+    assert status.last_task_id == f"daily@{due_ms}"
+    assert status.last_at == datetime.fromtimestamp(due_ms / 1000, UTC)
+    first, second = handle.next(2)
+    assert first == status.next_at
+    assert timedelta(hours=23) <= second - first <= timedelta(hours=25)
+
+
+def test_a_worker_fires_what_becomes_due(hf: Holdfast) -> None:
+    hf.schedule("soon", report.call(1), Every(1))
+    with running(hf.worker(tasks)):
+        eventually(lambda: len(ran) >= 2)
+    first, second = (int(task_id.removeprefix("soon@")) for task_id, _ in ran[:2])
+    assert second - first == 1000
+
+
+@pytest.mark.parametrize(
+    ("missed", "fired", "lost"), [("once", 1, 5), ("all", 6, 0), ("skip", 0, 6)]
+)
+def test_after_an_outage(hf: Holdfast, site: Site, missed: Any, fired: int, lost: int) -> None:
+    """Five minutes and a half without a worker: six occurrences, the last one 90 s late."""
+    timing = Every(60, phase=(time.time() - 90) % 60)
+    handle = hf.schedule("s", report.call(), timing, missed=missed)
+    unit = hf._resources.namespace.unit(keys.KIND, "reports")
+    last_ms = timing.next_after(int((time.time() - 100) * 1000))
+    assert last_ms is not None
+    if missed == "skip":  # the last one must be more than a minute late
+        timing = Every(3600, phase=(time.time() - 90) % 3600)
+        handle = hf.schedule("s", report.call(), timing, missed=missed)
+        last_ms = timing.next_after(int((time.time() - 100) * 1000))
+        assert last_ms is not None
+        fired, lost = 0, 6
+        first_ms = last_ms - 5 * 3_600_000
+    else:
+        first_ms = timing.last_until(int(time.time() * 1000), last_ms)[0] - 5 * 60_000
+    site.client.zadd(keys.schedule_times(unit), {"s": first_ms})
+    drain(hf)
+    status = handle.status()
+    assert (status.fired, status.missed, len(ran)) == (fired, lost, fired)
+    assert len({task_id for task_id, _ in ran}) == fired
+
+
+def test_an_overlap_is_skipped(hf: Holdfast) -> None:
+    handle = hf.schedule("s", report.call(), Every(1), overlap="skip")
+    hf.queue("reports").pause()
+    for _ in range(2):
+        sleep(1.1)
+        drain(hf)
+    status = handle.status()
+    assert status.fired == 1
+    assert status.skipped >= 1
+    assert (hf.queue("reports").stats()).ready == 1
+    hf.queue("reports").resume()
+    drain(hf)
+    sleep(1.1)
+    drain(hf)
+    assert (handle.status()).fired >= 2
+
+
+def test_a_full_queue_delays_an_occurrence(hf: Holdfast, site: Site) -> None:
+    hf.queue("reports").redefine(capacity=1)
+    hf.queue("reports").pause()
+    hf.enqueue(report.call("first"))
+    handle = hf.schedule("s", report.call("second"), Every(3600))
+    due_ms = make_due(hf, site, "s")
+    drain(hf)
+    assert (handle.status()).fired == 0
+    hf.queue("reports").resume()
+    drain(hf)
+    drain(hf)
+    assert [name for _, name in ran] == ["first", "second"]
+    assert ran[1][0] == f"s@{due_ms}"
+
+
+def test_a_change_keeps_the_past(hf: Holdfast, site: Site) -> None:
+    handle = hf.schedule("s", report.call(1), Every(3600))
+    due_ms = make_due(hf, site, "s")
+    drain(hf)
+    before = handle.status()
+    hf.schedule("s", report.call(2), Every(1800))
+    after = handle.status()
+    assert (after.fired, after.last_at) == (before.fired, before.last_at)
+    assert after.next_at is not None
+    assert after.next_at == datetime.fromtimestamp(due_ms / 1000 + 1800, UTC)
+    hf.schedule("s", report.call(2), Every(1800))
+    assert (handle.status()) == after
+
+
+def test_pausing_stays_through_a_change(hf: Holdfast, site: Site) -> None:
+    handle = hf.schedule("s", report.call(), Every(60))
+    handle.pause(op_id="a")
+    handle.pause(op_id="a")
+    hf.schedule("s", report.call(7), Every(90))
+    status = handle.status()
+    assert (status.paused, status.next_at) == (True, None)
+    assert handle.next(3) == []
+    handle.resume()
+    handle.resume()
+    status = handle.status()
+    assert not status.paused
+    assert status.next_at is not None
+    assert status.next_at > datetime.now(UTC)
+    drain(hf)
+    assert ran == []
+
+
+def test_a_trigger_is_beside_the_instants(hf: Holdfast) -> None:
+    handle = hf.schedule("s", report.call(5), Every(3600))
+    before = handle.status()
+    task = handle.trigger(op_id="once")
+    assert (handle.trigger(op_id="once")).task_id == task.task_id
+    drain(hf)
+    assert ran == [(task.task_id, 5)]
+    assert handle.status() == before
+
+
+def test_one_instant_ends_the_schedule(hf: Holdfast) -> None:
+    handle = hf.schedule("s", report.call(), Once(time.time() - 1))
+    drain(hf)
+    assert len(ran) == 1
+    with pytest.raises(NoSuchSchedule, match="there is no schedule 's'"):
+        handle.status()
+    assert hf.schedules() == []
+
+
+def test_a_removed_schedule_is_gone(hf: Holdfast, site: Site) -> None:
+    handle = hf.schedule("s", report.call(), Every(60))
+    handle.remove()
+    for action in (handle.status, handle.pause, handle.resume, handle.trigger, handle.remove):
+        with pytest.raises(NoSuchSchedule):
+            action()
+    hf.schedule("s", report.call(), FAR)
+    handle.remove()
+    drain(hf)
+    assert ran == []
+
+
+def test_a_name_belongs_to_one_queue(hf: Holdfast) -> None:
+    hf.schedule("s", report.call(), FAR)
+    with pytest.raises(ScheduleExists, match="it is in queue 'reports'"):
+        hf.schedule("s", report.call().options(queue="other"), FAR)
+    hf.schedule_handle("s").remove()
+    hf.schedule("s", report.call().options(queue="other"), FAR)
+    assert [each.queue for each in hf.schedules()] == ["other"]
+
+
+def test_the_next_one_is_listed_first(hf: Holdfast) -> None:
+    for name, at in (("c", 3e9), ("a", 1.9e9), ("b", 2e9)):
+        hf.schedule(name, report.call(), Once(at))
+    hf.schedule("d", report.call().options(queue="other"), FAR)
+    assert [each.name for each in hf.schedules(queue="reports")] == ["a", "b", "c"]
+    assert {each.name for each in hf.schedules()} == {"a", "b", "c", "d"}
+    assert len(hf.schedules(limit=2)) == 2
+
+
+def test_declared_schedules(hf: Holdfast, site: Site) -> None:
+    registry = declaring(Every(3600))
+    drain(hf, registry)
+    (status,) = hf.schedules()
+    assert (status.name, status.task, status.declared) == ("nightly", "nightly", True)
+    assert status.declared_at is not None
+    with pytest.raises(ScheduleExists, match="code declares it"):
+        hf.schedule("nightly", report.call(), Every(5))
+    due_ms = make_due(hf, site, "nightly")
+    drain(hf, registry)
+    assert ran == [(f"nightly@{due_ms}", "nightly")]
+
+
+def test_a_deployment_changes_a_declared_schedule(hf: Holdfast, site: Site) -> None:
+    """Old and new workers start in turn: each instant once, and no gap beyond the longer period."""
+    old, new = declaring(Every(7200)), declaring(Schedule(Every(3600), overlap="skip"))
+    drain(hf, old)
+    due_ms = make_due(hf, site, "nightly")
+    for registry in (new, old, new, old, new):
+        drain(hf, registry)
+        (status,) = hf.schedules()
+        assert status.next_at is not None
+        gap_s = status.next_at.timestamp() - due_ms / 1000
+        assert gap_s <= 7200
+    ids = [task_id for task_id, _ in ran]
+    assert len(ids) == len({*ids}) == 1
+    assert (status.timing, status.overlap) == (Every(3600), "skip")
+
+
+def test_a_declared_schedule_moves_to_another_queue(hf: Holdfast) -> None:
+    drain(hf, declaring(Every(3600)))
+    drain(hf, declaring(Every(3600), queue="other"))
+    assert [(each.name, each.queue) for each in hf.schedules()] == [("nightly", "other")]
+
+
+def declaring(schedule: Any, queue: str = "reports") -> TaskRegistry:
+    """Return a registry that declares a schedule."""
+    registry = TaskRegistry()
+
+    @registry.task(queue=queue, schedule=schedule)
+    def nightly() -> None:
+        report("nightly")
+
+    return registry
+
+
+def test_wrong_declarations_are_refused() -> None:
+    registry = TaskRegistry()
+    with pytest.raises(ValueError, match="needs a default for each parameter"):
+
+        @registry.task(schedule=Every(60))
+        def needs(n: int) -> None: ...
+
+    with pytest.raises(TypeError, match="a schedule takes a Cron"):
+
+        @registry.task(schedule="0 3 * * *")  # type: ignore[arg-type]
+        def text() -> None: ...
+
+
+def test_wrong_schedules_are_refused(hf: Holdfast) -> None:
+    with pytest.raises(ValueError, match="has no task_id, delay"):
+        hf.schedule("s", report.call().options(delay=5), FAR)
+    with pytest.raises(ValueError, match="missed must be"):
+        hf.schedule("s", report.call(), FAR, missed="never")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at most 184 bytes"):
+        hf.schedule("s" * 185, report.call(), FAR)
+    assert hf.schedules() == []
+
+
+def test_a_damaged_definition_stops_no_other(hf: Holdfast, site: Site) -> None:
+    unit = hf._resources.namespace.unit(keys.KIND, "reports")
+    for name in ("a", "bad", "c"):
+        hf.schedule(name, report.call(name), Every(3600))
+        make_due(hf, site, name)
+    site.client.hset(keys.schedules(unit), "bad", b"s{}")
+    drain(hf)
+    assert sorted(str(name) for _, name in ran) == ["a", "c"]

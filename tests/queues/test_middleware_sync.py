@@ -1,0 +1,108 @@
+# Generated from test_middleware_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""Middleware runs around every attempt, in order, and everything passes through it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import Site
+from holdfast import Holdfast, RunningTask, TaskRegistry
+from queues.middleware_tasks import (
+    add_async,
+    add_plain,
+    disguised,
+    fail_async,
+    fail_plain,
+    hang_async,
+    hang_plain,
+    mixed,
+    recorded,
+    refuse_async,
+    refuse_plain,
+    seen,
+    tenant_async,
+    tenant_plain,
+)
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    seen.clear()
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def run(hf: Holdfast, tasks: TaskRegistry) -> None:
+    hf.worker(tasks).run(until_idle=True)
+
+
+@pytest.mark.parametrize("task", [add_async, add_plain], ids=lambda task: task.name)
+def test_the_first_middleware_is_the_outermost(hf: Holdfast, task) -> None:
+    handle = hf.enqueue(task.call(1, b=2))
+    run(hf, recorded)
+    running = seen.pop(2)
+    assert seen == [
+        f"outer begins {task.name}",
+        f"inner begins {task.name}",
+        "inner ends with 3",
+        "outer ends with 3",
+    ]
+    assert isinstance(running, RunningTask)
+    assert (running.task_id, running.args, running.kwargs) == (handle.task_id, (1,), {"b": 2})
+    assert running.state == {}
+    assert handle.result(timeout=0) == 3
+
+
+@pytest.mark.parametrize("task", [fail_async, fail_plain], ids=lambda task: task.name)
+def test_exceptions_pass_through(hf: Holdfast, task) -> None:
+    hf.enqueue(task.call())
+    run(hf, recorded)
+    assert seen[2:] == ["inner ends with ValueError", "outer ends with ValueError"]
+    [dead] = hf.queue("recorded").dead()
+    assert dead.reason == "failed: ValueError: on purpose"
+
+
+@pytest.mark.parametrize(
+    ("task", "error"),
+    [(hang_async, "CancelledError"), (hang_plain, "Interrupted")],
+    ids=["hang_async", "hang_plain"],
+)
+def test_timeouts_pass_through(hf: Holdfast, task, error: str) -> None:
+    hf.enqueue(task.call())
+    run(hf, recorded)
+    assert seen[2:] == [f"inner ends with {error}", f"outer ends with {error}"]
+    [dead] = hf.queue("recorded").dead()
+    assert dead.reason == "failed: TimeoutError: it took longer than its timeout, 1 s"
+
+
+@pytest.mark.parametrize("task", [refuse_async, refuse_plain], ids=lambda task: task.name)
+def test_the_retries_see_the_exception_of_the_middleware(hf: Holdfast, task) -> None:
+    hf.enqueue(task.call())
+    run(hf, mixed)
+    [dead] = hf.queue("mixed").dead()
+    assert (dead.attempts, dead.reason) == (2, "failed: KeyError: 'translated in attempt 2'")
+
+
+@pytest.mark.parametrize("task", [tenant_async, tenant_plain], ids=lambda task: task.name)
+def test_middleware_shares_the_thread_and_the_context_of_its_task(hf: Holdfast, task) -> None:
+    handle = hf.enqueue(task.call("miss"))
+    run(hf, mixed)
+    assert handle.result(timeout=0) == f"tenant of {task.name}"
+    assert len(seen) == 2
+    assert len(set(seen)) == 1
+
+
+def test_middleware_may_answer_in_place_of_the_task(hf: Holdfast) -> None:
+    handles = hf.enqueue_many([tenant_async.call("hit"), tenant_plain.call("hit")])
+    run(hf, mixed)
+    assert handles[0].result(timeout=0) == "cached"
+    assert handles[1].result(timeout=0) == "tenant of tenant_plain"
+
+
+def test_a_plain_task_with_middleware_must_not_return_an_awaitable(
+    hf: Holdfast,
+) -> None:
+    hf.enqueue(disguised.call())
+    run(hf, recorded)
+    [dead] = hf.queue("recorded").dead()
+    assert "'disguised' is a plain function that returned an awaitable" in dead.reason
