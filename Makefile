@@ -10,16 +10,16 @@ export PYTHONDONTWRITEBYTECODE :=
 
 TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel cluster)
 
-.PHONY: demo test everywhere check sync bench faults faults-all soak extras
+.PHONY: demo test everywhere check sync docs bench faults faults-all soak extras pictures
 
 demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or for ten minutes
 	$(BIN)/holdfast demo $(ARGS)
 
 test: $(READY)  ## what it does, on real servers: standalone and cluster; `make check` is about its files
-	$(BIN)/pytest -n 6 --dist loadgroup -m "not long" --ignore tests/project --durations 40 $(ARGS)
+	$(BIN)/pytest -n 8 --dist loadgroup -m "not long" --ignore tests/project --durations 40 $(ARGS)
 
 everywhere: $(READY)  ## the same in every topology, and on $HOLDFAST_TEST_SERVER, such as redis-server
-	$(BIN)/pytest -n 6 --dist loadgroup -m "not long" --ignore tests/project $(TOPOLOGIES) $(ARGS)
+	$(BIN)/pytest -n 8 --dist loadgroup -m "not long" --ignore tests/project $(TOPOLOGIES) $(ARGS)
 
 check: $(READY)  ## style, types, floors, generated files, Lua headers
 	$(BIN)/ruff format --check .
@@ -35,6 +35,9 @@ sync: $(READY)  ## write every generated file anew
 	$(BIN)/python tools/unasync.py
 	$(BIN)/python tools/reference
 
+docs: .venv/docs  ## the documentation site, into site/: no dead link, no page without a link to it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
+
 bench: $(READY)  ## medians of interleaved runs, and the ratio to each rival
 	$(BIN)/python -m benchmarks --keep $(ARGS)
 
@@ -47,6 +50,9 @@ faults-all: $(READY)  ## all of the fault matrix, and the long rounds of kills, 
 soak: $(READY)  ## half an hour of the demo under kills: what it costs, into docs/soak.md
 	$(BIN)/python tools/soak.py $(ARGS)
 
+pictures: $(READY)  ## the pictures of README and docs, from the running demo, into docs/pictures
+	$(BIN)/python tools/pictures $(ARGS)
+
 extras: $(READY)  ## each extra alone in a fresh environment: install it, and run its first example
 	$(BIN)/python tools/extras.py $(ARGS)
 
@@ -54,4 +60,8 @@ $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,test]'
+	@touch $@
+
+.venv/docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@

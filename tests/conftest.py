@@ -57,8 +57,11 @@ THOROUGH = {
 }
 """Folders and files, without `_async`, that call every script: each runs in both topologies."""
 
-DEAR = {"browser": "browser", "postgres": "postgres", "database": "postgres"}
+EXPENSIVE = {"browser": "browser", "postgres": "postgres", "database": "postgres"}
 """Fixtures that take seconds to start → the group of tests that share them."""
+
+PER_MODULE = {"browser"}
+"""Groups that are divided by module, so that several test processes share the work."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if isinstance(item, pytest.Function):
             if not all_pairs and _is_left_out(item):
                 item.add_marker(pytest.mark.long)
-            for group in {DEAR[name] for name in DEAR if name in item.fixturenames}:
-                item.add_marker(pytest.mark.xdist_group(group))
+            for group in {EXPENSIVE[name] for name in EXPENSIVE if name in item.fixturenames}:
+                own = f"{group} {item.path.stem}" if group in PER_MODULE else group
+                item.add_marker(pytest.mark.xdist_group(own))
 
 
 def _is_left_out(item: pytest.Function) -> bool:

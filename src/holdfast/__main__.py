@@ -1,4 +1,4 @@
-"""`python -m holdfast` is `holdfast`."""
+"""Run the command `holdfast` for `python -m holdfast`."""
 
 from .cli import main
 

@@ -54,10 +54,19 @@ def test_means_cover_five_whole_minutes() -> None:
     minutes = [
         Throughput(each.start, each.done, 1, 1) for each in throughput(600, 60, 60, 60, 60, 60, 60)
     ]
-    assert done_per_second(minutes) == 1.0
+    assert done_per_second(minutes, minutes[-1].start) == 1.0
     assert failing_share(minutes) == 12 / (12 + 360)
-    assert (done_per_second([]), failing_share([]), done_per_second(throughput(5))) == (
+    assert (done_per_second([], NOW), failing_share([]), done_per_second(throughput(0), NOW)) == (
         0.0,
         0.0,
         0.0,
     )
+
+
+def test_a_mean_begins_with_the_first_task() -> None:
+    """Minutes before it would make the mean too low."""
+    minutes = throughput(0, 0, 0, 120, 60, 7)
+    assert done_per_second(minutes, minutes[-1].start) == 180 / 120
+    this = throughput(0, 0, 50)
+    assert done_per_second(this, this[-1].start + timedelta(seconds=10)) == 5.0
+    assert done_per_second(this, this[-1].start + timedelta(hours=1)) == 0.0

@@ -1,6 +1,6 @@
 """Check the prose of the project: words that it avoids, and how docstrings begin.
 
-Run it on folders to list what is wrong in them: `python tests/project/language.py src`.
+Run it on folders to list what is wrong in them: `python tests/project/language.py src docs`.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ _AVOIDED: Final = re.compile(
     ),
     re.IGNORECASE | re.MULTILINE,
 )
+_FENCED: Final = re.compile(r"^```.*?^```$|<!--.*?-->|\]\([^)\n]*\)", re.MULTILINE | re.DOTALL)
+"""What is no prose in a page: blocks of code, comments, and the targets of links."""
+
 _CODE: Final = re.compile(r"``?[^`\n]+``?|\"[^\"\n]*\"|^( {4,}|>>> ).*$", re.MULTILINE)
 
 NOT_A_VERB: Final = {
@@ -151,9 +154,12 @@ class Remark(NamedTuple):
 
 
 def remarks(path: Path) -> Iterator[Remark]:
-    """Return what is wrong in the docstrings and comments of a Python or Lua file."""
+    """Return what is wrong in the docstrings and comments of a file, or in the prose of a page."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".lua":
+    if path.suffix == ".md":
+        pages = _FENCED.sub(lambda block: "\n" * block[0].count("\n"), text)
+        prose = [*enumerate(pages.splitlines(), 1)]
+    elif path.suffix == ".lua":
         prose = [
             (number, line.partition("--")[2])
             for number, line in enumerate(text.splitlines(), 1)
@@ -206,11 +212,13 @@ def _beginnings(path: Path, text: str) -> Iterator[Remark]:
 
 
 def files(*folders: Path) -> list[Path]:
-    """Return the hand-written Python and Lua files below *folders*."""
+    """Return the hand-written Python and Lua files and the pages below *folders*."""
     return [
         path
         for folder in folders
-        for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.lua")])
+        for path in sorted(
+            path for kind in ("py", "lua", "md") for path in folder.rglob(f"*.{kind}")
+        )
         if "_sync" not in path.parts and not path.name.endswith("_sync.py")
     ]
 

@@ -66,8 +66,11 @@ MAY_UNPACK: Final = {
     "messages/parts/chat_list": "no more than OWN and LEAST together",
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
+    "queues/permissions": "no more than five words for each command",
+    "queues/parts/add_tasks": "no more than two for each task; a producer sends at most 500",
     "queues/parts/claims": "no more than two for each of `want`, which is at most 256",
     "queues/parts/take": "no more ids than CHUNK",
+    "queues/parts/history": "no more than a step settles (64), takes back (64) and examines (528)",
     "queues/parts/settle": "no more than one for each settlement of a worker, which are at most 64",
     "rows/commit": "no more than one per row; a client sends at most 500",
     "rows/get_many": "no more than one per row; a client asks for at most 500",
@@ -77,7 +80,10 @@ MAY_UNPACK: Final = {
 }
 """`unpack` overflows the stack of Lua at some thousand values."""
 
-MAY_LOOP: Final = {"queues/parts/take": "`room()` is 0 after LOOK_LIMIT ids at the latest"}
+MAY_LOOP: Final = {
+    "queues/fire": "each turn takes at least FIELDS arguments",
+    "queues/parts/take": "`room()` is 0 after LOOK_LIMIT ids at the latest",
+}
 """Files with loops that have a bound outside the file."""
 
 ALLOW_OOM: Final = {
@@ -104,6 +110,7 @@ ALLOW_OOM: Final = {
     "queues/pause": "a full server must let its queues be stopped",
     "queues/purge": "it frees memory",
     "queues/renew": "extends what exists; a full server must not cost the leases",
+    "queues/set_schedule": "a full server must let its schedules be stopped",
     "queues/step": "settling frees memory, and a full server must let its workers do it",
     "rows/invalidate": "it frees memory, and a full server must not keep what is wrong",
     "rows/unschedule": "it frees memory",

@@ -1,5 +1,6 @@
 """The docs are true: examples run, links lead somewhere, tables match the code."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 from holdfast import acl_rule
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = [
     (page, number, code)
@@ -39,16 +41,38 @@ def test_every_python_example_runs(page: Path, number: int, code: str, tmp_path:
     assert result.returncode == 0, result.stderr
 
 
-def test_the_python_examples_have_sound_types(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with every Python example in a file."""
+    folder = tmp_path_factory.mktemp("examples")
     for page, number, code in EXAMPLES:
         named = re.match(r"# (\w+\.py)\n", code)
         name = named[1] if named else f"{page.stem.replace('-', '_')}_{number}.py"
-        (tmp_path / name).write_text(code)
-    assert len(list(tmp_path.glob("*.py"))) == len(EXAMPLES), "two examples have the same name"
+        (folder / name).write_text(code)
+    assert len(list(folder.glob("*.py"))) == len(EXAMPLES), "two examples have the same name"
+    return folder
+
+
+def test_mypy_accepts_the_python_examples(examples: Path) -> None:
     result = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--strict", tmp_path],
+        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--strict", examples],
         cwd=ROOT,
-        env={**os.environ, "MYPYPATH": str(tmp_path)},
+        env={**os.environ, "MYPYPATH": str(examples)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout
+
+
+def test_pyright_accepts_the_python_examples(examples: Path) -> None:
+    """basedpyright is pyright with its own JavaScript runtime; `strict` is the mode of both."""
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(SOURCE)]}
+    (examples / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable]
+    result = subprocess.run(
+        [*command, "--project", examples / "pyrightconfig.json"],
         capture_output=True,
         text=True,
         timeout=300,

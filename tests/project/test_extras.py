@@ -37,7 +37,7 @@ NEEDS: Final = {
 All others need none."""
 
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-EXTRAS: Final = set(PROJECT["optional-dependencies"]) - {"all", "bench", "test"}
+EXTRAS: Final = set(PROJECT["optional-dependencies"]) - {"all", "bench", "docs", "test"}
 
 ONLY: Final = """
 import importlib.abc, json, sys
@@ -113,6 +113,7 @@ USES: Final = {
     "otel": "import holdfast; holdfast.OpenTelemetry()",
     "prometheus": "import holdfast; holdfast.PrometheusMetrics()",
     "web": "import holdfast.web; import holdfast.web.server, holdfast.web.metrics.metrics_app",
+    "cron": "import holdfast; holdfast.Cron('0 3 * * *')",
     "zstd": "from holdfast.files import chunk; chunk.zstd()",
     "geo": "import polars, maxminddb",
     "demo": """
@@ -123,6 +124,7 @@ USES: Final = {
         except SystemExit as ended:
             assert not ended.code, ended
         """,
+    "dev": "import watchfiles; from holdfast.cli.reloader import Reloader",
     "uvloop": """
         from holdfast.core.concurrency.event_loop import new_loop
         assert type(new_loop()).__module__.startswith("uvloop")

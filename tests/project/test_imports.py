@@ -21,6 +21,7 @@ RUNS_TEXT = {"__import__", "compile", "eval", "exec"}
 IMPORTS_BY_NAME = {
     "src/holdfast/exports.py": "the module of a public name",
     "src/holdfast/core/script.py": "the `keys.py` of the block of a script",
+    "src/holdfast/queues/worker/registry_address.py": "the module of the tasks of the worker",
     "src/holdfast/cli/commands.py": "the module of the command that is called",
     "src/holdfast/cli/import_target.py": "the module that the user of the command line named",
     "src/holdfast_demo/example_files.py": "the example that belongs to a demo",

@@ -13,6 +13,7 @@ from project.sources import PACKAGE, ROOT, relative, tree
 
 DEMO = ROOT / "src" / "holdfast_demo"
 FOLDERS = [PACKAGE, DEMO, ROOT / "tests", ROOT / "tools", ROOT / "benchmarks", ROOT / "examples"]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 SHARED_NAMES = {"Semaphore", "Lease", "Source", "Permits", "Reader", "Batch"}
 """Class names that still have two meanings. Remove each when one is renamed; add none."""
@@ -20,8 +21,13 @@ SHARED_NAMES = {"Semaphore", "Lease", "Source", "Permits", "Reader", "Batch"}
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=relative)
 def test_prose_is_plain(folder: Path) -> None:
-    """Docstrings, comments, Lua headers and errors."""
+    """Docstrings, comments, Lua headers, errors and pages."""
     assert [str(each) for path in files(folder) for each in remarks(path)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_a_page_is_plain(page: Path) -> None:
+    assert [str(each) for each in remarks(page)] == []
 
 
 def test_what_is_not_plain_is_found(tmp_path: Path) -> None:
@@ -51,6 +57,11 @@ def third():
     script = tmp_path / "sample.lua"
     script.write_text("-- Drop it, else nobody can.\nlocal tell = 1\n")
     assert len([*remarks(script)]) == 2
+    page = tmp_path / "sample.md"
+    page.write_text(
+        "# Whose\n\n```sh\necho nobody\n```\n\nSee `told` in [that](whose.md), likewise.\n"
+    )
+    assert [each.line for each in remarks(page)] == [1, 7]
 
 
 def test_a_class_name_has_one_meaning() -> None:

@@ -18,6 +18,7 @@ ASKS_OTHERS = {
 MAY = {
     "src/holdfast_demo/dashboard.py": "opens the dashboard of the demo",
     "src/holdfast_demo/mail/evening.py": "the demo that sends mails, to a server of its own",
+    "src/holdfast/cli/pages.py": "the names of status codes",
     "src/holdfast/web/problems.py": "the names of status codes",
 }
 
