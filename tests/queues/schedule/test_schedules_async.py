@@ -38,12 +38,12 @@ async def drain(hf: AsyncHoldfast, registry: TaskRegistry = tasks) -> None:
     await hf.worker(registry).run(until_idle=True)
 
 
-async def make_due(hf: AsyncHoldfast, site: Site, name: str) -> int:
-    """Put the next instant of a schedule back by one occurrence; return it in ms."""
+async def make_due(hf: AsyncHoldfast, site: Site, name: str, occurrences: int = 1) -> int:
+    """Put the next instant of a schedule back by some occurrences; return it in ms."""
     (status,) = [each for each in await hf.schedules() if each.name == name]
     assert status.next_at is not None
     next_ms = round(status.next_at.timestamp() * 1000)
-    due_ms = status.timing.back_from(next_ms, 1)
+    due_ms = status.timing.back_from(next_ms, occurrences)
     unit = hf._resources.namespace.unit(keys.KIND, "reports")
     site.client.zadd(keys.schedule_times(unit), {name: due_ms})
     return due_ms
@@ -132,6 +132,17 @@ async def test_a_full_queue_delays_an_occurrence(hf: AsyncHoldfast, site: Site) 
     await drain(hf)
     assert [name for _, name in ran] == ["first", "second"]
     assert ran[1][0] == f"s@{due_ms}"
+
+
+async def test_a_queue_with_less_room_than_was_missed_gets_all(
+    hf: AsyncHoldfast, site: Site
+) -> None:
+    await hf.queue("reports").redefine(capacity=3)
+    await hf.schedule("s", report.call(), Every(1), missed="all")
+    await make_due(hf, site, "s", 40)
+    async with running_async(hf.worker(tasks)):
+        await eventually_async(lambda: len(ran) >= 40)
+    assert len({task_id for task_id, _ in ran}) == len(ran) >= 40
 
 
 async def test_a_change_keeps_the_past(hf: AsyncHoldfast, site: Site) -> None:

@@ -36,7 +36,11 @@ class Firing:
 
 
 def firing(
-    definition: ScheduleDefinition, record: ScheduleRecord, due_ms: int, now_ms: int
+    definition: ScheduleDefinition,
+    record: ScheduleRecord,
+    due_ms: int,
+    now_ms: int,
+    most: int = MAX_PER_STEP,
 ) -> Firing:
     """Return what to do for a schedule with the stored instant *due_ms*, which has passed.
 
@@ -45,26 +49,29 @@ def firing(
         record: what the schedule has done.
         due_ms: its first instant that is not handled, in ms since 1970.
         now_ms: the time of the server, in ms since 1970.
+        most: occurrences to enqueue at most.
     """
     timing, anchor_ms = definition.timing, record.anchor_ms
     last_ms, missed = timing.last_until(now_ms, due_ms)
     if definition.missed == "all":
-        return _all(definition, record, due_ms, last_ms, missed)
+        too_many = max(0, missed + 1 - MAX_MISSED)
+        first_ms = timing.back_from(last_ms, MAX_MISSED - 1) if too_many else due_ms
+        instants = _instants(definition, record, first_ms, last_ms, most)
+        next_ms = timing.next_after(instants[-1], anchor_ms)
+        return Firing(instants, instants[-1], next_ms, too_many)
     next_ms = timing.next_after(last_ms, anchor_ms)
     if definition.missed == "skip" and now_ms - last_ms > LATE_MS:
         return Firing((), last_ms, next_ms, missed + 1)
     return Firing((last_ms,), last_ms, next_ms, missed)
 
 
-def _all(
-    definition: ScheduleDefinition, record: ScheduleRecord, due_ms: int, last_ms: int, before: int
-) -> Firing:
-    """Return the next occurrences to enqueue when each of them counts."""
-    timing, anchor_ms = definition.timing, record.anchor_ms
-    too_many = max(0, before + 1 - MAX_MISSED)
-    next_ms: int | None = timing.back_from(last_ms, MAX_MISSED - 1) if too_many else due_ms
+def _instants(
+    definition: ScheduleDefinition, record: ScheduleRecord, first_ms: int, last_ms: int, most: int
+) -> tuple[int, ...]:
+    """Return up to *most* instants of the occurrences from *first_ms* to *last_ms*."""
     instants: list[int] = []
-    while next_ms is not None and next_ms <= last_ms and len(instants) < MAX_PER_STEP:
-        instants.append(next_ms)
-        next_ms = timing.next_after(next_ms, anchor_ms)
-    return Firing(tuple(instants), instants[-1], next_ms, too_many)
+    instant_ms: int | None = first_ms
+    while instant_ms is not None and instant_ms <= last_ms and len(instants) < most:
+        instants.append(instant_ms)
+        instant_ms = definition.timing.next_after(instant_ms, record.anchor_ms)
+    return tuple(instants)

@@ -22,7 +22,7 @@ from ...errors import DecodeError, HoldfastError, ScheduleExists
 from ...errors.records import logger_of
 from .._async.schedule_store import AsyncScheduleStore
 from ..schedule.definition import ScheduleDefinition
-from ..schedule.firing import Firing, firing
+from ..schedule.firing import MAX_PER_STEP, Firing, firing
 from ..schedule.status import StoredSchedule
 
 logger: Final = logger_of("holdfast.worker")
@@ -75,6 +75,8 @@ class Scheduler:
         self._undeclared = list(definitions)
         self._refresh = Deadline(_REFRESH_S)
         self._damaged: set[str] = set()  # names that were logged
+        self._full: set[str] = set()  # names for which the queue has no room, and that were logged
+        self._most: dict[str, int] = {}  # name -> occurrences to enqueue at once; fewer than usual
 
     async def begin(self) -> None:
         """Declare the schedules, and fire what is due. A server that is away is no error here."""
@@ -128,7 +130,8 @@ class Scheduler:
                 self._log_damaged({stored.name: error})
                 remaining += 1
                 continue
-            found = firing(definition, stored.record, int(stored.next_ms), now_ms)
+            most = self._most.get(stored.name, MAX_PER_STEP)
+            found = firing(definition, stored.record, int(stored.next_ms), now_ms, most)
             if tasks + len(found.instants_ms) > BATCH_TASKS:
                 steps.append([])
                 tasks = 0
@@ -141,20 +144,37 @@ class Scheduler:
                 FIRE, self._unit, self._keys, arguments, harmless=True
             )
             for (definition, found, _), answer in zip(step, answers, strict=True):
-                remaining += answer == b"full"
-                await self._fired(definition, found, answer)
+                if answer == b"full":
+                    remaining += self._waits(definition.name, len(found.instants_ms))
+                else:
+                    await self._fired(definition, found, answer)
         return remaining
+
+    def _waits(self, name: str, occurrences: int) -> bool:
+        """Return whether a schedule waits, because the queue has no room for one occurrence.
+
+        If it has no room for several *occurrences*, then the next step tries fewer.
+        """
+        if occurrences > 1:
+            self._most[name] = occurrences // 2
+            return False
+        if name not in self._full:
+            self._full.add(name)
+            logger.warning("schedule %s of %s waits: the queue is full", name, self._unit)
+        return True
 
     async def _fired(self, definition: ScheduleDefinition, found: Firing, answer: bytes) -> None:
         """Log how one schedule was fired; forget it if it has ended."""
         name, unit = definition.name, self._unit
+        self._full.discard(name)
+        most = 2 * self._most.pop(name, MAX_PER_STEP)
+        if most < MAX_PER_STEP:
+            self._most[name] = most
         if answer == b"skipped":
             logger.info("schedule %s of %s: skipped, its last task has not ended", name, unit)
-        elif answer == b"full":
-            logger.warning("schedule %s of %s waits: the queue is full", name, unit)
         if found.missed and answer != b"stale":
             logger.warning("schedule %s of %s missed %d occurrences", name, unit, found.missed)
-        if found.next_ms is None and answer not in (b"full", b"stale"):
+        if found.next_ms is None and answer != b"stale":
             await self._store.forget(name, unit.name)
 
     async def _declare(self) -> None:
