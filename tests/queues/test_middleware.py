@@ -4,7 +4,6 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import pytest
@@ -21,16 +20,6 @@ async def async_only(task: RunningTask, call_next: Callable[[], Awaitable[Any]])
 
 def plain_only(task: RunningTask, call_next: Callable[[], Any]) -> Any:
     return call_next()
-
-
-class AsyncCallable:
-    async def __call__(self, task: RunningTask, call_next: Callable[[], Awaitable[Any]]) -> Any:
-        return await call_next()
-
-
-class AsyncMethodOnly:
-    async def around_async(self, task: RunningTask, call_next: Any) -> Any:
-        return await call_next()
 
 
 class SwappedMethods:
@@ -57,23 +46,6 @@ def generator(task: RunningTask, call_next: Any) -> Any:
 def test_what_is_no_middleware_is_refused(middleware: Any, text: str) -> None:
     with pytest.raises(TypeError, match=text):
         TaskRegistry(middleware=[middleware])
-
-
-@pytest.mark.parametrize(
-    "middleware", [async_only, AsyncCallable(), AsyncMethodOnly(), partial(async_only)]
-)
-def test_async_middleware_does_not_skip_plain_tasks_silently(middleware: Any) -> None:
-    tasks = TaskRegistry(middleware=[middleware])
-
-    @tasks.task()
-    async def fine() -> None: ...
-
-    with pytest.raises(TypeError, match=r"'missed' is a plain function, and .* around_plain=None"):
-
-        @tasks.task()
-        def missed() -> None: ...
-
-    assert [task.name for task in tasks] == ["fine"]
 
 
 def test_plain_middleware_does_not_skip_async_tasks_silently() -> None:

@@ -1,14 +1,21 @@
 """Middleware runs around every attempt, in order, and everything passes through it."""
 
+import re
+import threading
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
 from conftest import Site
-from holdfast import AsyncHoldfast, RunningTask, TaskRegistry
+from faults.waiting import eventually_async
+from holdfast import AsyncHoldfast, Retry, RunningTask, TaskRegistry
 from queues.middleware_tasks import (
+    AroundAll,
+    CallableAroundAll,
     add_async,
     add_plain,
+    around_all,
     disguised,
     fail_async,
     fail_plain,
@@ -21,6 +28,7 @@ from queues.middleware_tasks import (
     seen,
     tenant_async,
     tenant_plain,
+    visit,
 )
 
 
@@ -69,6 +77,7 @@ async def test_exceptions_pass_through(hf: AsyncHoldfast, task) -> None:
 async def test_timeouts_pass_through(hf: AsyncHoldfast, task, error: str) -> None:
     await hf.enqueue(task.call())
     await run(hf, recorded)
+    await eventually_async(lambda: len(seen) == 4)  # a plain function ends in its own time
     assert seen[2:] == [f"inner ends with {error}", f"outer ends with {error}"]
     [dead] = await hf.queue("recorded").dead()
     assert dead.reason == "failed: TimeoutError: it took longer than its timeout, 1 s"
@@ -107,3 +116,34 @@ async def test_a_plain_task_with_middleware_must_not_return_an_awaitable(
     await run(hf, recorded)
     [dead] = await hf.queue("recorded").dead()
     assert "'disguised' is a plain function that returned an awaitable" in dead.reason
+
+
+@pytest.mark.parametrize(
+    "middleware", [around_all, AroundAll(), CallableAroundAll(), partial(around_all)]
+)
+@pytest.mark.parametrize(
+    ("what", "result"),
+    [
+        ("work", "tenant of visit"),
+        ("answer", "cached"),
+        ("fail", "failed: KeyError: 'translated'"),
+        ("sleep", "failed: RuntimeError: middleware .* awaits something other than call_next"),
+    ],
+)
+async def test_async_middleware_runs_around_plain_tasks_in_their_thread(
+    hf: AsyncHoldfast, middleware, what: str, result: str
+) -> None:
+    tasks = TaskRegistry(middleware=[middleware])
+    task = tasks.task(queue="plain", name="visit", retry=Retry(attempts=1))(visit)
+    handle = await hf.enqueue(task.call(what))
+    await run(hf, tasks)
+    threads = [each for each in seen if each != "ended"]
+    assert seen[-1] == "ended"
+    assert len(threads) == (2 if what in ("work", "fail") else 1)
+    assert len(set(threads)) == 1
+    assert threads[0] != threading.get_ident()
+    if what in ("work", "answer"):
+        assert await handle.result(timeout=0) == result
+    else:
+        [dead] = await hf.queue("plain").dead()
+        assert re.match(result, dead.reason)

@@ -1,15 +1,22 @@
 # Generated from test_middleware_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Middleware runs around every attempt, in order, and everything passes through it."""
 
+import re
+import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from conftest import Site
-from holdfast import Holdfast, RunningTask, TaskRegistry
+from faults.waiting import eventually
+from holdfast import Holdfast, Retry, RunningTask, TaskRegistry
 from queues.middleware_tasks import (
+    AroundAll,
+    CallableAroundAll,
     add_async,
     add_plain,
+    around_all,
     disguised,
     fail_async,
     fail_plain,
@@ -22,6 +29,7 @@ from queues.middleware_tasks import (
     seen,
     tenant_async,
     tenant_plain,
+    visit,
 )
 
 
@@ -70,6 +78,7 @@ def test_exceptions_pass_through(hf: Holdfast, task) -> None:
 def test_timeouts_pass_through(hf: Holdfast, task, error: str) -> None:
     hf.enqueue(task.call())
     run(hf, recorded)
+    eventually(lambda: len(seen) == 4)  # a plain function ends in its own time
     assert seen[2:] == [f"inner ends with {error}", f"outer ends with {error}"]
     [dead] = hf.queue("recorded").dead()
     assert dead.reason == "failed: TimeoutError: it took longer than its timeout, 1 s"
@@ -106,3 +115,34 @@ def test_a_plain_task_with_middleware_must_not_return_an_awaitable(
     run(hf, recorded)
     [dead] = hf.queue("recorded").dead()
     assert "'disguised' is a plain function that returned an awaitable" in dead.reason
+
+
+@pytest.mark.parametrize(
+    "middleware", [around_all, AroundAll(), CallableAroundAll(), partial(around_all)]
+)
+@pytest.mark.parametrize(
+    ("what", "result"),
+    [
+        ("work", "tenant of visit"),
+        ("answer", "cached"),
+        ("fail", "failed: KeyError: 'translated'"),
+        ("sleep", "failed: RuntimeError: middleware .* awaits something other than call_next"),
+    ],
+)
+def test_async_middleware_runs_around_plain_tasks_in_their_thread(
+    hf: Holdfast, middleware, what: str, result: str
+) -> None:
+    tasks = TaskRegistry(middleware=[middleware])
+    task = tasks.task(queue="plain", name="visit", retry=Retry(attempts=1))(visit)
+    handle = hf.enqueue(task.call(what))
+    run(hf, tasks)
+    threads = [each for each in seen if each != "ended"]
+    assert seen[-1] == "ended"
+    assert len(threads) == (2 if what in ("work", "fail") else 1)
+    assert len(set(threads)) == 1
+    assert threads[0] != threading.get_ident()
+    if what in ("work", "answer"):
+        assert handle.result(timeout=0) == result
+    else:
+        [dead] = hf.queue("plain").dead()
+        assert re.match(result, dead.reason)

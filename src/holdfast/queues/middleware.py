@@ -28,11 +28,12 @@ class MiddlewarePair(Protocol):
 
 
 AnyMiddleware = AsyncMiddleware | PlainMiddleware | MiddlewarePair
+"""An async function runs around all tasks, a plain function only around plain tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Middleware:
-    """A middleware for a registry with async and plain tasks.
+    """A middleware with a function for each kind of task.
 
     Any other object with these two attributes or methods will do.
 
@@ -128,6 +129,8 @@ def _element(given: Any) -> _Element:
         raise TypeError(f"around_async of middleware {name!r} must be an async function")
     if around_plain is not None and not _is_plain(around_plain):
         raise TypeError(f"around_plain of middleware {name!r} must be a plain function")
+    if around_async is not None and "plain" not in kinds:
+        kinds, around_plain = {"async", "plain"}, partial(_run_in_thread, name, around_async)
     return _Element(name, frozenset(kinds), around_async, around_plain)
 
 
@@ -139,6 +142,36 @@ def _is_async(function: Any) -> bool:
 def _is_plain(function: Any) -> bool:
     is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
     return callable(function) and not is_generator and not _is_async(function)
+
+
+def _run_in_thread(
+    name: str, middleware: AsyncMiddleware, task: RunningTask, call_next: Callable[[], Any]
+) -> Any:
+    """Run the async middleware called *name* around a plain task, in the thread of the task.
+
+    There is no event loop in the thread, so the middleware can await only `call_next()`.
+    """
+
+    async def function() -> Any:
+        return call_next()
+
+    running: Any = middleware(task, function)
+    cause: RuntimeError | None = None
+    try:
+        running.send(None)
+    except StopIteration as end:
+        return end.value
+    except RuntimeError as error:
+        if error.args != ("no running event loop",):
+            raise
+        cause = error
+    running.close()
+    raise RuntimeError(
+        f"middleware {name!r} awaits something other than call_next() around the plain task "
+        f"{task.task!r}, whose thread has no event loop: give it a plain form with "
+        "Middleware(around_async=…, around_plain=…), or around_plain=None if it is not for plain "
+        "tasks"
+    ) from cause
 
 
 def _plain_result(name: str, function: Callable[[], Any]) -> Any:
