@@ -168,9 +168,9 @@ def _run_in_thread(
     running.close()
     raise RuntimeError(
         f"middleware {name!r} awaits something other than call_next() around the plain task "
-        f"{task.task!r}, whose thread has no event loop: give it a plain form with "
-        "Middleware(around_async=…, around_plain=…), or around_plain=None if it is not for plain "
-        "tasks"
+        f"{task.task!r}. There is no event loop in the thread of a plain task: give the middleware "
+        "a plain form, Middleware(around_async=…, around_plain=…), or around_plain=None if it is "
+        "not for plain tasks"
     ) from cause
 
 
