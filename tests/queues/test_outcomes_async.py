@@ -132,8 +132,8 @@ async def test_outcomes_have_levels_of_their_own(
     assert found == {
         ("done", "INFO", True),
         ("snooze", "INFO", True),
-        ("retry", "WARNING", False),
-        ("give_up", "WARNING", False),
+        ("retry", "WARNING", True),
+        ("give_up", "WARNING", True),
     }
 
 

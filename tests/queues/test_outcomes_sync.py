@@ -131,8 +131,8 @@ def test_outcomes_have_levels_of_their_own(hf: Holdfast, caplog: pytest.LogCaptu
     assert found == {
         ("done", "INFO", True),
         ("snooze", "INFO", True),
-        ("retry", "WARNING", False),
-        ("give_up", "WARNING", False),
+        ("retry", "WARNING", True),
+        ("give_up", "WARNING", True),
     }
 
 

@@ -10,7 +10,15 @@ import pytest
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually_async
-from holdfast import AsyncHoldfast, AsyncTaskHandle, Holdfast, Retry, TaskRegistry
+from holdfast import (
+    AsyncHoldfast,
+    AsyncTaskHandle,
+    GiveUp,
+    Holdfast,
+    Retry,
+    RetryAfter,
+    TaskRegistry,
+)
 
 # What a worker logs of tasks that another program named
 
@@ -33,6 +41,33 @@ def test_a_record_of_a_task_is_a_line(standalone: Server, caplog: pytest.LogCapt
     assert [record.holdfast_task for record in told] == [FORGED]
     assert all(record.getMessage().isprintable() for record in told)
     assert r"odd\n2026-11-22" in told[0].getMessage()
+
+
+def test_only_an_outcome_that_surprises_has_a_traceback(
+    standalone: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = TaskRegistry()
+
+    @registry.task(retry=Retry(attempts=2))
+    def end(how: str) -> None:
+        if how == "give up":
+            raise GiveUp("no such address")
+        if how == "later":
+            raise RetryAfter(0.01)
+        try:
+            raise KeyError(how)
+        except KeyError as error:
+            raise GiveUp("because of an error") from error
+
+    with Holdfast.from_url(standalone.url, namespace=f"log-{secrets.token_hex(4)}") as hf:
+        for how in ("give up", "later", "error"):
+            hf.enqueue(end.call(how))
+        hf.worker(registry).run(until_idle=True)
+    attempts = [record for record in caplog.records if hasattr(record, "holdfast_task")]
+    assert len(attempts) == 4
+    with_traceback = [record.getMessage() for record in attempts if record.exc_info]
+    assert len(with_traceback) == 1
+    assert "because of an error" in with_traceback[0]
 
 
 # An idle worker costs the server next to nothing, and still wakes at once

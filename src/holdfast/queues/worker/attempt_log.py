@@ -11,6 +11,7 @@ from ...core.error_text import log_safely
 from ...core.trace import current_trace
 from ...errors import on_one_line
 from ...errors.records import logger_of
+from ..outcomes import GiveUp, RetryAfter
 from .step import Settlement
 
 logger = logger_of("holdfast.worker")
@@ -71,7 +72,7 @@ def log_attempt(
         claim.attempt,
         duration_s,
         on_one_line(_OUTCOMES[settlement.verb].format(settlement)),
-        error=None if raised is None else _without_own_frames(raised),
+        error=None if raised is None or _was_planned(raised) else _without_own_frames(raised),
         extra={
             "holdfast_task_id": claim.task_id,
             "holdfast_task": task,
@@ -83,6 +84,12 @@ def log_attempt(
             "holdfast_span_id": trace.span_id if trace else "",
         },
     )
+
+
+def _was_planned(error: BaseException) -> bool:
+    """Return whether the task chose this outcome, so that a traceback would explain nothing."""
+    planned = isinstance(error, GiveUp | RetryAfter)
+    return planned and error.__cause__ is None and error.__context__ is None
 
 
 def _without_own_frames(error: BaseException) -> BaseException:
