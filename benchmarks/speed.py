@@ -96,40 +96,8 @@ LINES: Final = (
 """One line for each kind of work: the wins and the losses."""
 
 
-INTRO: Final = """\
-# Speed
-
-How fast Holdfast is beside other libraries: medians of interleaved rounds, with the machine and the
-day below each table. The [README](../README.md#speed) has a summary of six lines. `make bench` writes this page.
-
-**Which numbers can I use?** Only the ratios in the last column, `ours ÷ this`, and only within one
-table. A ratio above 1 means that Holdfast is faster, below 1 that the other one is. The rates depend
-on the machine: shared machines are up to 2.5 times slower on some days. `holdfast bench` measures your own server.
-
-| section | what it measures |
-|---|---|
-| [calls](#calls), [durable](#durable) | one small script per call; the same with a confirmation by a replica |
-| [leases](#leases) | locks |
-| [messages](#messages) | chats and inboxes |
-| [completions](#completions) | searches by prefix |
-| [files](#files), [tallies](#tallies) | sending files; counting log lines |
-| [counters](#counters), [rows](#rows) | adding counts; reading and refreshing cached rows |
-| [scale](#scale) | whether costs stay the same with more data |
-| [queue](#queue) | enqueueing and running tasks, beside seven task queues |
-
-| column, word | meaning |
-|---|---|
-| `rate/s` | operations per second: the median of the rounds |
-| `spread` | largest minus smallest rate, divided by the median: how noisy the machine was |
-| `client µs`, `server µs` | processor time of one operation, in the program and in the server. It depends less on other load than the rate |
-| `commands`, `reads` | commands that the server runs for one operation; how often the client reads from its connection (a round trip each) |
-| `ours ÷ this` | median ratio, with the range in which it lies |
-| textbook | the usual design from books and blogs, written with redis-py |
-| bare lane | the fastest possible program: one connection that sends prepared bytes, without any feature |
-| wanted | the target of the project; **missed** targets are shown too |
-
-[How it is measured](../benchmarks/README.md)
-"""
+INTRO: Final = (Path(__file__).parent / "speed.md").read_text()
+"""How the page begins: what its columns and words mean."""
 
 
 def keep(benchmark: str, about: str, table: Table) -> None:

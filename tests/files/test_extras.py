@@ -50,7 +50,10 @@ def said(code: str, *args: str | Path) -> str:
 def test_a_packed_file_is_reported_and_the_others_are_sent(
     standalone: Server, tmp_path: Path
 ) -> None:
-    needs = "Zstandard needs Python 3.14 or the extra: install `holdfast[zstd]` from where you got Holdfast"
+    needs = (
+        "Zstandard needs Python 3.14 or the extra: "
+        "install `holdfast[zstd]` from where you got Holdfast"
+    )
     missing = "backports,compression,polars,maxminddb"
     assert said(FEED, missing, standalone.url, tmp_path).splitlines() == [
         f"['a.log'] ('b.zst', ModuleNotFoundError({needs!r}))",

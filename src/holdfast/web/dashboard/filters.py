@@ -60,7 +60,7 @@ def pretty(given: Any) -> str:
 
 
 def points(values: Sequence[float], width: int = 120, height: int = 24) -> str:
-    """Return the attribute `points` of an SVG polyline through *values*, or no text without values."""
+    """Return the attribute `points` of an SVG polyline through *values*, which may be none."""
     if not values:
         return ""
     low, step = min(0.0, *values), width / max(1, len(values) - 1)
