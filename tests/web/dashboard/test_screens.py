@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 import re
+import threading
 import time
 from datetime import datetime
 from typing import Any
