@@ -257,7 +257,7 @@
   // --- Times in the time zone of the reader.
 
   function refresh() {
-    for (const time of $$(".as-of time")) time.textContent = new Date(time.dateTime).toLocaleTimeString();
+    for (const time of $$(".as-of time")) time.textContent = seconds.format(new Date(time.dateTime));
     for (const form of $$("form")) count(form);
     for (const table of $$(".wide > table")) label(table);
     for (const each of $$(".cut, .who b")) each.title = each.textContent.trim();
