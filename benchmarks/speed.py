@@ -96,14 +96,8 @@ LINES: Final = (
 """One line for each kind of work: the wins and the losses."""
 
 
-INTRO: Final = """\
-# Speed
-
-Written by `make bench`: medians of interleaved rounds beside others, on the machine and the day
-that stand below each table. Compare only the ratios (`ours ÷ this`), and only within one table:
-shared machines are up to 2.5 times slower on some days.
-[How it is measured](../benchmarks/README.md)
-"""
+INTRO: Final = (Path(__file__).parent / "speed.md").read_text()
+"""How the page begins: what its columns and words mean."""
 
 
 def keep(benchmark: str, about: str, table: Table) -> None:

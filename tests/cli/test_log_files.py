@@ -230,7 +230,7 @@ def test_a_missing_extra_is_named(
         monkeypatch.setitem(sys.modules, name, None)  # to be imported it would have to be there
     result = run("logs", "tally", "daily", "--from", str(logs), "--geo", table)
     assert result.exit_code == 1
-    assert "pip install 'holdfast[zstd]'" in result.stderr.replace("\n", " ")
+    assert "install `holdfast[zstd]`" in result.stderr.replace("\n", " ")
 
 
 def test_a_damaged_log_sets_the_exit_code(run: Run, logs: Path, tmp_path: Path) -> None:

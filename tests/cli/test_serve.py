@@ -224,6 +224,7 @@ def test_without_its_extra_it_says_what_to_install() -> None:
     with Process(sys.executable, "-c", hidden, "serve", "--url", "redis://127.0.0.1:1") as process:
         eventually(lambda: not process.is_running)
     assert process.output.strip() == (
-        "holdfast: the gateway and the dashboard need an extra: run `pip install 'holdfast[web]'`"
+        "holdfast: the gateway and the dashboard need an extra: "
+        "install `holdfast[web]` from where you got Holdfast"
     )
     assert process.returncode == 1

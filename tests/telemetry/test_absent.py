@@ -45,7 +45,7 @@ for name, extra in {"OpenTelemetry": "otel", "PrometheusMetrics": "prometheus"}.
     try:
         getattr(holdfast, name)()
     except ModuleNotFoundError as error:
-        assert f"pip install 'holdfast[{extra}]'" in str(error), error
+        assert f"install `holdfast[{extra}]`" in str(error), error
     else:
         raise AssertionError(name)
 """

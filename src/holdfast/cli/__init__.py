@@ -12,5 +12,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        sys.exit("the command line needs an extra: run `pip install 'holdfast[cli]'`")
+        sys.exit(
+            "the command line needs an extra: install `holdfast[cli]` from where you got Holdfast"
+        )
     app()

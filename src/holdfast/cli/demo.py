@@ -17,7 +17,7 @@ from .options import flag
 try:
     from holdfast_demo.demos import DEMOS, DemoFailed, WorldDemo, run
 except ModuleNotFoundError as error:
-    fail(f"the demo needs {error.name}: pip install 'holdfast[demo]'")
+    fail(f"the demo needs {error.name}: install `holdfast[demo]` from where you got Holdfast")
 
 if TYPE_CHECKING:
     from holdfast_demo.demos import Demo

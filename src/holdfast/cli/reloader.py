@@ -192,7 +192,7 @@ def _changes(folder: Path, over: threading.Event) -> Iterator[list[str]]:
     try:
         from watchfiles import PythonFilter, watch
     except ModuleNotFoundError:
-        fail("--reload needs an extra: run `pip install 'holdfast[dev]'`")
+        fail("--reload needs an extra: install `holdfast[dev]` from where you got Holdfast")
     for changes in watch(
         folder,
         watch_filter=PythonFilter(),

@@ -126,18 +126,18 @@ def add(
     ] = None,
     cron: Annotated[str | None, option("EXPRESSION", "Fire by a cron expression.")] = None,
     tz: Annotated[str, option("ZONE", "Time zone of --cron, such as Europe/Berlin.")] = "UTC",
-    every: Annotated[float | None, option("SECONDS", "Fire at an interval, at least 1.")] = None,
+    every: Annotated[float | None, option("SECONDS", "Fire at this interval, at least 1.")] = None,
     at: Annotated[
         str | None, option("INSTANT", "Fire once, such as at 2027-01-01T00:00:00+00:00.")
     ] = None,
     args: Annotated[str | None, option("ARRAY", "Positional arguments, as JSON.")] = None,
     missed: Annotated[
         Literal["once", "skip", "all"],
-        option("POLICY", "After an outage: once, skip or all."),
+        option("POLICY", "Enqueue missed occurrences: once, skip or all."),
     ] = "once",
     overlap: Annotated[
         Literal["allow", "skip"],
-        option("POLICY", "While the last task has not ended: allow or skip."),
+        option("POLICY", "Fire while the last task has not ended: allow or skip."),
     ] = "allow",
     as_json: AsJson = False,
 ) -> None:

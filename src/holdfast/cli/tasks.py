@@ -106,14 +106,18 @@ def enqueue(
     ] = None,
     args: Annotated[str | None, option("ARRAY", "Positional arguments, as JSON.")] = None,
     kwargs: Annotated[str | None, option("OBJECT", "Keyword arguments, as JSON.")] = None,
-    delay: Annotated[float, option("SECONDS", "Do not run it earlier.", min=0)] = 0.0,
-    expires: Annotated[float | None, option("SECONDS", "Do not start it later.")] = None,
-    priority: Annotated[Priority, option("PRIORITY", "high, medium or low.")] = "medium",
+    delay: Annotated[
+        float, option("SECONDS", "Wait so many seconds before it may start.", min=0)
+    ] = 0.0,
+    expires: Annotated[
+        float | None, option("SECONDS", "Do not start it after so many seconds; then it is dead.")
+    ] = None,
+    priority: Annotated[Priority, option("PRIORITY", "Use high, medium or low.")] = "medium",
     task_id: Annotated[
-        str | None, option("ID", "Its id; a queue has each id only once.", "--id")
+        str | None, option("ID", "Id of the task; a known id changes nothing.", "--id")
     ] = None,
     headers: Annotated[
-        list[str] | None, option("NAME=VALUE", "A header; may be repeated.", "--header")
+        list[str] | None, option("NAME=VALUE", "Add a header. Repeatable.", "--header")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -46,13 +46,14 @@ def worker(
     embedded: Embedded = None,
     namespace: Namespace = "holdfast",
     queue: Annotated[
-        list[str] | None, option("NAME[=WEIGHT]", "Serve this queue only. Repeatable.")
+        list[str] | None,
+        option("NAME[=WEIGHT]", "Serve this queue only, by weight if given. Repeatable."),
     ] = None,
     concurrency: Annotated[int, option("N", "Tasks that run at once.", min=1)] = 50,
     lease: Annotated[
         float,
         option(
-            "SECONDS", "How soon the tasks of a dead worker run elsewhere; at least 1.", min=1.0
+            "SECONDS", "Time after which tasks of a dead worker run elsewhere; at least 1.", min=1.0
         ),
     ] = 30.0,
     grace: Annotated[

@@ -96,7 +96,7 @@ def _telemetry() -> tuple[PrometheusMetrics, CollectorRegistry]:
         from prometheus_client import CollectorRegistry
         from prometheus_client.process_collector import ProcessCollector
     except ModuleNotFoundError:
-        fail("--metrics needs an extra: run `pip install 'holdfast[prometheus]'`")
+        fail("--metrics needs an extra: install `holdfast[prometheus]` from where you got Holdfast")
     from .. import PrometheusMetrics
 
     registry = CollectorRegistry()

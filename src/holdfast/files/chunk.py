@@ -194,6 +194,7 @@ def zstd() -> Any:
         from backports import zstd as module
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Zstandard needs Python 3.14 or the extra: pip install 'holdfast[zstd]'"
+            "Zstandard needs Python 3.14 or the extra: "
+            "install `holdfast[zstd]` from where you got Holdfast"
         ) from None
     return module

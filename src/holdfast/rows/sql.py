@@ -223,7 +223,7 @@ def _engine(engine: Any) -> tuple[Any, bool]:
         from sqlalchemy import Engine
         from sqlalchemy.pool import SingletonThreadPool
     except ModuleNotFoundError as error:
-        hint = "rows of a SQL database need an extra: run `pip install 'holdfast[sql]'`"
+        hint = "SQL rows need an extra: install `holdfast[sql]` from where you got Holdfast"
         raise ModuleNotFoundError(hint, name=error.name) from error
 
     is_async = is_one_of(engine, "AsyncEngine")

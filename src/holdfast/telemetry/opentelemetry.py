@@ -44,7 +44,9 @@ class OpenTelemetry:
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "opentelemetry":
                 raise
-            hint = "OpenTelemetry needs an extra: run `pip install 'holdfast[otel]'`"
+            hint = (
+                "OpenTelemetry needs an extra: install `holdfast[otel]` from where you got Holdfast"
+            )
             raise ModuleNotFoundError(hint, name=error.name) from None
         self._spans = Spans(tracer_provider, meter_provider)
 

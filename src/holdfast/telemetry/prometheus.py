@@ -37,7 +37,9 @@ class PrometheusMetrics:
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "prometheus_client":
                 raise
-            hint = "metrics need an extra: run `pip install 'holdfast[prometheus]'`"
+            hint = (
+                "metrics need an extra: install `holdfast[prometheus]` from where you got Holdfast"
+            )
             raise ModuleNotFoundError(hint, name=error.name) from None
         self._meters = Meters(registry)
 

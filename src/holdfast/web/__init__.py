@@ -24,7 +24,8 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in _NEEDED:
         raise
     raise ModuleNotFoundError(
-        "the gateway and the dashboard need an extra: run `pip install 'holdfast[web]'`",
+        "the gateway and the dashboard need an extra: "
+        "install `holdfast[web]` from where you got Holdfast",
         name=error.name,
     ) from None
 

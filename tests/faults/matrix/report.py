@@ -19,6 +19,11 @@ HEAD = """# The fault matrix
 
 What every block did under every fault: real servers, real processes, real kills, a seeded schedule.
 
+**How do I read this page?** Look up your block in
+[promises under faults](#promises-under-faults): its row lists the faults under which it keeps all
+promises, and those under which it loses something. Then look up a fault in the table
+[at a glance](#at-a-glance). The sections below it are the evidence, one row per run.
+
 ```sh
 make faults                                       # a selection, in five minutes
 make faults-all                                   # all cells

@@ -93,7 +93,7 @@ def test_an_expression_must_be_text() -> None:
 
 def test_without_cronsim_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cronsim", None)
-    with pytest.raises(ImportError, match=r"pip install 'holdfast\[cron\]'"):
+    with pytest.raises(ImportError, match=r"install `holdfast\[cron\]`"):
         Cron("0 3 * * *")
     assert Every(60).next_after(0) == 60_000
 

@@ -82,6 +82,9 @@ def test_a_counter_is_shown_in_any_precision_and_as_a_sheet(live: RunningApp) ->
     live.hf.counter(name, precisions=[60, 3600], keep=10).add(7)
     seen = see(live, "counter", name=name)
     assert (seen["precision"], seen["total"], len(seen["samples"])) == (60, 7, 10)
+    [listed] = see(live, "counters")["counters"]
+    assert listed["recent"][0] == 0  # the sample before the first count; none earlier
+    assert (listed["total"], len(listed["recent"]) <= 3) == (7, True)
     seen = see(live, "counter", name=name, precision=3600, last=500)
     assert (seen["total"], seen["state"]["keep"]) == (7, 10)
     viewer = live.visitor("viewer")

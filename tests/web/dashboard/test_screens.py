@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from datetime import datetime
@@ -141,6 +142,19 @@ def test_a_chart_has_the_outcomes_that_occurred(site: Site) -> None:
             assert '<span class="key one">done</span>' in page
             assert ('<span class="key five">gave up</span>' in page) is found
             assert ('<span class="key four">snoozed</span>' in page) is found
+
+
+def test_a_small_chart_begins_where_its_data_begins(site: Site) -> None:
+    with opened(site.url, site.namespace) as live:
+        key = f"{site.namespace}:{{queue:ends}}:throughput"
+        minute = int(time.time() / 60) - 5
+        live.hf.enqueue(TaskRegistry().task(queue="ends")(fail.function).call())
+        page = live.visitor("viewer", Accept="text/html").get("/queues").text
+        assert '<polyline points=""/>' in page
+        site.client.hset(key, str(minute % 120), f"{minute}:3:0:0:0:0")
+        page = live.visitor("viewer", Accept="text/html").get("/queues").text
+        [points] = re.findall(r'<polyline points="([^"]+)"/>', page)
+        assert 7 <= len(points.split()) <= 8  # one minute before the data, and all since then
 
 
 def test_queues_are_found_and_put_in_order(live: RunningApp) -> None:

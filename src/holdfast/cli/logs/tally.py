@@ -129,7 +129,9 @@ BAR: Final = 30
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 
-Dimension = Annotated[str, argument("DIMENSION", "Such as country, region or city.")]
+Dimension = Annotated[
+    str, argument("DIMENSION", "What to count by, such as country, region or city.")
+]
 Day = Annotated[
     str | None, option("DAY", "Day to show, such as 2011-10-10; by default the last one.")
 ]

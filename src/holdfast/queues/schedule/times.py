@@ -34,7 +34,7 @@ class Cron:
 
     Raises:
         ValueError: The expression is wrong or never matches, or the zone is unknown.
-        ImportError: cronsim is not installed: `pip install 'holdfast[cron]'`.
+        ImportError: cronsim is not installed: install `holdfast[cron]` from where you got Holdfast.
     """
 
     expression: str
@@ -246,6 +246,6 @@ def _cronsim() -> Any:
     try:
         import cronsim
     except ImportError as error:
-        hint = "cron expressions need cronsim: pip install 'holdfast[cron]'"
+        hint = "cron expressions need cronsim: install `holdfast[cron]` from where you got Holdfast"
         raise ImportError(hint) from error
     return cronsim

@@ -116,5 +116,5 @@ class GeoTable:
 
 def _missing_extra(error: ModuleNotFoundError) -> ModuleNotFoundError:
     """Return the error for a missing library of the extra `geo`."""
-    text = "geo tables need an extra: run `pip install 'holdfast[geo]'`"
+    text = "geo tables need an extra: install `holdfast[geo]` from where you got Holdfast"
     return ModuleNotFoundError(text, name=error.name)

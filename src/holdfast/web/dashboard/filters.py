@@ -60,7 +60,9 @@ def pretty(given: Any) -> str:
 
 
 def points(values: Sequence[float], width: int = 120, height: int = 24) -> str:
-    """Return the attribute `points` of an SVG polyline through *values*."""
+    """Return the attribute `points` of an SVG polyline through *values*, which may be none."""
+    if not values:
+        return ""
     low, step = min(0.0, *values), width / max(1, len(values) - 1)
     scale = (height - 2) / (max(1.0, *values) - low)
     places = ((n * step, height - 1 - (value - low) * scale) for n, value in enumerate(values))

@@ -40,7 +40,10 @@ async def show_counters(view: PageRequest) -> dict[str, Any]:
 
 
 async def _recent(hf: AsyncHoldfast, name: str) -> dict[str, Any] | None:
-    """Return the last 60 samples of a counter, or None if it does not exist."""
+    """Return the last 60 samples of a counter, or None if it does not exist.
+
+    The chart, `recent`, begins with the sample before the first one that is not 0.
+    """
     counter = hf.counter(name)
     state = await counter.inspect()
     if state is None:
@@ -52,7 +55,7 @@ async def _recent(hf: AsyncHoldfast, name: str) -> dict[str, Any] | None:
         "precision": precision,
         "window": precision * len(samples),
         "total": sum(sample.value for sample in samples),
-        "recent": [sample.value for sample in samples],
+        "recent": [sample.value for sample in samples[_first_busy(samples) :]],
     }
 
 

@@ -129,7 +129,7 @@
   const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-  const CLOCK = { hour: "2-digit", minute: "2-digit" };
+  const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };  // "8:27:00 PM" is cut at the edge
   const seconds = new Intl.DateTimeFormat(undefined, { ...CLOCK, second: "2-digit" });
   const hours = new Intl.DateTimeFormat(undefined, CLOCK);
   const days = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
@@ -257,7 +257,7 @@
   // --- Times in the time zone of the reader.
 
   function refresh() {
-    for (const time of $$(".as-of time")) time.textContent = new Date(time.dateTime).toLocaleTimeString();
+    for (const time of $$(".as-of time")) time.textContent = seconds.format(new Date(time.dateTime));
     for (const form of $$("form")) count(form);
     for (const table of $$(".wide > table")) label(table);
     for (const each of $$(".cut, .who b")) each.title = each.textContent.trim();
