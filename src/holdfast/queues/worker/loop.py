@@ -390,7 +390,7 @@ class WorkerLoop:
         """Wait for the end of the grace of a stopped worker, and give back what still runs."""
         await self._stopped.wait(None)
         if self._executions:
-            text = "worker %s stops: %d tasks have %.3g s to finish"
+            text = "worker %s stops: running tasks (%d) have %.3g s to finish"
             logger.info(text, self._worker, len(self._executions), self._grace.left_s())
         while not self._grace.passed:
             self._stopped.clear()
