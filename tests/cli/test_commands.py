@@ -91,7 +91,7 @@ def test_sigterm_finishes_what_runs(folder: Path, standalone: Server) -> None:
         hf.enqueue_many([write.call("first", "heard"), write.call("second")])
         eventually((folder / "first.begun").exists)
         os.kill(worker.pid, signal.SIGTERM)
-        worker.wait_for_output("stops: 1 tasks have")
+        worker.wait_for_output("stops: running tasks (1) have")
         (folder / "heard").touch()
         assert worker.wait() == 0
         assert (folder / "first").exists()

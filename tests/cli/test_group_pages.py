@@ -8,6 +8,8 @@ import secrets
 import signal
 from pathlib import Path
 
+import pytest
+
 from cli.worker_programs import page, page_becomes, page_url, worker_program
 from faults.servers import Server
 from faults.waiting import eventually
@@ -73,11 +75,15 @@ def test_each_process_logs_json(standalone: Server, tmp_path: Path) -> None:
     assert all(json.loads(line)["message"] for line in group.output.splitlines())
 
 
-def test_metrics_with_a_port_are_for_one_process(standalone: Server, tmp_path: Path) -> None:
-    args = ("--processes", "2", "--metrics", "127.0.0.1:9100")
+@pytest.mark.parametrize("limit", ["--processes", "--max-tasks", "--max-rss"])
+def test_metrics_with_a_port_are_for_one_process(
+    standalone: Server, tmp_path: Path, limit: str
+) -> None:
+    args = (limit, "2", "--metrics", "127.0.0.1:9100")
     with worker_program(tmp_path, standalone.url, *args) as group:
         assert group.wait() == 2
-    assert "--metrics 0 gives each a port of its own" in group.output
+    assert limit in group.output
+    assert "--metrics 0 gives each one of its own" in group.output
 
 
 def test_reload_is_for_one_process(standalone: Server, tmp_path: Path) -> None:

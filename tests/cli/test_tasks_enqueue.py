@@ -86,7 +86,10 @@ def test_options_are_those_of_a_call(hf: Holdfast, run: Run) -> None:
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        (["seller"], "expected ARG=VALUE, got 'seller'"),
+        (
+            ["seller"],
+            "got 'seller'; positional arguments go to --args, JSON objects to --kwargs",
+        ),
         (["=jill"], "expected ARG=VALUE, got '=jill'"),
         (["a=1", "a=2"], "'a' is given twice"),
         (["a=1", "--kwargs", '{"a": 1}'], "argument 'a' is given twice"),

@@ -51,6 +51,13 @@ def test_a_rejected_worker_ends_with_one_sentence(
     assert SECRET not in line
 
 
+def test_a_rejected_worker_does_not_say_that_it_serves(standalone: Server, tmp_path: Path) -> None:
+    url = f"redis://nobody:{SECRET}@127.0.0.1:{standalone.port}"
+    with worker_program(tmp_path, url) as process:
+        assert process.wait() == 4
+    assert " serves " not in process.output
+
+
 def test_a_server_that_is_away_is_waited_for(tmp_path: Path) -> None:
     with Server() as server:
         server.stop()

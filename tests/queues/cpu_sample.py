@@ -18,6 +18,12 @@ tasks = TaskRegistry()
 logger = logging.getLogger("queues.cpu_sample")
 
 
+class OddText(str):
+    """Text of a class of its own."""
+
+    __slots__ = ()
+
+
 def dies(number: int) -> None:
     """End this process by a signal, without a dump of its threads."""
     faulthandler.disable()
@@ -109,6 +115,40 @@ def speaks() -> None:
     print("printed in the child")
     logger.warning("logged in the child of %s", "someone", extra={"player": 17})
     logger.debug("too low to be logged")
+
+
+@tasks.task(queue=QUEUE, cpu=True)
+def sleeps_a_bit() -> None:
+    time.sleep(0.2)
+
+
+@tasks.task(queue=QUEUE, cpu=True)
+def speaks_oddly() -> None:
+    extra = {"name_of": OddText("jill \ud800"), "large": 2**70, "number": 17}
+    logger.warning("lone %s", "\ud800", extra=extra)
+
+
+@tasks.task(queue=QUEUE, cpu=True, retry=Retry(attempts=1))
+def forks_and_dies(path: str) -> None:
+    """Leave a process that was forked, and that lives longer than this one."""
+    if (forked := os.fork()) == 0:
+        time.sleep(60)
+        os._exit(0)
+    note(path, forked)
+    dies(signal.SIGKILL)
+
+
+@tasks.task(queue=QUEUE, cpu=True)
+def forks_and_returns(path: str, how: str) -> str:
+    """Return twice: in this process, and in the one that it has forked."""
+    if (forked := os.fork()) == 0:
+        logger.warning("logged in the copy")
+        if how == "raises":
+            raise ValueError("raised in the copy")
+        return "copy"
+    note(path, forked)
+    os.waitpid(forked, 0)
+    return "child"
 
 
 @tasks.task(queue="plain")

@@ -24,9 +24,13 @@ from queues.cpu_sample import (
     endless,
     exits,
     fails,
+    forks_and_dies,
+    forks_and_returns,
     in_a_thread,
     pid,
+    sleeps_a_bit,
     speaks,
+    speaks_oddly,
     starts_a_program,
     tasks,
     unstorable,
@@ -237,6 +241,51 @@ def test_logs_and_prints_of_a_child_come_out_at_the_worker(
     assert record.getMessage() == "logged in the child of someone"
     assert (record.player, record.process != os.getpid()) == (17, True)  # type: ignore[attr-defined]
     assert "printed in the child\n" in capfd.readouterr().out
+
+
+def test_odd_fields_of_a_record_do_not_lose_it(
+    hf: Holdfast, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hf.enqueue(speaks_oddly.call())
+    drain(hf)
+    [record] = [each for each in caplog.records if each.name == "queues.cpu_sample"]
+    assert record.getMessage() == "lone \\ud800"
+    assert (record.name_of, record.large, record.number) == ("jill \\ud800", str(2**70), 17)
+    assert "Logging error" not in capfd.readouterr().err
+
+
+def test_a_child_that_dies_is_noticed_while_a_process_that_it_forked_lives(
+    hf: Holdfast, tmp_path: Path
+) -> None:
+    handle = hf.enqueue(forks_and_dies.call(str(tmp_path / "forked")))
+    started = time.monotonic()
+    drain(hf)
+    assert time.monotonic() - started < 30.0
+    assert handle.status().reason.startswith("crashed: ")
+    forked = [int(line) for line in lines(tmp_path / "forked")]
+    assert len(forked) == 3
+    eventually(lambda: all(map(has_ended, forked)))
+
+
+@pytest.mark.parametrize("how", ["returns", "raises"])
+def test_only_the_child_answers_when_its_task_forks(
+    hf: Holdfast, tmp_path: Path, capfd: pytest.CaptureFixture[str], how: str
+) -> None:
+    handles = [hf.enqueue(forks_and_returns.call(str(tmp_path / "forked"), how)) for _ in range(3)]
+    pids = hf.enqueue(pid.call())
+    drain(hf, cpu_processes=1)
+    assert [handle.result(timeout=0) for handle in handles] == ["child"] * 3
+    assert isinstance(pids.result(timeout=0), int)
+    assert all(has_ended(int(line)) for line in lines(tmp_path / "forked"))
+    err = capfd.readouterr().err
+    assert err.count("logged in the copy\n") == 3
+    assert ("ValueError: raised in the copy" in err) == (how == "raises")
+
+
+def test_the_duration_begins_when_the_child_has_the_task(hf: Holdfast, tmp_path: Path) -> None:
+    hf.enqueue_many([sleeps_a_bit.call() for _ in range(4)])
+    drain(hf, cpu_processes=1)
+    assert all(ended.duration < 0.45 for ended in hf.queue(QUEUE).history())
 
 
 def test_a_worker_claims_no_more_than_its_children_can_begin(hf: Holdfast, tmp_path: Path) -> None:

@@ -57,6 +57,14 @@ def test_an_outage_is_logged_at_once_and_again_and_once_when_it_is_over(
     assert outages.problems() == []
 
 
+def test_the_reason_of_an_outage_names_the_server_once(caplog: pytest.LogCaptureFixture) -> None:
+    outages = Outages("w", lambda unit: "h:6379")
+    outages.failed(UNITS[0], "h:6379: Error 111 connecting to h:6379. Connection refused.")
+    [text] = told(caplog, logging.WARNING)
+    assert text.endswith("(0 s): h:6379: Connection refused; asking until it answers")
+    assert outages.problems() == ["queue 'q0': h:6379: Connection refused, for 0 s"]
+
+
 def test_queues_of_one_server_share_an_outage(caplog: pytest.LogCaptureFixture) -> None:
     """Fifty queues do not log fifty lines a minute."""
     caplog.set_level(logging.INFO)

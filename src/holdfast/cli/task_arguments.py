@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from .connection import fail
 from .exit_codes import WRONG_USAGE
+
+_ARGUMENT_HINT: Final = "; positional arguments go to --args, JSON objects to --kwargs"
 
 
 def keyword_arguments(pairs: Iterable[str], text: str | None) -> dict[str, Any]:
@@ -16,7 +18,7 @@ def keyword_arguments(pairs: Iterable[str], text: str | None) -> dict[str, Any]:
     If a VALUE is valid JSON, it is decoded; otherwise it is a text.
     """
     found: dict[str, Any] = {} if text is None else dict(_json(text, "--kwargs", dict))
-    for name, value in _split(pairs, "ARG=VALUE").items():
+    for name, value in _split(pairs, "ARG=VALUE", _ARGUMENT_HINT).items():
         if name in found:
             fail(f"argument {name!r} is given twice", code=WRONG_USAGE)
         found[name] = _value(value)
@@ -33,12 +35,12 @@ def headers_in(pairs: Iterable[str]) -> Mapping[str, str]:
     return _split(pairs, "--header NAME=VALUE")
 
 
-def _split(pairs: Iterable[str], what: str) -> dict[str, str]:
+def _split(pairs: Iterable[str], what: str, hint: str = "") -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name or not equals:
-            fail(f"expected {what}, got {pair!r}", code=WRONG_USAGE)
+            fail(f"expected {what}, got {pair!r}{hint}", code=WRONG_USAGE)
         if name in found:
             fail(f"{name!r} is given twice", code=WRONG_USAGE)
         found[name] = value

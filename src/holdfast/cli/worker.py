@@ -206,8 +206,8 @@ def _supervise(
 ) -> NoReturn:
     """Run worker processes with the same command line, and exit as the supervisor says."""
     if metrics is not None and ListenAddress.parsed(metrics, "--metrics").port:
-        problem = "--metrics with a port is for one process"
-        fail(f"{problem}: --metrics 0 gives each a port of its own", code=WRONG_USAGE)
+        problem = "the processes of --processes, --max-tasks or --max-rss cannot share a port"
+        fail(f"{problem}: --metrics 0 gives each one of its own", code=WRONG_USAGE)
     argv = [sys.executable, "-m", "holdfast", *sys.argv[1:]]
     supervisor = ProcessSupervisor(argv, processes, grace_s=grace, until_idle=until_idle)
     pages.report = supervisor.health

@@ -55,8 +55,9 @@ def error_text(error: BaseException, limit: int) -> str:
 
 
 def described(error: BaseException, limit: int) -> str:
-    """Return type and message of *error*, cut to *limit* characters."""
-    return f"{type_name(type(error))}: {error_text(error, limit)}"[:limit]
+    """Return the type and, if there is one, the message of *error*, cut to *limit* characters."""
+    name, text = type_name(type(error)), error_text(error, limit)
+    return (f"{name}: {text}" if text else name)[:limit]
 
 
 def log_safely(

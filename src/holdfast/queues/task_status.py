@@ -42,7 +42,7 @@ class TaskStatus:
         kwargs: keyword arguments; empty if it is done or cancelled.
         headers: its headers; empty if it is done or cancelled.
         attempts: how many attempts were started.
-        crashes: attempts during which the worker vanished.
+        crashes: attempts during which the worker, or its child process, died.
         snoozes: how often it asked to run later; these runs are no attempts.
         reason: why it is dead, or the last error; the first word names the kind of reason.
         worker: name of the worker that runs it.

@@ -13,9 +13,6 @@ from faults.matrix.verdict import Verdict
 
 LEASE_S = 1.0
 
-START_S = 15.0
-"""A process imports its tasks before it works; on a busy machine that takes long."""
-
 
 @dataclass(frozen=True)
 class Recovery:
@@ -61,10 +58,10 @@ RECOVERIES = [
         "queue",
     ),
     Recovery(
-        "supervisors or their processes killed: the same, with the start of new processes",
+        "supervisors or their processes killed: the same",
         "longest_s",
         ["F22", "F22b"],
-        LEASE_S + 5.0 + START_S,
+        LEASE_S + 5.0,
         "queue",
     ),
     Recovery(

@@ -141,7 +141,7 @@ def test_whatever_a_task_raises_is_retried(hf: Holdfast, task: Any) -> None:
         assert "worker's runner" not in status.reason, (kind, status.reason)
         assert len(status.reason) <= 500
     assert statuses["GeneratorExit"].reason.startswith("failed: GeneratorExit")
-    assert statuses["name"].reason == "failed: Hostile: "
+    assert statuses["name"].reason == "failed: Hostile"
 
 
 @pytest.mark.parametrize("kind", ["name", "KeyboardInterrupt", "GeneratorExit", "class"])

@@ -42,7 +42,7 @@ ENDS = st.sampled_from(
         *[("done", 0), ("done", 60_000), ("dead", 0), ("release", 0)],
         *[("retry", 0), ("retry", SOON_MS), ("retry", FAR_MS)],
         *[("snooze", 0), ("snooze", SOON_MS), ("snooze", FAR_MS), ("give_up", 0)],
-        *[("park", 0), ("park", SOON_MS), ("park", 60_000)],
+        *[("park", 0), ("park", SOON_MS), ("park", 60_000), ("crash", 0)],
     ]
 )
 VERDICTS = st.lists(st.tuples(st.integers(0, 7), ENDS), min_size=1, max_size=4)

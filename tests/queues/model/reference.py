@@ -273,7 +273,9 @@ class QueueModel:
     def step(self, order: Order, now_us: int) -> Answer:
         """Settle, take back, claim."""
         now_ms = now_us // 1000
-        accepted = "".join(str(int(self._settle(one, now_ms))) for one in order.settlements)
+        accepted = "".join(
+            str(int(self._settle(one, now_ms, order.max_crashes))) for one in order.settlements
+        )
         released = [one for one, yes in zip(order.settlements, accepted, strict=True) if yes == "1"]
         for one in reversed(released):
             task = self.tasks.get(one.task_id)
@@ -316,22 +318,33 @@ class QueueModel:
                 lost += [task_id, str(token)]
         return lost
 
-    def _settle(self, one: Settlement, now_ms: int) -> bool:
+    def _settle(self, one: Settlement, now_ms: int, max_crashes: int) -> bool:
         task = self.tasks.get(one.task_id)
         if task is None or task.place != "running" or task.token != one.token:
             return False
         if one.verb == "done":
-            self.ended["done"] += 1
-            result = Result("done", task.attempts, now_ms, one.text) if one.ms else None
-            self._end(one.task_id, result)
-            if result is None:  # nor is that of an earlier life kept
-                self.results.pop(one.task_id, None)
-                self.outdated.discard(one.task_id)
-            return True
+            self._end_done(task, one, now_ms)
+        else:
+            self._settle_unfinished(task, one, now_ms, max_crashes)
+        return True
+
+    def _end_done(self, task: Task, one: Settlement, now_ms: int) -> None:
+        self.ended["done"] += 1
+        result = Result("done", task.attempts, now_ms, one.text) if one.ms else None
+        self._end(one.task_id, result)
+        if result is None:  # nor is that of an earlier life kept
+            self.results.pop(one.task_id, None)
+            self.outdated.discard(one.task_id)
+
+    def _settle_unfinished(
+        self, task: Task, one: Settlement, now_ms: int, max_crashes: int
+    ) -> None:
         task.note = one.text
         match one.verb:
             case "dead" | "give_up":
                 self._bury(task, one.text, now_ms, "gave_up" if one.verb == "give_up" else "dead")
+            case "crash":
+                self._crash(task, one, now_ms, max_crashes)
             case "park":
                 self._park(task, one, now_ms)
             case "retry":
@@ -349,7 +362,13 @@ class QueueModel:
                     task.place, task.at = "due", task.since
                 task.parked = 0
                 task.attempts -= 1
-        return True
+
+    def _crash(self, task: Task, one: Settlement, now_ms: int, max_crashes: int) -> None:
+        task.crashes += 1
+        if task.crashes >= max_crashes:
+            self._bury(task, one.text, now_ms)
+        else:
+            task.place, task.at, task.parked = "due", now_ms, 0
 
     def _park(self, task: Task, one: Settlement, now_ms: int) -> None:
         task.parked = task.parked or now_ms

@@ -87,6 +87,23 @@ def test_snoozes_and_given_up_tasks_are_counted_apart(machine: QueueMachine) -> 
     machine.public_words_are_true()
 
 
+def test_a_crash_of_a_child_process_counts_as_one_of_a_worker(machine: QueueMachine) -> None:
+    """The task runs again at once, apart from other poison tasks, and is dead after the third."""
+    machine.begin(0, [a_task("a"), a_task("b")], perishable="")
+    machine.vanish(0, worker=1, want=1, max_crashes=3)
+    for crashes in (1, 2):
+        machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+        assert machine.models[0].tasks["a"].crashes == crashes
+        ends = [(0, ("crash", 0))]
+        machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=ends, again=True)
+        machine.public_words_are_true()
+    assert machine.models[0].count("dead") == 1
+    assert machine.models[0].ended == Counter(dead=1)
+    machine.replay(0, task_ids=None, writer=0, again=True)
+    assert machine.models[0].tasks["a"].crashes == 0
+    machine.public_words_are_true()
+
+
 @pytest.mark.timeout(600)  # a failing example is made small before it is reported
 def test_the_queue_does_as_the_model_does(standalone: Server) -> None:
     """The same examples each time: what fails here fails everywhere."""

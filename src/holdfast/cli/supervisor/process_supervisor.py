@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ...errors.records import logger_of
+from ...inspect.formats import counted
 from ..exit_codes import FAILED
 from .group_health import GroupHealth
 from .place import Place
@@ -80,7 +81,9 @@ class ProcessSupervisor:
         process never served, it is the code of that process. A second signal ends the supervisor.
         """
         with self._inbox:
-            logger.info("supervisor %s: %d processes", self.group, len(self._places))
+            logger.info(
+                "supervisor %s: %s", self.group, counted(len(self._places), "process", "processes")
+            )
             while not self._is_over():
                 self._obey_signals()
                 for place in self._places:
@@ -132,8 +135,10 @@ class ProcessSupervisor:
         """Send *command* to all processes, and set the time by which they must have ended."""
         grace_s = self._grace_s if command == STOP else 0.0
         if self.processes:
-            text = "supervisor %s stops: the tasks of %d processes have %.3g s to finish"
-            logger.info(text, self.group, len(self.processes), grace_s)
+            text = "supervisor %s stops: the tasks of %s have %.3g s to finish"
+            logger.info(
+                text, self.group, counted(len(self.processes), "process", "processes"), grace_s
+            )
         self._sent, self._ends_at = command, time.monotonic() + grace_s + LATE_S
         for place in self._places:
             place.stopping = True

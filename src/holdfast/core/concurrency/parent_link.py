@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Final
 
 from .child_process import LENGTH_BYTES, framed
+from .fork_hooks import register_after_fork
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -32,12 +33,19 @@ class ParentLink:
     process even while a task runs. SIGINT and SIGTERM do nothing: they are meant for the worker,
     which ends its children.
 
+    A process that a task forks is a copy: it has no connection. Otherwise it could answer in the
+    place of the child, and the worker would not notice the end of the child as long as it lives.
+
     Args:
         descriptor: of the socket that connects it to the worker.
+
+    Attributes:
+        is_copy: whether this process was forked by a task.
     """
 
     def __init__(self, descriptor: int) -> None:
         _here.append(self)
+        self.is_copy = False
         self._socket = socket.socket(fileno=descriptor)
         self._socket.set_inheritable(False)  # processes that tasks start must not keep it open
         self._frames: SimpleQueue[tuple[bytes, bytes] | None] = SimpleQueue()
@@ -47,6 +55,7 @@ class ParentLink:
             # Not SIG_IGN, which programs that a task starts would inherit.
             signal.signal(number, lambda *_: None)
         _end_with_parent()
+        register_after_fork(self)
         threading.Thread(target=self._read, name="holdfast parent", daemon=True).start()
 
     def frames(self) -> Iterator[tuple[bytes, bytes]]:
@@ -56,9 +65,17 @@ class ParentLink:
             self._done += 1
 
     def send(self, header: bytes, body: bytes = b"") -> None:
-        """Send a frame, from any thread. Do nothing if the worker is gone."""
+        """Send a frame, from any thread. Do nothing in a copy, or if the worker is gone."""
+        if self.is_copy:
+            return
         with self._lock, contextlib.suppress(OSError):
             self._socket.sendall(framed(header, body))
+
+    def after_fork(self) -> None:
+        """Close the connection in a process that a task has forked."""
+        self.is_copy = True
+        with contextlib.suppress(OSError):  # the task may have closed it
+            os.close(self._socket.detach())
 
     def _read(self) -> None:
         with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:

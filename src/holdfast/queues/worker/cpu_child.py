@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 import traceback
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from typing import Any, Final
 
 import msgspec
 
@@ -18,9 +20,9 @@ from ..registry import TaskRegistry
 from .cpu_messages import Begun, Failed, Job, Logged, Ready, Settled, Setup
 from .runner import Runner
 
-T = TypeVar("T")
+_LARGEST: Final = 2**63
+"""The JSON decoder refuses larger integers."""
 
-_PLAIN: Final = (str, int, float, bool, type(None))
 _UNWANTED: Final = {"args", "exc_info", "msg", "stack_info"}
 
 
@@ -47,13 +49,11 @@ def _run(
     link: ParentLink, registry: TaskRegistry, namespace: Namespace, job: Job, body: bytes
 ) -> None:
     unit = namespace.unit(keys.KIND, job.queue)
-    runner = Runner(registry, unit, _InThisThread(), 0, {}, None, cpu=None)
+    runner = Runner(registry, unit, _InThisThread(link), 0, {}, None, cpu=None)
 
     async def work() -> None:
         settlement = await runner.run(job.claim(body))
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # the task may have closed or replaced it
-                stream.flush()
+        _flush()
         text = settlement.text
         settled = Settled(settlement.verb, settlement.ms, settlement.urgent, runner.last_error)
         data = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
@@ -65,9 +65,33 @@ def _run(
 class _InThisThread:
     """Runs plain functions in the main thread of the child, which does nothing else."""
 
-    async def run(self, function: Any) -> Any:
-        """Run *function* and return what it returns."""
-        return function()
+    def __init__(self, link: ParentLink) -> None:
+        self._link = link
+
+    async def run(self, function: Callable[[], Any]) -> Any:
+        """Run *function* and return what it returns. End a process that *function* has forked."""
+        try:
+            result = function()
+        except BaseException:
+            if self._link.is_copy:
+                traceback.print_exc()
+                _end_copy(1)
+            raise
+        if self._link.is_copy:
+            _end_copy(0)
+        return result
+
+
+def _end_copy(code: int) -> None:
+    """End this process, which a task has forked: only the child itself reports how it ended."""
+    _flush()
+    os._exit(code)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the task may have closed or replaced it
+            stream.flush()
 
 
 def _forward_logs(link: ParentLink, levels: dict[str, int]) -> None:
@@ -91,17 +115,36 @@ class _Forwarder(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Send *record*: its message, its traceback as text, and its fields."""
         try:
+            if self._link.is_copy:  # as a program that a task starts
+                if logging.lastResort is not None:
+                    logging.lastResort.handle(record)
+                return
             fields = {
-                name: value if isinstance(value, _PLAIN) else repr(value)
-                for name, value in vars(record).items()
-                if name not in _UNWANTED
+                name: _plain(value) for name, value in vars(record).items() if name not in _UNWANTED
             }
-            fields["msg"] = record.getMessage()
+            fields["msg"] = _encodable(record.getMessage())
             if record.exc_info and not record.exc_text:
-                fields["exc_text"] = self._formatter.formatException(record.exc_info)
+                text = self._formatter.formatException(record.exc_info)
+                fields["exc_text"] = _encodable(text)
             _send(self._link, Logged(fields))
         except Exception:  # noqa: BLE001 (as handlers do)
             self.handleError(record)
+
+
+def _plain(value: Any) -> Any:
+    """Return a field of a record as a JSON value."""
+    if value is None or type(value) in {bool, float}:
+        return value
+    if isinstance(value, str):
+        return _encodable(str.__str__(value))
+    if isinstance(value, int) and abs(value) < _LARGEST:
+        return int(value)
+    return _encodable(repr(value))
+
+
+def _encodable(text: str) -> str:
+    """Return *text* with lone surrogates as escapes, which UTF-8 cannot encode."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _send(link: ParentLink, report: Ready | Failed | Begun | Logged) -> None:

@@ -95,12 +95,12 @@ class CpuPool:
             self._idle.append(await self._started())
 
     async def run(
-        self, claim: Claim, queue: str, timeout_s: float | None
+        self, claim: Claim, queue: str, timeout_s: float | None, on_begin: Callable[[], None]
     ) -> tuple[Settlement, str]:
         """Run the task of *claim* in a child.
 
         If the caller is cancelled, the child is killed. The timeout begins when the child has the
-        task.
+        task; *on_begin* is called then.
 
         Returns:
             The settlement, and the type of the exception that the task raised.
@@ -114,6 +114,7 @@ class CpuPool:
         child: ChildProcess | None = None
         try:
             child = await self._begun(claim, queue)
+            on_begin()
             async with nullcontext() if timeout_s is None else time_limit(timeout_s):
                 settled = await self._settled(child, claim)
             self._idle.append(child)

@@ -49,10 +49,10 @@ class Executions:
         for claim in claims:
             if claim.crashes:
                 logger.warning(
-                    "task %s of %s is taken over: %s vanished while running it",
+                    "task %s of %s runs again after %s of its worker or child process",
                     claim.task_id,
                     claimer.unit,
-                    "1 worker" if claim.crashes == 1 else f"{claim.crashes} workers",
+                    "1 crash" if claim.crashes == 1 else f"{claim.crashes} crashes",
                 )
             name = f"holdfast task {claim.task_id} of {claimer.unit}"
             task = spawn(_run(claim, runner, claimer, self._fail), name)

@@ -185,7 +185,6 @@ class WorkerLoop:
         await self._cpu.check(self._claimers)
         if not await self._lifespan.start():
             return
-        logger.info("worker %s serves %s", self._worker, ", ".join(map(str, self._options.weights)))
         with ExitStack() as listening:
             for claimer in self._claimers.values():
                 listening.enter_context(claimer.listening(self._notifier))
@@ -284,6 +283,8 @@ class WorkerLoop:
             cpu=self._cpu,
         )
         await self._start_check.wait_passed(claimer)
+        if self._start_check.has_passed(options.weights):
+            logger.info("worker %s serves %s", self._worker, ", ".join(map(str, options.weights)))
         async with self._schedulers.firing(claimer.name, at_once=self._until_idle):
             while not self._is_over(claimer):
                 await self._look_for_tasks(claimer)
@@ -389,7 +390,7 @@ class WorkerLoop:
         """Wait for the end of the grace of a stopped worker, and give back what still runs."""
         await self._stopped.wait(None)
         if self._executions:
-            text = "worker %s stops: %d tasks have %.3g s to finish"
+            text = "worker %s stops: running tasks (%d) have %.3g s to finish"
             logger.info(text, self._worker, len(self._executions), self._grace.left_s())
         while not self._grace.passed:
             self._stopped.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ logger = logger_of("holdfast.worker")
 
 REPEAT_S: Final = 60.0
 """Seconds between two warnings of an outage."""
+
+_CONNECTING: Final = re.compile(r"Error -?\d+ connecting to \S+\. ")
+"""Text that redis-py puts before a reason; the server is named already."""
 
 _LISTED: Final = 5
 """Number of queues that a warning names."""
@@ -75,7 +79,7 @@ class Outages:
             reason: why the call failed.
             alone: whether the cause is the queue, not its server.
         """
-        now = time.monotonic()
+        now, reason = time.monotonic(), plain_reason(reason)
         server = self._servers.get(unit)
         if server is None:
             server = self._servers[unit] = str(unit) if alone else self._server_of(unit)
@@ -112,6 +116,11 @@ class Outages:
                 unit,
                 time.monotonic() - outage.began,
             )
+
+
+def plain_reason(reason: str) -> str:
+    """Return why a call failed, to be put into a sentence."""
+    return _CONNECTING.sub("", reason).rstrip(".")
 
 
 def _listed(units: Iterable[Unit]) -> str:

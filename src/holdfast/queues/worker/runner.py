@@ -129,6 +129,11 @@ class Runner:
     ) -> Settlement:
         """Run a CPU-bound task in a child process, which logs how it ended if it can."""
         started = time.monotonic()
+
+        def begin() -> None:
+            nonlocal started
+            started = time.monotonic()
+
         raised: BaseException | None = None
         timeout_s = _timeout_s(envelope, task)
         enter_trace(envelope.trace)
@@ -136,7 +141,7 @@ class Runner:
             enter_trace(work.trace)
             try:
                 sent = _traced(claim, envelope, work.trace)
-                settlement, error = await cpu.run(sent, self._unit.name, timeout_s)
+                settlement, error = await cpu.run(sent, self._unit.name, timeout_s, begin)
                 settlement = replace(settlement, claim=claim)
             except TaskCrashed as crash:
                 raised, settlement = crash, settlements.crashed(claim, task, crash)

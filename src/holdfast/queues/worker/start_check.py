@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -15,7 +14,7 @@ from ...errors import OutcomeUnknown, ServerUnavailable, WorkerCannotStart
 from ...errors.records import logger_of
 from .claimer import NEXT_DUE, RENEW, Claimer
 from .heartbeat import HEARTBEAT, LEAVE
-from .outages import Outages
+from .outages import Outages, plain_reason
 from .permissions import HINT, commands_of, denied_commands
 from .step import STEP
 
@@ -28,9 +27,6 @@ _LONGEST_PAUSE_S: Final = 1.0
 
 _PROBE_S: Final = 2.0
 """Seconds that a TLS handshake may take."""
-
-_CONNECTING: Final = re.compile(r"Error -?\d+ connecting to \S+\. ")
-"""Text that redis-py puts before a reason."""
 
 _EXPECTS_TLS: Final = "it expects TLS, and this client does not use it"
 _EXPECTS_NO_TLS: Final = "it does not use TLS on this port, and this client does"
@@ -117,7 +113,7 @@ class StartCheck:
         if waited and self._passed:
             return
         rejection, where = getattr(error, "rejection", ""), self._where(unit)
-        reason = _CONNECTING.sub("", error.reason.removeprefix(f"{where}: ")).rstrip(".")
+        reason = plain_reason(error.reason).removeprefix(f"{where}: ")
         if not rejection and not waited and (mismatch := await self._tls_mismatch(unit)):
             reason, rejection = mismatch, "tls"
         if rejection:
