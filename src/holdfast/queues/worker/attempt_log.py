@@ -36,7 +36,10 @@ _OUTCOMES: Final = {
 }
 
 _PACKAGE: Final = str(Path(__file__).parents[2])
-_TRACEBACK: Final = BaseException.__dict__["__traceback__"]  # a subclass may override it
+# Read through BaseException, because a subclass may override them.
+_CAUSE, _CONTEXT, _TRACEBACK = (
+    BaseException.__dict__[name] for name in ("__cause__", "__context__", "__traceback__")
+)
 
 
 def log_attempt(
@@ -88,8 +91,9 @@ def log_attempt(
 
 def _was_planned(error: BaseException) -> bool:
     """Return whether the task chose this outcome, so that a traceback would explain nothing."""
-    planned = isinstance(error, GiveUp | RetryAfter)
-    return planned and error.__cause__ is None and error.__context__ is None
+    if not issubclass(type(error), GiveUp | RetryAfter):
+        return False
+    return _CAUSE.__get__(error) is None and _CONTEXT.__get__(error) is None
 
 
 def _without_own_frames(error: BaseException) -> BaseException:
