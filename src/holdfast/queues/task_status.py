@@ -15,6 +15,7 @@ from .call import Priority
 from .envelope import Envelope
 from .keys import PRIORITIES
 from .pydantic_types import PydanticType
+from .unique import key_in
 
 R = TypeVar("R")
 
@@ -41,6 +42,7 @@ class TaskStatus:
         args: positional arguments; empty if it is done or cancelled.
         kwargs: keyword arguments; empty if it is done or cancelled.
         headers: its headers; empty if it is done or cancelled.
+        unique_key: the key of a unique task, as a digest; empty if it is done or cancelled.
         attempts: how many attempts were started.
         crashes: attempts during which the worker vanished.
         snoozes: how often it asked to run later; these runs are no attempts.
@@ -66,6 +68,7 @@ class TaskStatus:
     enqueued_at: datetime | None = None
     due_at: datetime | None = None
     ended_at: datetime | None = None
+    unique_key: str = ""
 
     def __repr__(self) -> str:
         """Return the fields that are not empty: most are empty in most states."""
@@ -175,6 +178,7 @@ def _unended(
         args=tuple(envelope.args),
         kwargs=envelope.kwargs,
         headers=envelope.headers,
+        unique_key=key_in(envelope.unique),
         attempts=int(attempts or 0),
         crashes=int(crashes or 0),
         snoozes=int(snoozes or 0),

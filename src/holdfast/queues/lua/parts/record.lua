@@ -1,5 +1,5 @@
 -- The record of a task, from its first claim on (see queues/keys.py).
--- Expects: awaiting, history.
+-- Expects: awaiting, history, own_key.
 -- *step*: see queues/step.
 
 local function parse_record(text)
@@ -14,6 +14,7 @@ local function parse_record(text)
     parked = tonumber(parked) or 0,
     snoozes = tonumber(snoozes) or 0,
     note = note or '',
+    is_unique = notes_unique(note or ''),
   }
 end
 
@@ -31,12 +32,15 @@ local function add_due(step, id, priority, at_ms)
   step.has_due[priority] = true
 end
 
--- Moves a task to the dead-letter list. *outcome* is `dead`, or `gave_up` if the task asked for it.
+-- Moves a task to the dead-letter list, and releases its key. *outcome* is `dead`, or `gave_up` if the task asked for it.
 -- `facts` and `worker` of *task* are for the history.
 local function move_to_dead(step, id, task, reason, outcome)
   outcome = outcome or 'dead'
   step.counts[outcome] = step.counts[outcome] + 1
   add_to_history(step, id, 'dead', task.attempts, task.crashes, task.facts, task.worker or '', reason)
+  if task.is_unique then
+    update_key(step, id, 'dead')
+  end
   write_record(step, id, task, reason)
   redis.call('ZADD', step.keys.dead, step.now_ms, id)
   notify_awaiting(step.awaited, id)
