@@ -20,6 +20,8 @@ from holdfast import (
 )
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
+from holdfast.testing._async.task_bench import AsyncTaskBench
+from queues.schedule.scheduled_tasks import running_async
 from queues.unique_tasks import (
     QUEUE,
     by_all_arguments,
@@ -45,8 +47,8 @@ async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
 
 
 async def drain(hf: AsyncHoldfast, registry: TaskRegistry = tasks) -> None:
-    """Run everything that is due."""
-    await hf.worker(registry, concurrency=1).run(until_idle=True)
+    """Run everything that is due, one task at a time; delayed tasks stay."""
+    await AsyncTaskBench(hf).drain(registry, queues=[QUEUE])
 
 
 def unit_of(site: Site) -> Unit:
@@ -307,7 +309,7 @@ async def test_a_task_that_is_ready_is_postponed_too(hf: AsyncHoldfast) -> None:
     stats = await hf.queue(QUEUE).stats()
     assert (stats.ready, stats.delayed) == (0, 1)
     await hf.enqueue(until_end.call(1, "other"))
-    await drain(hf)
+    await hf.worker(tasks).run(until_idle=True)
     assert ran == [(1, "other"), (7, "b")]
     assert (await handle.status()).state == "done"
 
@@ -424,10 +426,13 @@ async def test_an_occurrence_of_a_schedule_respects_the_key(hf: AsyncHoldfast, s
     waiting = await hf.enqueue(replaced.call(7, "a").options(delay=600.0))
     await hf.schedule("skips", until_end.call(8, "skips"), Every(seconds=3600))
     other = await hf.enqueue(until_end.call(8).options(delay=600.0))
-    times = keys.schedule_times(unit_of(site))
+    times, now_ms = keys.schedule_times(unit_of(site)), time.time() * 1000
     for name in (b"often", b"skips"):
         site.client.zadd(times, {name: site.client.zscore(times, name) - 3_600_000})
-    await drain(hf)
+    async with running_async(hf.worker(tasks)):
+        await eventually_async(
+            lambda: all(site.client.zscore(times, name) > now_ms for name in (b"often", b"skips"))
+        )
     assert ran == []
     assert (await waiting.status()).args == (7, "often")
     status = await schedule.status()

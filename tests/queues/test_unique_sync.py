@@ -21,6 +21,8 @@ from holdfast import (
 )
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
+from holdfast.testing._sync.task_bench import TaskBench
+from queues.schedule.scheduled_tasks import running
 from queues.unique_tasks import (
     QUEUE,
     by_all_arguments,
@@ -46,8 +48,8 @@ def hf(site: Site) -> Iterator[Holdfast]:
 
 
 def drain(hf: Holdfast, registry: TaskRegistry = tasks) -> None:
-    """Run everything that is due."""
-    hf.worker(registry, concurrency=1).run(until_idle=True)
+    """Run everything that is due, one task at a time; delayed tasks stay."""
+    TaskBench(hf).drain(registry, queues=[QUEUE])
 
 
 def unit_of(site: Site) -> Unit:
@@ -302,7 +304,7 @@ def test_a_task_that_is_ready_is_postponed_too(hf: Holdfast) -> None:
     stats = hf.queue(QUEUE).stats()
     assert (stats.ready, stats.delayed) == (0, 1)
     hf.enqueue(until_end.call(1, "other"))
-    drain(hf)
+    hf.worker(tasks).run(until_idle=True)
     assert ran == [(1, "other"), (7, "b")]
     assert (handle.status()).state == "done"
 
@@ -419,10 +421,13 @@ def test_an_occurrence_of_a_schedule_respects_the_key(hf: Holdfast, site: Site) 
     waiting = hf.enqueue(replaced.call(7, "a").options(delay=600.0))
     hf.schedule("skips", until_end.call(8, "skips"), Every(seconds=3600))
     other = hf.enqueue(until_end.call(8).options(delay=600.0))
-    times = keys.schedule_times(unit_of(site))
+    times, now_ms = keys.schedule_times(unit_of(site)), time.time() * 1000
     for name in (b"often", b"skips"):
         site.client.zadd(times, {name: site.client.zscore(times, name) - 3_600_000})
-    drain(hf)
+    with running(hf.worker(tasks)):
+        eventually(
+            lambda: all(site.client.zscore(times, name) > now_ms for name in (b"often", b"skips"))
+        )
     assert ran == []
     assert (waiting.status()).args == (7, "often")
     status = schedule.status()

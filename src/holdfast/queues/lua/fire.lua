@@ -41,6 +41,7 @@
 -- include enqueue_unique
 -- include change_task
 -- include schedule_record
+-- include fire_task
 -- include fire_one
 
 local FIRST = 1

@@ -1,14 +1,6 @@
 -- Claims one task for the worker that makes the step.
 -- Expects: task_name, unique, own_key, record, claims.
 
--- Returns the note of a claimed task: the channel, the worker, since when it was due if it was in a due
--- set (ms), and whether it is unique. A released task gets that score again (see parts/return_task).
-local function note_of(step, claims, id, unique)
-  local due_at = claims.due_at[id]
-  local note = due_at and step.holder .. ' ' .. due_at or step.holder
-  return unique and note .. UNIQUE_NOTE or note
-end
-
 -- Claims a task that was claimed before or may expire. Returns whether it leaves the queue.
 local function claim_known(step, claims, id, priority, body, task)
   local expires = step.any_expiring and tonumber(redis.call('ZSCORE', step.keys.expiring, id) or 0) or 0

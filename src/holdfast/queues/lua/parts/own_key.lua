@@ -1,14 +1,22 @@
 -- Takes and releases the keys of unique tasks, as a worker claims and settles the tasks.
 -- Expects: unique, key_holder.
 --
--- The note in the record of a running task ends with ` unique` if the task is unique. So a step reads
--- nothing for other tasks.
+-- The note in the record of a running task says whether it is unique. So a step reads nothing for tasks
+-- that are not.
 
 local UNIQUE_NOTE = ' unique'
 
 -- Returns whether a record is that of a unique task. It may be wrong for a task that does not run.
 local function notes_unique(record)
   return record:find(UNIQUE_NOTE, -#UNIQUE_NOTE, true) ~= nil
+end
+
+-- Returns the note of a claimed task: the channel, the worker, since when it was due if it was in a due
+-- set (ms), and whether it is unique. A released task gets that score again (see parts/return_task).
+local function note_of(step, claims, id, unique)
+  local due_at = claims.due_at[id]
+  local note = due_at and step.holder .. ' ' .. due_at or step.holder
+  return unique and note .. UNIQUE_NOTE or note
 end
 
 -- Stores that a task which is done keeps its key for *lasts_ms*. Examines a few kept keys, and deletes

@@ -27,13 +27,22 @@ local function write_record(step, id, task, note)
   redis.call('HSET', step.keys.state, id, packed_record(task, note))
 end
 
+-- Writes the record of a task that is queued again. From now on `expiring` watches its expiry.
+local function write_queued(step, id, task, note)
+  if task.expires > 0 then
+    redis.call('ZADD', step.keys.expiring, task.expires, id)
+    task.expires, step.any_expiring = 0, true
+  end
+  write_record(step, id, task, note)
+end
+
 local function add_due(step, id, priority, at_ms)
   redis.call('ZADD', step.keys.due[priority], at_ms, id)
   step.has_due[priority] = true
 end
 
--- Moves a task to the dead-letter list, and releases its key. *outcome* is `dead`, or `gave_up` if the task asked for it.
--- `facts` and `worker` of *task* are for the history.
+-- Moves a task to the dead-letter list, and releases its key. *outcome* is `dead`, or `gave_up` if the
+-- task asked for it. `facts` and `worker` of *task* are for the history.
 local function move_to_dead(step, id, task, reason, outcome)
   outcome = outcome or 'dead'
   step.counts[outcome] = step.counts[outcome] + 1

@@ -1,15 +1,6 @@
 -- Puts a task that has not ended back into its queue.
 -- Expects: tombstones, record, own_key.
 
--- Writes the record of a task that is queued again. From now on `expiring` watches its expiry.
-local function write_queued(step, id, task, note)
-  if task.expires > 0 then
-    redis.call('ZADD', step.keys.expiring, task.expires, id)
-    task.expires, step.any_expiring = 0, true
-  end
-  write_record(step, id, task, note)
-end
-
 -- Puts back a task whose attempt does not count.
 local function write_unstarted(step, id, task, note)
   task.attempts = task.attempts - 1
