@@ -169,6 +169,9 @@ def _unended(
         envelope = Envelope.unpacked(body, task_id)
     except DecodeError:
         envelope = Envelope(v=0, id=task_id, queue="", task="")
+    unique_key = key_in(envelope.unique)
+    if unique_key and state != "running":
+        stored = b""  # a later call may have changed the priority since; its envelope is newer
     known = PRIORITIES[(priority or int(stored or 0)) - 1] if priority or stored else None
     return TaskStatus(
         task_id,
@@ -178,7 +181,7 @@ def _unended(
         args=tuple(envelope.args),
         kwargs=envelope.kwargs,
         headers=envelope.headers,
-        unique_key=key_in(envelope.unique),
+        unique_key=unique_key,
         attempts=int(attempts or 0),
         crashes=int(crashes or 0),
         snoozes=int(snoozes or 0),
