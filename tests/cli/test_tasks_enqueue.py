@@ -62,7 +62,7 @@ def test_arguments_may_be_whole_json(hf: Holdfast, run: Run) -> None:
     assert (row["queue"], row["task"], sorted(row)) == (
         "shell",
         "send",
-        ["queue", "task", "task_id"],
+        ["enqueued", "queue", "task", "task_id"],
     )
     status = hf.queue("shell").handle(row["task_id"]).status()
     assert (status.args, status.kwargs) == (("17",), {"price": 97, "rush": False})
@@ -109,6 +109,18 @@ def test_wrong_usage_enqueues_nothing(
     assert (done.exit_code, done.stdout) == (2, "")
     assert problem in done.stderr
     assert hf.queue("shell").stats().ready == 0
+
+
+def test_a_task_that_exists_is_reported(hf: Holdfast, run: Run) -> None:
+    """The exit code is 0: the task is in the queue, as its producer wants."""
+    enqueue = ("tasks", "enqueue", "shell", "send", "--id", "sold-17")
+    assert run(*enqueue).stderr == ""
+    again = run(*enqueue)
+    assert (again.exit_code, again.stdout) == (0, "sold-17\n")
+    assert "nothing was changed" in again.stderr
+    [row] = rows(run(*enqueue, "--json"))
+    assert (row["task_id"], row["enqueued"]) == ("sold-17", "existing")
+    assert hf.queue("shell").stats().ready == 1
 
 
 def test_a_full_queue_is_a_failure(hf: Holdfast, run: Run) -> None:

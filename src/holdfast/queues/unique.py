@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ Key = str | Sequence[str] | Callable[..., Any]
 
 DIGEST_BYTES: Final = 16
 """Bytes of a key. Two of a billion keys are equal with a probability of 10⁻²¹."""
+
+_PACKED: Final = re.compile(r"[0-9a-z]+ [a-z]+ [0-9]+ ([0-9A-Za-z_-]+)")
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -140,8 +143,9 @@ def checked_unique(unique: Any) -> Unique | Literal[False] | None:
 
 
 def key_in(packed: Any) -> str:
-    """Return the key in what an envelope says of it; empty if that is no text of `Unique.packed`."""
-    return packed.rpartition(" ")[2] if isinstance(packed, str) else ""
+    """Return the key in what an envelope says of it; empty if `Unique.packed` did not make it."""
+    found = _PACKED.fullmatch(packed) if isinstance(packed, str) else None
+    return found[1] if found else ""
 
 
 def _checked_key(key: Any) -> tuple[str, ...] | Callable[..., Any] | None:

@@ -552,7 +552,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _step(self, queue: int, workman: Workman, order: Order, *, again: bool) -> None:
         workman.number += 1
-        self.soon |= order.lease_ms == 1 or self._keeps_key_shortly(queue, order) or any(one.ms == SOON_MS for one in order.settlements)
+        self.soon |= (
+            order.lease_ms == 1
+            or self._keeps_key_shortly(queue, order)
+            or any(one.ms == SOON_MS for one in order.settlements)
+        )
         answer, window = workman.step(self.bench, order, workman.number)
         workman.last = (order, answer)
         for one, digit in zip(order.settlements, answer.accepted, strict=True):

@@ -23,7 +23,9 @@ LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("
 }
 """Keys that end with the tasks they describe, and so need no time to live."""
 
-EXPIRING = frozenset({"idle", "awaited", "throughput", "history", "result", "ledger", "unique:kept"})
+EXPIRING = frozenset(
+    {"idle", "awaited", "throughput", "history", "result", "ledger", "unique:kept"}
+)
 """Keys that must expire, because they may never be used again."""
 
 

@@ -151,9 +151,7 @@ class AsyncProducer:
             try:
                 writer, number = operation.part(i), operation.number
                 found.setdefault(batch.queue, []).extend(
-                    await self._store(
-                        batch.queue, writer, number, batch.tasks, batch.room, stored
-                    )
+                    await self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
                 )
             except ServerUnavailable as error:
                 if i == 0:
