@@ -33,7 +33,7 @@ class Source:
 
 
 def queue(place: Place, name: str) -> None:
-    """Leave a queued, a delayed and unique, and a dead task, counts in `throughput`, and a schedule."""
+    """Leave a queued, a unique delayed and a dead task, counts in `throughput`, a schedule."""
     registry, hf = TaskRegistry(), place.hf
 
     @registry.task(queue=name, retry=Retry(attempts=1))

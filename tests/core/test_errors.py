@@ -157,8 +157,7 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
     ),
     (
         TaskExists("4f2a-7", "email", 500),
-        r"^task '4f2a-7' of queue 'email' holds the key of this call; nothing was put into the "
-        r"queue \(500 tasks of this call are stored already\); wait for that task, or give another",
+        r"^task '4f2a-7' of queue 'email' holds the key of this call; .* \(500 tasks of this call",
         {"task_id": "4f2a-7", "queue": "email", "stored": 500},
     ),
     (

@@ -61,7 +61,9 @@ def test_wrong_options_are_refused(make: Callable[[], object], error: type[Excep
 
 
 def test_the_error_names_the_parameters() -> None:
-    with pytest.raises(ValueError, match="'resize' has no parameter 'way' .* has path, size, fast"):
+    with pytest.raises(
+        ValueError, match=r"'resize' has no parameter 'way' .* has path, size, fast"
+    ):
         resize.call("a").options(unique=Unique(key="way"))
 
 

@@ -18,6 +18,7 @@ from holdfast import (
     TaskRegistry,
     Unique,
 )
+from holdfast.core.concurrency._async.primitives import sleep
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
 from holdfast.testing._async.task_bench import AsyncTaskBench
@@ -232,7 +233,7 @@ async def test_what_is_removed_or_expires_releases_its_key(hf: AsyncHoldfast, si
     assert await queue.purge() == 2
     assert held(site) == 0
     expired = await hf.enqueue(for_long.call(1).options(expires=0.001))
-    time.sleep(0.01)
+    await sleep(0.01)
     await drain(hf)
     assert (await expired.status()).state == "dead"
     assert held(site) == 0

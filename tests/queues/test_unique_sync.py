@@ -19,6 +19,7 @@ from holdfast import (
     TaskRegistry,
     Unique,
 )
+from holdfast.core.concurrency._sync.primitives import sleep
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
 from holdfast.testing._sync.task_bench import TaskBench
@@ -229,7 +230,7 @@ def test_what_is_removed_or_expires_releases_its_key(hf: Holdfast, site: Site) -
     assert queue.purge() == 2
     assert held(site) == 0
     expired = hf.enqueue(for_long.call(1).options(expires=0.001))
-    time.sleep(0.01)
+    sleep(0.01)
     drain(hf)
     assert (expired.status()).state == "dead"
     assert held(site) == 0

@@ -132,7 +132,7 @@ def _records(unit: Snapshot) -> Iterator[Fault]:
 
 
 def _unique(unit: Snapshot) -> Iterator[Fault]:
-    """Yield keys of unique tasks that no task holds. They block nothing, and should not be there."""
+    """Yield keys of unique tasks that no task holds. They block nothing."""
     alive = unit.hash("bodies").keys() - unit.zset("dead").keys()
     for key, entry in unit.hash("unique").items():
         holder = _HOLDER.fullmatch(entry)

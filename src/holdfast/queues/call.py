@@ -157,11 +157,10 @@ class Call(Generic[R]):
             changes["timeout_s"] = to_ms(timeout, "timeout") / 1000
         if (headers := options.get("headers")) is not None:
             changes["headers"] = checked_headers(self.headers, headers)
-        if (unique := options.get("unique")) is not None:
-            changes["unique"] = self._checked_unique(unique)
         if (expires := options.get("expires")) is not None:
             changes["expires"] = _expiry(expires)
         changes |= _start(options.get("delay"), options.get("at"))
+        changes |= self._uniqueness(options.get("unique"))
         call = replace(self, **changes)
         if call.wait[0] == call.expires[0] != "0" and int(call.expires[1:]) <= int(call.wait[1:]):
             raise ValueError("the task would expire before it may run")
@@ -186,12 +185,13 @@ class Call(Generic[R]):
             given = {**self.kwargs, **{str(i): arg for i, arg in enumerate(self.args)}}
         return unique.packed(self.task, self.args, self.kwargs, given)
 
-    def _checked_unique(self, unique: Unique | Literal[False]) -> Unique | Literal[False] | None:
+    def _uniqueness(self, unique: Unique | Literal[False] | None) -> dict[str, Any]:
+        """Return the change of `Call.unique`."""
         checked = checked_unique(unique)
         names = self.kwargs if self.definition is None else self.definition.types.names()
         if checked and names is not None:
             checked.check_names(names, self.task)
-        return checked
+        return {} if checked is None else {"unique": checked}
 
     def _checked_retry(self, retry: Retry) -> Retry:
         if not isinstance(retry, Retry):

@@ -216,7 +216,7 @@ class QueueModel:
     def enqueue(
         self, new: list[New], room: int, says: tuple[int, OnConflict] | None, now_us: int
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Put tasks in line. `stored`, or why none of them is; for each, which task runs, and why."""
+        """Put tasks in line. `stored` or why none is; for each, which task runs and why."""
         if says is not None:
             given, on_conflict = says
             if self.capacity is None or on_conflict == "update":
@@ -416,15 +416,7 @@ class QueueModel:
         if task is None or task.place != "running" or task.token != one.token:
             return False
         if one.verb == "done":
-            self.ended["done"] += 1
-            if self._release_key(task) and task.unique and task.unique.lasts.isdecimal():
-                until_ms = now_ms + int(task.unique.lasts)
-                self.kept[task.unique.name] = (until_ms, task.task_id)
-            result = Result("done", task.attempts, now_ms, one.text) if one.ms else None
-            self._end(one.task_id, result)
-            if result is None:  # nor is that of an earlier life kept
-                self.results.pop(one.task_id, None)
-                self.outdated.discard(one.task_id)
+            self._succeed(task, one, now_ms)
             return True
         task.note = one.text
         match one.verb:
@@ -449,6 +441,17 @@ class QueueModel:
                 task.attempts -= 1
                 self._unstart(task, now_ms)
         return True
+
+    def _succeed(self, task: Task, one: Settlement, now_ms: int) -> None:
+        self.ended["done"] += 1
+        if self._release_key(task) and task.unique and task.unique.lasts.isdecimal():
+            until_ms = now_ms + int(task.unique.lasts)
+            self.kept[task.unique.name] = (until_ms, task.task_id)
+        result = Result("done", task.attempts, now_ms, one.text) if one.ms else None
+        self._end(one.task_id, result)
+        if result is None:  # nor is that of an earlier life kept
+            self.results.pop(one.task_id, None)
+            self.outdated.discard(one.task_id)
 
     def _unstart(self, task: Task, now_ms: int) -> None:
         """Let a task that did not really start take back the key that it released."""
