@@ -67,54 +67,61 @@ if verdict == 'conflict' then
 end
 
 local ids, new, digits, room_for = {}, {}, {}, room
-local held, uniques, holders, takes_key = {}, {}, {}, false
 for i = FIRST, #ARGV, 5 do
   ids[#ids + 1] = ARGV[i]
 end
+-- Of the unique tasks: which tasks hold keys after this call, what the envelopes say, and who held the key
+-- before, by number of the task.
+local held, uniques, holders = {}, {}, {}
 local known = redis.call('HMGET', queue.bodies, unpack(ids))
 for n, id in ipairs(ids) do
   local i = FIRST + 5 * (n - 1)
-  local unique, digit = unique_of(ARGV[i + 4]), '1'
   if known[n] or new[id] then
-    digit = '0'
-  elseif unique then
-    uniques[n] = unique
-    digit, holders[n] = decide(queue, held, id, unique, ARGV[i + 4])
-  end
-  if digit == '1' then
-    new[id] = true
-  elseif digit == 'exists' then
-    return 'exists ' .. holders[n]
+    digits[n], room_for = '0', room_for - 1
   else
-    room_for = room_for - 1
+    local unique, digit = unique_of(ARGV[i + 4]), '1'
+    if unique then
+      digit, holders[n] = decide(queue, held, id, unique, ARGV[i + 4])
+      uniques[#uniques + 1], unique.n = unique, n
+    end
+    if digit == '1' then
+      new[id] = true
+    elseif digit == 'exists' then
+      return 'exists ' .. holders[n]
+    else
+      room_for = room_for - 1
+    end
+    digits[n] = digit
   end
-  digits[n] = digit
 end
 if capacity > 0 and room > 0
   and waiting_tasks(queue.bodies, queue.leases, queue.dead) + room_for > capacity then
   return 'full ' .. capacity
 end
 
-local batch, reply = task_batch(), {''}
+local batch = task_batch()
 for n, id in ipairs(ids) do
-  local i = FIRST + 5 * (n - 1)
-  local priority, wait, expires, envelope = tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   if digits[n] == '1' then
-    add_task(queue, batch, id, priority, wait, expires, envelope)
-    if uniques[n] then
-      take_new_key(queue, uniques[n], id)
-      takes_key = true
-    end
-  elseif digits[n] == '3' or digits[n] == '4' then
-    write_tasks(queue, batch)  -- the holder may be among these tasks
-    change_task(queue, holders[n], uniques[n], id, priority, wait, expires, envelope)
+    local i = FIRST + 5 * (n - 1)
+    add_task(queue, batch, id, tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
   end
-  reply[#reply + 1] = holders[n]
 end
 write_tasks(queue, batch)
-if takes_key then
+local words = {table.concat(digits)}
+for _, unique in ipairs(uniques) do
+  local n, i = unique.n, FIRST + 5 * (unique.n - 1)
+  if digits[n] == '1' then
+    take_new_key(queue, unique, ids[n])
+  else
+    words[#words + 1] = holders[n]
+    if digits[n] ~= '2' then
+      change_task(queue, holders[n], unique, ids[n], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+    end
+  end
+end
+if #uniques > 0 then
   delete_stale_keys(queue)
 end
-answer = table.concat(digits) .. table.concat(reply, ' ')
+answer = table.concat(words, ' ')
 ledger_write(ledger, ARGV[1], ARGV[2], answer)
 return verdict == 'kept' and 'kept ' .. capacity .. ' ' .. answer or answer
