@@ -102,7 +102,7 @@ class Unique:
         Args:
             task: its name.
             args: its positional arguments, for a function that computes the key.
-            kwargs: its keyword arguments, likewise.
+            kwargs: its keyword arguments, for the same function.
             given: all arguments that are not equal to their default, by name.
 
         Raises:

@@ -70,8 +70,7 @@ local ids, new, digits, room_for = {}, {}, {}, room
 for i = FIRST, #ARGV, 5 do
   ids[#ids + 1] = ARGV[i]
 end
--- Of the unique tasks: which tasks hold keys after this call, what the envelopes say, and who held the key
--- before, by number of the task.
+-- Of unique tasks: the tasks that hold keys from now on, what the envelopes say, and who held the key before.
 local held, uniques, holders = {}, {}, {}
 local known = redis.call('HMGET', queue.bodies, unpack(ids))
 for n, id in ipairs(ids) do
@@ -94,8 +93,7 @@ for n, id in ipairs(ids) do
     digits[n] = digit
   end
 end
-if capacity > 0 and room > 0
-  and waiting_tasks(queue.bodies, queue.leases, queue.dead) + room_for > capacity then
+if capacity > 0 and room > 0 and waiting_tasks(queue.bodies, queue.leases, queue.dead) + room_for > capacity then
   return 'full ' .. capacity
 end
 
@@ -110,13 +108,11 @@ write_tasks(queue, batch)
 local words = {table.concat(digits)}
 for _, unique in ipairs(uniques) do
   local n, i = unique.n, FIRST + 5 * (unique.n - 1)
+  words[#words + 1] = holders[n]
   if digits[n] == '1' then
     take_new_key(queue, unique, ids[n])
-  else
-    words[#words + 1] = holders[n]
-    if digits[n] ~= '2' then
-      change_task(queue, holders[n], unique, ids[n], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
-    end
+  elseif digits[n] ~= '2' then
+    change_task(queue, holders[n], unique, ids[n], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
   end
 end
 if #uniques > 0 then
