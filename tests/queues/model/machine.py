@@ -576,7 +576,7 @@ class QueueMachine(RuleBasedStateMachine):
             self._repeat_step(queue, workman, answer)
 
     def _keeps_key_shortly(self, queue: int, order: Order) -> bool:
-        """Return whether a task ends whose key is kept for milliseconds."""
+        """Return whether a task ends that keeps its key for milliseconds."""
         found = (self.models[queue].tasks.get(one.task_id) for one in order.settlements)
         return any(t and t.unique and t.unique.lasts == str(SOON_MS) for t in found)
 

@@ -666,7 +666,7 @@ class QueueModel:
         return replace(record, expires=0, parked=0) if dead else record
 
     def _differing_kept(self, seen: Seen) -> list[str]:
-        """Return what differs; a key whose time is over may be there or not."""
+        """Return what differs. A key that was kept long enough may be there or not."""
         ended = {key for key, (until_ms, _) in self.kept.items() if until_ms <= seen.now_ms}
         mine = {key: one for key, one in self.kept.items() if key not in ended}
         theirs = {key: one for key, one in seen.kept.items() if key not in ended}

@@ -155,6 +155,6 @@ def test_a_link_replaces_no_session_unasked(page: Page, live: RunningApp, *, acc
     assert '"jill"' in asked[0]
     assert '"eve"' in asked[0]
     assert "token" not in page.url
-    page.goto("about:blank")  # a link that is opened anew, not a change of the page's own address
+    page.goto("about:blank")  # a link that is opened again, not a change of the page's own address
     page.goto(f"{live.url}/chat#token={live.tokens.issue('eve')}")
     expect(page.locator("#user")).to_have_text("eve" if accepts else "jill")

@@ -1,7 +1,7 @@
 -- Puts a task that has not ended back into its queue.
 -- Expects: tombstones, record, own_key.
 
--- Puts back a task whose attempt does not count.
+-- Writes the record of a task that goes back to its queue; its attempt does not count.
 local function write_unstarted(step, id, task, note)
   task.attempts = task.attempts - 1
   write_queued(step, id, task, note)
