@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.crowd import Run, rows
-from holdfast import Holdfast, TaskRegistry, current_task
+from holdfast import Holdfast, TaskRegistry, Unique, current_task
 
 tasks = TaskRegistry()
 ran: list[tuple[Any, ...]] = []
@@ -121,6 +121,13 @@ def test_a_task_that_exists_is_reported(hf: Holdfast, run: Run) -> None:
     [row] = rows(run(*enqueue, "--json"))
     assert (row["task_id"], row["enqueued"]) == ("sold-17", "existing")
     assert hf.queue("shell").stats().ready == 1
+
+
+def test_the_key_of_a_unique_task_is_shown(hf: Holdfast, run: Run) -> None:
+    handle = hf.enqueue(send.call("jill").options(unique=Unique(key="seller")))
+    key = handle.status().unique_key
+    assert f"unique key  {key}\n" in run("tasks", "show", "shell", handle.task_id).stdout
+    assert "unique key" not in run("tasks", "show", "shell", "sold-17").stdout
 
 
 def test_a_full_queue_is_a_failure(hf: Holdfast, run: Run) -> None:
