@@ -56,6 +56,7 @@ from .queues.schedule.times import Once as Once
 from .queues.running_task import RunningTask as RunningTask
 from .queues.running_task import current_task as current_task
 from .queues.task_status import TaskStatus as TaskStatus
+from .queues.unique import Unique as Unique
 from .queues.worker.worker import AsyncWorker as AsyncWorker
 from .queues.worker.worker import Worker as Worker
 from .queues.worker.worker_health import WorkerHealth as WorkerHealth
@@ -170,6 +171,7 @@ from .errors import ServerUnavailable as ServerUnavailable
 from .errors import StaleBatch as StaleBatch
 from .errors import StaleFence as StaleFence
 from .errors import StillPublishing as StillPublishing
+from .errors import TaskExists as TaskExists
 from .errors import TaskFailed as TaskFailed
 from .errors import TimeOutOfRange as TimeOutOfRange
 from .errors import TooManyMembers as TooManyMembers

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.crowd import Run, rows
-from holdfast import Holdfast, TaskRegistry, current_task
+from holdfast import Holdfast, TaskRegistry, Unique, current_task
 
 tasks = TaskRegistry()
 ran: list[tuple[Any, ...]] = []
@@ -62,7 +62,7 @@ def test_arguments_may_be_whole_json(hf: Holdfast, run: Run) -> None:
     assert (row["queue"], row["task"], sorted(row)) == (
         "shell",
         "send",
-        ["queue", "task", "task_id"],
+        ["enqueued", "queue", "task", "task_id"],
     )
     status = hf.queue("shell").handle(row["task_id"]).status()
     assert (status.args, status.kwargs) == (("17",), {"price": 97, "rush": False})
@@ -112,6 +112,25 @@ def test_wrong_usage_enqueues_nothing(
     assert (done.exit_code, done.stdout) == (2, "")
     assert problem in done.stderr
     assert hf.queue("shell").stats().ready == 0
+
+
+def test_a_task_that_exists_is_reported(hf: Holdfast, run: Run) -> None:
+    """The exit code is 0: the task is in the queue, as its producer wants."""
+    enqueue = ("tasks", "enqueue", "shell", "send", "--id", "sold-17")
+    assert run(*enqueue).stderr == ""
+    again = run(*enqueue)
+    assert (again.exit_code, again.stdout) == (0, "sold-17\n")
+    assert "nothing was changed" in again.stderr
+    [row] = rows(run(*enqueue, "--json"))
+    assert (row["task_id"], row["enqueued"]) == ("sold-17", "existing")
+    assert hf.queue("shell").stats().ready == 1
+
+
+def test_the_key_of_a_unique_task_is_shown(hf: Holdfast, run: Run) -> None:
+    handle = hf.enqueue(send.call("jill").options(unique=Unique(key="seller")))
+    key = handle.status().unique_key
+    assert f"unique key  {key}\n" in run("tasks", "show", "shell", handle.task_id).stdout
+    assert "unique key" not in run("tasks", "show", "shell", "sold-17").stdout
 
 
 def test_a_full_queue_is_a_failure(hf: Holdfast, run: Run) -> None:

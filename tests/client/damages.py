@@ -53,6 +53,10 @@ QUEUE = [
     Case("queue", lambda c, k: c.hdel(k("state"), "dead"), "'dead' has no record"),
     Case("queue", lambda c, k: c.sadd(k("tombstones"), "later"), "is in no ready list"),
     Case("queue", lambda c, k: c.zadd(k("expiring"), {"dead": 1}), "to expire, and is not queued"),
+    Case("queue", lambda c, k: c.hset(k("unique"), "key", "0:dead"), "'key' of a unique task"),
+    Case("queue", lambda c, k: c.hset(k("unique"), "key", "x"), "is held by no task", "unique"),
+    Case("queue", lambda c, k: c.hset(k("unique:kept"), "key", "x"), "holds key 'key' cannot be"),
+    Case("queue", lambda c, k: c.hset(k("unique:kept"), "key", "1:x"), "never expires, but should"),
     Case("queue", lambda c, k: c.hset(k("settings"), "paused", "yes"), "'paused' is no setting"),
     Case("queue", lambda c, k: c.hset(k("throughput"), "1", "yes"), "minute '1' cannot be read"),
     Case(

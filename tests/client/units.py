@@ -5,7 +5,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from holdfast import Counted, Every, Holdfast, HoldfastError, Lease, Retry, TaskRegistry
+from holdfast import Counted, Every, Holdfast, HoldfastError, Lease, Retry, TaskRegistry, Unique
 
 NEVER: Final = 3600.0
 
@@ -33,7 +33,7 @@ class Source:
 
 
 def queue(place: Place, name: str) -> None:
-    """Leave a queued, a delayed and a dead task, counts in `throughput`, and a schedule."""
+    """Leave a queued, a unique delayed and a dead task, counts in `throughput`, a schedule."""
     registry, hf = TaskRegistry(), place.hf
 
     @registry.task(queue=name, retry=Retry(attempts=1))
@@ -43,7 +43,8 @@ def queue(place: Place, name: str) -> None:
     hf.enqueue(fail.call().options(task_id="dead"))
     hf.worker(registry).run(until_idle=True)
     hf.enqueue(fail.call().options(task_id="waiting"))
-    hf.enqueue(fail.call().options(task_id="later", delay=NEVER, expires=2 * NEVER))
+    call = fail.call().options(task_id="later", unique=Unique())
+    hf.enqueue(call.options(delay=NEVER, expires=2 * NEVER))
     hf.schedule(f"{name}-hourly", fail.call(), Every(hours=1))
 
 

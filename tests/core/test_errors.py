@@ -52,6 +52,7 @@ from holdfast import (
     StaleBatch,
     StaleFence,
     StillPublishing,
+    TaskExists,
     TaskFailed,
     TimeOutOfRange,
     TooManyMembers,
@@ -153,6 +154,11 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         QueueAtCapacity("email", 10_000, 3),
         r"^queue 'email' is full: 10,000 tasks may wait; nothing was put into it \(3 of this call",
         {"queue": "email", "capacity": 10_000, "stored": 3},
+    ),
+    (
+        TaskExists("4f2a-7", "email", 500),
+        r"^task '4f2a-7' of queue 'email' holds the key of this call; .* \(500 tasks of this call",
+        {"task_id": "4f2a-7", "queue": "email", "stored": 500},
     ),
     (
         NoSuchSchedule("nightly"),

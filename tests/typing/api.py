@@ -100,11 +100,13 @@ from holdfast import (
     SqlRows,
     TallyReport,
     Task,
+    TaskExists,
     TaskHandle,
     TaskRegistry,
     TaskStatus,
     Throughput,
     Undecodable,
+    Unique,
     Worker,
     WorkerInfo,
     WorkerStatus,
@@ -155,6 +157,12 @@ tasks.task(priority="urgent")  # type: ignore[arg-type]
 tasks.task("email")  # type: ignore[arg-type]
 tasks.task(retry=5)  # type: ignore[arg-type]
 Retry(attempts="5")  # type: ignore[arg-type]
+assert_type(Unique(key="user", until=timedelta(hours=1)).until, Literal["start", "end"] | float)
+Unique(key=("user", "sale"), until="start", when="postpone", at_most=60)
+Unique(key=lambda user, *, sale: [user, sale.id], until=3600.0)
+Unique(key=5)  # type: ignore[arg-type]
+Unique(when="later")  # type: ignore[arg-type]
+Unique("user")  # type: ignore[misc]
 assert_type(Retry().attempts, int)
 assert_type(Retry(delays=(1, timedelta(minutes=5))).delays, tuple[float, ...])
 Retry(on=OSError, never=(ValueError, BaseExceptionGroup), backoff=timedelta(seconds=2), snoozes=5)
@@ -200,6 +208,9 @@ mail.call("17", 97).options(at=1_763_718_000, task_id=None, delay=None, priority
 
 mail.call("17", 97).options(queue="other", timeout=timedelta(seconds=5), headers={"a": "b"})
 mail.call("17", 97).options(retry=Retry(attempts=1), queue=None, timeout=None, headers=None)
+mail.call("17", 97).options(unique=Unique())
+mail.call("17", 97).options(unique=False)
+mail.call("17", 97).options(unique=True)  # type: ignore[arg-type]
 mail.call("17", 97).options(headers={"a": 1})  # type: ignore[dict-item]
 mail.call("17", 97).options(retry=3)  # type: ignore[arg-type]
 mail.call("17", 97).options(delay="60")  # type: ignore[arg-type]
@@ -508,6 +519,8 @@ def failing(hf: Holdfast) -> None:
         assert_type(lost.taken_by, str | None)
     except QueueAtCapacity as full:
         assert_type(full.capacity, int)
+    except TaskExists as held:
+        assert_type(held.task_id, str)
     except MailboxFull as crowded:
         assert_type(crowded.oldest_at, datetime | None)
     except HoldfastError:

@@ -123,6 +123,9 @@ def enqueue(
 ) -> None:
     """Enqueue a task, and print its id. Nothing checks the name or the arguments here.
 
+    If the queue has a task of this id already, nothing changes, and a line on
+    standard error says so (with --json, "enqueued" is "existing").
+
     A VALUE that is JSON, such as 97, true or "97", is that value; any other
     one, such as jill, is text.
     """
@@ -139,9 +142,12 @@ def enqueue(
     except TypeError as error:
         fail(str(error), code=WRONG_USAGE)
     if as_json:
-        print_json({"queue": queue, "task": task, "task_id": handle.task_id})
+        facts = {"queue": queue, "task": task, "task_id": handle.task_id}
+        print_json({**facts, "enqueued": handle.enqueued})
     else:
         print_line(handle.task_id)
+        if handle.enqueued == "existing":
+            print_line("the queue had a task of this id already; nothing was changed", stderr=True)
 
 
 app.command("history", example="holdfast tasks history email --outcome dead")(history)

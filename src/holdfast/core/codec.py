@@ -45,6 +45,18 @@ JSON: Final = JsonCodec()
 """The default codec."""
 
 
+def sorted_json(value: Any, what: str) -> bytes:
+    """Return *value* as JSON: equal values are equal bytes. An error names it *what*.
+
+    Raises:
+        TypeError: JSON cannot store *value*.
+    """
+    try:
+        return msgspec.json.encode(value, enc_hook=_of_pydantic, order="sorted")
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise TypeError(f"{what} cannot be stored: {error}") from error
+
+
 def encoded(codec: Codec, value: Any, what: str) -> bytes:
     """Return *value* as bytes. An error names it *what*.
 

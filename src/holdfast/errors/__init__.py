@@ -21,6 +21,7 @@
     ├── WorkerCannotStart      a server rejects it; no task was run
     ├── LifespanFailed         the worker has ended
     ├── QueueAtCapacity        nothing of this call was stored in that queue
+    ├── TaskExists (ValueError)  nothing of this call was stored in that queue
     ├── TaskFailed             there is no result, and there will be none
     ├── ResultTimeout (TimeoutError)
     ├── CounterOverflow (OverflowError)  nothing was counted
@@ -108,6 +109,7 @@ from .queues import (
     QueueAtCapacity,
     ResultTimeout,
     ScheduleExists,
+    TaskExists,
     TaskFailed,
     UnknownTask,
     WorkerCannotStart,
@@ -163,6 +165,7 @@ __all__ = [
     "StaleBatch",
     "StaleFence",
     "StillPublishing",
+    "TaskExists",
     "TaskFailed",
     "TimeOutOfRange",
     "TooManyMembers",

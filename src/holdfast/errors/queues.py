@@ -109,6 +109,29 @@ class QueueAtCapacity(HoldfastError):
         self.stored = stored
 
 
+class TaskExists(HoldfastError, ValueError):
+    """Another task holds the key of a unique task, and its `Unique` has `when="raise"`.
+
+    No task of this call was put into the queue.
+
+    Attributes:
+        task_id: id of the task that holds the key.
+        queue: name of the queue.
+        stored: how many tasks of the same `enqueue_many` are stored already: in other queues, or
+            in earlier steps of at most 500 tasks.
+    """
+
+    def __init__(self, task_id: str, queue: str, stored: int = 0) -> None:
+        elsewhere = f" ({stored:,} tasks of this call are stored already)" if stored else ""
+        super().__init__(
+            f"task {task_id!r} of queue {queue!r} holds the key of this call; nothing was put "
+            f"into the queue{elsewhere}; wait for that task, or give another `when` to Unique"
+        )
+        self.task_id = task_id
+        self.queue = queue
+        self.stored = stored
+
+
 class TaskFailed(HoldfastError):
     """A task has no result, and will have none.
 

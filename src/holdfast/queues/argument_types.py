@@ -26,6 +26,7 @@ _VALUE: Final = re.compile(
 
 _RESULT: Final = "return"
 _EMPTY: Final = inspect.Parameter.empty
+_VAR_KEYWORD: Final = inspect.Parameter.VAR_KEYWORD
 _POSITIONAL: Final = {
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -105,6 +106,29 @@ class ArgumentTypes:
                 what = f"argument {name!r} of task {self._name!r}"
                 bound.arguments[name] = _stored(kind, bound.arguments[name], what)
         return bound.args, bound.kwargs
+
+    def given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name as they are encoded, without those equal to their default.
+
+        So it makes no difference which ones are positional, and which ones are omitted.
+        """
+        self.check()
+        found: dict[str, Any] = {}
+        for name, value in self._signature.bind(*args, **kwargs).arguments.items():
+            parameter, kind = self._signature.parameters[name], self.models.get(name)
+            if _is_default(value, parameter.default):
+                continue
+            if kind is not None:
+                value = _stored(kind, value, f"argument {name!r} of task {self._name!r}")  # noqa: PLW2901
+            found |= value if parameter.kind is _VAR_KEYWORD else {name: value}
+        return found
+
+    def names(self) -> list[str] | None:
+        """Return the names of the parameters; None if any name is allowed."""
+        parameters = self._signature.parameters
+        if any(each.kind is _VAR_KEYWORD for each in parameters.values()):
+            return None
+        return list(parameters)
 
     def stored_result(self, result: Any) -> Any:
         """Return a result as it is encoded; see `stored`."""
@@ -213,6 +237,15 @@ class ArgumentTypes:
         if self.models:
             return None
         return tuple[*(self._types.get(name, Any) for name in parameters)]  # type: ignore[misc]
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    try:
+        return type(value) is type(default) and bool(value == default)
+    except Exception:  # noqa: BLE001 (the comparison is code of the application)
+        return False
 
 
 def _stored(kind: PydanticType, value: Any, what: str) -> Any:

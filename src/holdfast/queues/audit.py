@@ -24,6 +24,8 @@ _QUEUE: Final[Mapping[str, Part]] = {
     "dead": Part("zset", expires=False),
     "expiring": Part("zset", expires=False),
     "tombstones": Part("set", expires=False),
+    "unique": Part("hash", expires=False),
+    "unique:kept": Part("hash"),
     "awaited": Part("hash", reading="nothing"),
     "settings": Part("hash", expires=False),
     "throughput": Part("hash"),
@@ -38,6 +40,7 @@ _OTHER_KINDS: Final[Mapping[str, Mapping[str, Part]]] = {WORKERS: _WORKERS, SCHE
 
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
 _SCHEDULE: Final = re.compile(rb"(\d+:){7}.*", re.DOTALL)
+_HOLDER: Final = re.compile(rb"\d+:(.+)", re.DOTALL)
 _MINUTE: Final = re.compile(rb"\d+(:\d+){5}")
 
 
@@ -72,6 +75,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
         return
     yield from _places(unit)
     yield from _records(unit)
+    yield from _unique(unit)
     yield from _settings(unit)
     yield from _schedules(unit)
 
@@ -125,6 +129,18 @@ def _records(unit: Snapshot) -> Iterator[Fault]:
     for name in ("leases", "dead"):
         for task in unit.zset(name).keys() & bodies.keys() - state.keys():
             yield Fault(name, f"task {shown(task)} has no record, so no worker can settle it")
+
+
+def _unique(unit: Snapshot) -> Iterator[Fault]:
+    """Yield keys of unique tasks that no task holds. They block nothing."""
+    alive = unit.hash("bodies").keys() - unit.zset("dead").keys()
+    for key, entry in unit.hash("unique").items():
+        holder = _HOLDER.fullmatch(entry)
+        if holder is None or holder[1] not in alive:
+            yield Fault("unique", f"key {shown(key)} of a unique task is held by no task")
+    for key, entry in unit.hash("unique:kept").items():
+        if not _HOLDER.fullmatch(entry):
+            yield Fault("unique:kept", f"who holds key {shown(key)} cannot be read")
 
 
 def _settings(unit: Snapshot) -> Iterator[Fault]:

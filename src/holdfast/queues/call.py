@@ -14,6 +14,7 @@ from .argument_types import ArgumentTypes
 from .headers import checked_headers
 from .keys import PRIORITIES
 from .retry import Retry, from_now_s
+from .unique import Unique, checked_unique
 
 R = TypeVar("R")
 
@@ -35,6 +36,7 @@ class Options(TypedDict, total=False):
     retry: Retry | None
     timeout: Duration | None
     headers: Mapping[str, str] | None
+    unique: Unique | Literal[False] | None
 
 
 class Definition(Protocol):
@@ -42,6 +44,7 @@ class Definition(Protocol):
 
     retry: Retry
     timeout_s: float | None
+    unique: Unique | None
     hooks: Sequence[Callable[[Call[Any]], Call[Any]]]
     types: ArgumentTypes
 
@@ -71,6 +74,7 @@ class Call(Generic[R]):
         headers: names and values that accompany the task.
         retry: instead of the task's own; None: that one.
         timeout_s: seconds that an attempt may take, instead of the task's own; None: that one.
+        unique: instead of the task's own; None: that one, False: none.
         definition: the task in its registry; None: it is only known by its name.
     """
 
@@ -85,6 +89,7 @@ class Call(Generic[R]):
     headers: Mapping[str, str] = field(default_factory=dict)
     retry: Retry | None = None
     timeout_s: float | None = None
+    unique: Unique | Literal[False] | None = None
     definition: Definition | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -126,6 +131,7 @@ class Call(Generic[R]):
             timeout: seconds that an attempt may take (or a timedelta), instead of the task's own.
             headers: are added to the headers of the call: at most 32, of 4,096 bytes in all. The
                 task finds them in `current_task().headers`.
+            unique: instead of the task's own; False: the call is not unique.
 
         Raises:
             ValueError: an option is out of its range, both *delay* and *at* are given, or the task
@@ -154,10 +160,38 @@ class Call(Generic[R]):
         if (expires := options.get("expires")) is not None:
             changes["expires"] = _expiry(expires)
         changes |= _start(options.get("delay"), options.get("at"))
+        changes |= self._uniqueness(options.get("unique"))
         call = replace(self, **changes)
         if call.wait[0] == call.expires[0] != "0" and int(call.expires[1:]) <= int(call.wait[1:]):
             raise ValueError("the task would expire before it may run")
         return call
+
+    def packed_unique(self) -> str:
+        """Return what the envelope says of the key of the call; empty if it is not unique.
+
+        Raises:
+            ValueError: it would be postponed, and has no delay.
+            TypeError: JSON cannot store the key.
+        """
+        unique, task = self.unique, self.definition
+        if unique is None and task is not None:
+            unique = task.unique
+        if not unique:
+            return ""
+        unique.check_wait(self.wait, self.task)
+        if task is not None:
+            given = task.types.given(self.args, self.kwargs)
+        else:
+            given = {**self.kwargs, **{str(i): arg for i, arg in enumerate(self.args)}}
+        return unique.packed(self.task, self.args, self.kwargs, given)
+
+    def _uniqueness(self, unique: Unique | Literal[False] | None) -> dict[str, Any]:
+        """Return the change of `Call.unique`."""
+        checked = checked_unique(unique)
+        names = self.kwargs if self.definition is None else self.definition.types.names()
+        if checked and names is not None:
+            checked.check_names(names, self.task)
+        return {} if checked is None else {"unique": checked}
 
     def _checked_retry(self, retry: Retry) -> Retry:
         if not isinstance(retry, Retry):

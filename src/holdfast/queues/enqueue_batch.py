@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -35,7 +35,8 @@ def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> 
 
     Raises:
         PayloadTooLarge: its arguments are over the limit.
-        TypeError: an argument is no JSON.
+        TypeError: an argument is no JSON, or the key of a unique task.
+        ValueError: a unique task that may be postponed has no delay.
     """
     args: Sequence[Any] = call.args
     kwargs = call.kwargs
@@ -57,8 +58,52 @@ def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> 
     )
     if call.headers or call.retry is not None or call.timeout_s is not None:
         envelope = replace(envelope, **_options(call))
+    if unique := call.packed_unique():
+        envelope = replace(envelope, unique=unique)
     priority = PRIORITIES.index(call.priority) + 1
     return task_id, priority, call.wait, call.expires, envelope.packed()
+
+
+Enqueued = Literal["new", "existing", "replaced", "postponed"]
+"""What `enqueue` did.
+
+- `new`: the task was stored.
+- `existing`: nothing was changed: the queue has a task of this id, or another one holds the key.
+- `replaced`: another task holds the key, and got the arguments and options of the call.
+- `postponed`: the same, and it may start later than before.
+"""
+
+_BY_DIGIT: Final[Mapping[str, Enqueued]] = {
+    "0": "existing", "1": "new", "2": "existing", "3": "replaced", "4": "postponed",
+}  # fmt: skip
+
+
+class StoredTask(NamedTuple):
+    """The task that runs for a call, and what `enqueue` did."""
+
+    task_id: str
+    enqueued: Enqueued
+
+
+def stored_tasks(tasks: Sequence[Packed], digits: str, holders: Iterable[str]) -> list[StoredTask]:
+    """Return the tasks that run for *tasks*, from the reply of `enqueue.lua`.
+
+    Args:
+        tasks: as they were sent.
+        digits: one for each.
+        holders: the ids of the tasks that hold the keys of those with a digit above 1.
+
+    Raises:
+        ValueError: the reply is not of these tasks.
+    """
+    others = iter(holders)
+    found = [
+        StoredTask(task[0] if digit in "01" else next(others, ""), _BY_DIGIT[digit])
+        for task, digit in zip(tasks, digits, strict=True)
+    ]
+    if not all(task.task_id for task in found) or next(others, None) is not None:
+        raise ValueError("the ids in the reply are not those of its digits")
+    return found
 
 
 def _options(call: Call[Any]) -> dict[str, Any]:

@@ -88,6 +88,8 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         headers: names and values that accompany it.
         timeout_ms: how long an attempt may take; 0: as the task says.
         retry: where its retry differs from that of the task.
+        unique: how long it holds which key. It is the last field, where `lua/parts/unique.lua`
+            looks for it.
     """
 
     v: int
@@ -103,6 +105,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     headers: dict[str, str] = {}
     timeout_ms: _Ms = 0
     retry: StoredRetry | None = None
+    unique: Any = None  # of any type: another program may have a field of this name
 
     @property
     def trace(self) -> TraceContext | None:

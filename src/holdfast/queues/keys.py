@@ -25,8 +25,8 @@ def state(unit: Unit) -> str:
     `parked` is since when no worker knew the task. Both are in ms, 0 for never. `snoozes` is how
     often the task asked to run later.
 
-    The note of a running task is the channel and the name of its worker, and since when the task
-    was due if it was in a due set. Otherwise the note is the last error.
+    The note of a running task is the channel and the name of its worker, since when the task was
+    due if it was in a due set, and `unique` if it is unique. Otherwise the note is the last error.
     """
     return unit.key("state")
 
@@ -70,6 +70,21 @@ def tombstones(unit: Unit) -> str:
     Until then, a later task of the same id waits in a due set, not in a ready list.
     """
     return unit.key("tombstones")
+
+
+def unique(unit: Unit) -> str:
+    """HASH key → `latest:id`, for the unique tasks that hold a key; until they release it.
+
+    The key is a digest of the task's name and of the arguments that count. `latest` is the instant
+    beyond which the task must not be postponed (ms), 0 for none. An entry counts only if the
+    envelope of the task names the key, and the task is not dead.
+    """
+    return unit.key("unique")
+
+
+def kept(unit: Unit) -> str:
+    """HASH key → `until:id`, for done tasks that hold their key until then (ms); kept as long."""
+    return unit.key("unique:kept")
 
 
 def awaited(unit: Unit) -> str:

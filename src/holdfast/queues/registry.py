@@ -31,6 +31,7 @@ from .retry import Retry
 from .schedule.definition import ScheduleDefinition
 from .schedule.schedule import Schedule
 from .schedule.times import Timing
+from .unique import Unique, checked_unique
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,6 +77,7 @@ class Task(Generic[P, R]):
         ack: when the server learns its end: `batched` with others, or `now`.
         result_ttl_ms: how long its result is kept; 0: not at all.
         schedule: when it runs by itself; None: only when it is enqueued.
+        unique: what happens if a call with the same key was enqueued before; None: nothing.
         hooks: the `on_enqueue` hooks of its registry.
         types: of its arguments and its result.
         is_async: whether it runs in the worker's loop; otherwise it runs in a thread.
@@ -105,6 +107,7 @@ class Task(Generic[P, R]):
         self.ack = ack
         self.result_ttl_ms = result_ttl_ms
         self.schedule: Schedule | None = None
+        self.unique: Unique | None = None
         self.cpu = cpu
         self.hooks: Sequence[Hook] = ()
         self.is_async = inspect.iscoroutinefunction(function)
@@ -236,6 +239,7 @@ class TaskRegistry:
         ack: Ack = "batched",
         result_ttl: Duration = RESULT_TTL_S,
         schedule: Timing | Schedule | None = None,
+        unique: Unique | None = None,
         cpu: bool = False,
     ) -> Registered:
         """Register the decorated function, plain or async.
@@ -257,6 +261,7 @@ class TaskRegistry:
             schedule: when it runs by itself: a `Cron`, `Every` or `Once`, or a `Schedule` with
                 more options. Each worker of the queue fires it, and each occurrence is enqueued
                 once.
+            unique: what happens to a call if the queue holds a task with the same key.
             cpu: run it in a child process of the worker, for plain functions that compute for
                 long. The child is killed at the timeout, on `cancel`, and when the lease is lost.
                 If it dies, only this task has a crash. The registry must be a global variable of a
@@ -301,6 +306,9 @@ class TaskRegistry:
             )
             self.middleware.check_task(task.name, is_async=task.is_async)
             task.hooks = self._hooks
+            task.unique = checked_unique(unique) or None
+            if task.unique and (names := task.types.names()) is not None:
+                task.unique.check_names(names, task.name)
             if schedule is not None:
                 task.schedule = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
                 task.schedule.definition(task.name, task.call)  # raises if it is wrong

@@ -15,6 +15,7 @@ from .call import Priority
 from .envelope import Envelope
 from .keys import PRIORITIES
 from .pydantic_types import PydanticType
+from .unique import key_in
 
 R = TypeVar("R")
 
@@ -41,6 +42,7 @@ class TaskStatus:
         args: positional arguments; empty if it is done or cancelled.
         kwargs: keyword arguments; empty if it is done or cancelled.
         headers: its headers; empty if it is done or cancelled.
+        unique_key: the key of a unique task, as a digest; empty if it is done or cancelled.
         attempts: how many attempts were started.
         crashes: attempts during which the worker, or its child process, died.
         snoozes: how often it asked to run later; these runs are no attempts.
@@ -66,6 +68,7 @@ class TaskStatus:
     enqueued_at: datetime | None = None
     due_at: datetime | None = None
     ended_at: datetime | None = None
+    unique_key: str = ""
 
     def __repr__(self) -> str:
         """Return the fields that are not empty: most are empty in most states."""
@@ -166,6 +169,9 @@ def _unended(
         envelope = Envelope.unpacked(body, task_id)
     except DecodeError:
         envelope = Envelope(v=0, id=task_id, queue="", task="")
+    unique_key = key_in(envelope.unique)
+    if unique_key and state != "running":
+        stored = b""  # a later call may have changed the priority since; its envelope is newer
     known = PRIORITIES[(priority or int(stored or 0)) - 1] if priority or stored else None
     return TaskStatus(
         task_id,
@@ -175,6 +181,7 @@ def _unended(
         args=tuple(envelope.args),
         kwargs=envelope.kwargs,
         headers=envelope.headers,
+        unique_key=unique_key,
         attempts=int(attempts or 0),
         crashes=int(crashes or 0),
         snoozes=int(snoozes or 0),

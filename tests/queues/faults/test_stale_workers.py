@@ -37,7 +37,7 @@ class Hand:
             *(keys.bodies(unit), keys.state(unit), keys.leases(unit)),
             *(*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)),
             *(keys.expiring(unit), keys.tombstones(unit), keys.awaited(unit), keys.settings(unit)),
-            *(keys.throughput(unit), keys.history(unit)),
+            *(keys.throughput(unit), keys.history(unit), keys.unique(unit), keys.kept(unit)),
             *ledger.keys(unit),
         )
 

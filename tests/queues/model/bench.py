@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 import redis
 
 from faults.servers import Server
-from holdfast import DefinitionConflict, Holdfast, QueueAtCapacity, ServerRefused
+from holdfast import DefinitionConflict, Holdfast, QueueAtCapacity, ServerRefused, TaskExists
 from holdfast.core import ledger
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
@@ -107,6 +107,7 @@ class Workman:
         names += [*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)]
         names += [keys.expiring(unit), keys.tombstones(unit), keys.awaited(unit)]
         names += [keys.settings(unit), keys.throughput(unit), keys.history(unit)]
+        names += [keys.unique(unit), keys.kept(unit)]
         names += ledger.keys(unit)
         args = [self.writer, number, order.channel, order.worker, order.want, order.suspects]
         args += [order.lease_ms, order.max_crashes]
@@ -128,6 +129,8 @@ def said(do: Callable[[], T]) -> T | tuple[object, ...]:
         return do()
     except QueueAtCapacity as error:
         return ("full", error.queue, error.capacity, error.stored)
+    except TaskExists as error:
+        return ("exists", error.queue, error.task_id, error.stored)
     except DefinitionConflict as error:
         return ("conflict", error.stored, error.given, error.enqueued)
     except ServerRefused as error:

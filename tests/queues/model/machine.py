@@ -14,11 +14,11 @@ import redis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from holdfast import Call, QueueStats, TaskStatus
+from holdfast import Call, QueueStats, TaskHandle, TaskStatus, Unique
 from holdfast.core.definitions import OnConflict
 from holdfast.queues import keys
 from queues.model.bench import AWAIT, RENEW, Bench, Window, Workman, instants, said
-from queues.model.reference import PRIORITIES, Answer, New, Order, QueueModel, Settlement
+from queues.model.reference import PRIORITIES, Answer, Key, New, Order, QueueModel, Settlement
 from queues.model.seen import Seen, immortal
 
 SOON_S = 0.002
@@ -35,6 +35,17 @@ WAITS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [{}, {}, {}, {"delay": SOON_S}, {"delay": FAR_S}, {"at": 1000.0}, {"at": 2000.0}]
 )
 EXPIRIES = st.sampled_from([None, FAR_S, FAR_S, SOON_S, datetime(2001, 1, 1, tzinfo=UTC)])
+UNIQUE: st.SearchStrategy[dict[str, Any] | None] = st.one_of(
+    st.none(),
+    st.none(),
+    st.fixed_dictionaries(
+        {
+            "key": st.sampled_from([lambda *_: "x", lambda *_: "y"]),
+            "until": st.sampled_from(["start", "start", "end", "end", SOON_S, FAR_S]),
+            "when": st.sampled_from(["skip", "replace", "replace", "postpone", "raise"]),
+        }
+    ),
+)
 AGAIN = st.sampled_from([False, False, True])
 LEASES_MS = st.sampled_from([60_000, 60_000, 1])
 ENDS = st.sampled_from(
@@ -61,7 +72,12 @@ def tasks(draw: st.DrawFn) -> dict[str, Any]:
         "task_id": draw(st.one_of(TASK_IDS, st.none())),
         "priority": draw(st.sampled_from(PRIORITIES)),
         "expires": expires,
+        "unique": draw(UNIQUE),
     }
+
+
+def _outcome(handle: TaskHandle[Any]) -> tuple[str, str | None]:
+    return handle.task_id, handle.enqueued
 
 
 Effect = Callable[[QueueModel, int], object]
@@ -149,14 +165,14 @@ class QueueMachine(RuleBasedStateMachine):
         call, op_id = self._call(queue, options), self._op_id(writer)
         new = self._new(call, op_id.removeprefix("hf:"), queue)
         hf = self.bench.clients[client]
-        settlement, effect = self._enqueued(queue, [new], client)
+        settlement, outcomes, effect = self._enqueued(queue, [new], client)
         expected: object = (
-            new.task_id if settlement == "stored" else self._refusal(queue, settlement, client, 0)
+            outcomes[0] if settlement == "stored" else self._refusal(queue, settlement, client, 0)
         )
         self._write(
             writer,
             op_id,
-            lambda op_id: said(lambda: hf.enqueue(call, op_id=op_id).task_id),
+            lambda op_id: said(lambda: _outcome(hf.enqueue(call, op_id=op_id))),
             {queue: effect},
             expected,
             again=again,
@@ -181,16 +197,17 @@ class QueueMachine(RuleBasedStateMachine):
         calls = [self._call(queue, options) for queue, options in picks]
         op_id = self._op_id(writer)
         batches: dict[int, list[New]] = {}
-        task_ids = []
+        places: list[tuple[int, int]] = []  # of each call: its queue, and its place in the batch
         for i, (call, (queue, _)) in enumerate(zip(calls, picks, strict=True)):
             new = self._new(call, f"{op_id.removeprefix('hf:')}.{i}", queue)
-            task_ids.append(new.task_id)
+            places.append((queue, len(batches.get(queue, []))))
             batches.setdefault(queue, []).append(new)
         effects: dict[int, Effect] = {}
-        expected: object = task_ids
+        expected: object = None
         stored = 0
+        found: dict[int, list[tuple[str, str]]] = {}
         for queue, batch in batches.items():
-            settlement, effects[queue] = self._enqueued(queue, batch, client)
+            settlement, found[queue], effects[queue] = self._enqueued(queue, batch, client)
             if settlement != "stored":
                 expected = self._refusal(queue, settlement, client, stored)
                 break
@@ -198,9 +215,11 @@ class QueueMachine(RuleBasedStateMachine):
         hf = self.bench.clients[client]
 
         def do(op_id: str) -> object:
-            return said(lambda: [one.task_id for one in hf.enqueue_many(calls, op_id=op_id)])
+            return said(lambda: [_outcome(one) for one in hf.enqueue_many(calls, op_id=op_id)])
 
-        applied = expected is task_ids
+        applied = expected is None
+        if applied:
+            expected = [found[queue][place] for queue, place in places]
         self._write(
             writer, op_id, do, effects, expected, again=again, applied=applied, in_steps=True
         )
@@ -210,26 +229,42 @@ class QueueMachine(RuleBasedStateMachine):
             options = options | {"expires": None}
         self.soon |= SOON_S in (options.get("delay"), options["expires"])
         call: Call[Any] = Call("note", self.names[queue], "medium", (next(self.values),))
+        if (unique := options["unique"]) is not None:
+            options = options | {"unique": self._unique(options, unique)}
         return call.options(**options)
+
+    def _unique(self, options: dict[str, Any], unique: dict[str, Any]) -> Unique:
+        """Return what a call says of its key; it is only postponed if it has a delay."""
+        self.soon |= unique["until"] == SOON_S
+        if unique["when"] != "postpone":
+            return Unique(**unique)
+        if not {"delay", "at"} & options.keys():
+            return Unique(**(unique | {"when": "replace"}))
+        return Unique(**unique, at_most=FAR_S + SOON_S if unique["until"] == "end" else None)
 
     def _new(self, call: Call[Any], label: str, queue: int) -> New:
         task_id = call.task_id or label
         if task_id not in self.task_ids[queue]:
             self.task_ids[queue].append(task_id)
         priority = PRIORITIES.index(call.priority) + 1
-        return New(task_id, call.args[0], priority, call.wait, call.expires)
+        unique = Key.of(call.packed_unique())
+        return New(task_id, call.args[0], priority, call.wait, call.expires, unique)
 
-    def _enqueued(self, queue: int, new: list[New], client: int) -> tuple[str, Effect]:
-        """Return the effects of a batch on the models, and its reply."""
+    def _enqueued(
+        self, queue: int, new: list[New], client: int
+    ) -> tuple[str, list[tuple[str, str]], Effect]:
+        """Return the reply of a batch, what it says of each call, and its effect on the model."""
         says = self.says.get((client, queue))
 
-        def effect(model: QueueModel, now_us: int) -> str:
+        def effect(model: QueueModel, now_us: int) -> tuple[str, list[tuple[str, str]]]:
             return model.enqueue(new, len(new), says, now_us)
 
-        return str(effect(self.models[queue].clone(), 0)), effect
+        return *effect(self.models[queue].clone(), self.bench.now_us()), effect
 
     def _refusal(self, queue: int, settlement: str, client: int, stored: int) -> object:
         kind, capacity = settlement.split()
+        if kind == "exists":
+            return ("exists", self.names[queue], capacity, stored)
         if kind == "full":
             return ("full", self.names[queue], int(capacity), stored)
         return ("conflict", int(capacity) or None, self.says[client, queue][0], stored)
@@ -517,7 +552,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _step(self, queue: int, workman: Workman, order: Order, *, again: bool) -> None:
         workman.number += 1
-        self.soon |= order.lease_ms == 1 or any(one.ms == SOON_MS for one in order.settlements)
+        self.soon |= (
+            order.lease_ms == 1
+            or self._keeps_key_shortly(queue, order)
+            or any(one.ms == SOON_MS for one in order.settlements)
+        )
         answer, window = workman.step(self.bench, order, workman.number)
         workman.last = (order, answer)
         for one, digit in zip(order.settlements, answer.accepted, strict=True):
@@ -535,6 +574,11 @@ class QueueMachine(RuleBasedStateMachine):
         self._happened(queue, window, lambda model, now_us: model.step(order, now_us), answer)
         if again:
             self._repeat_step(queue, workman, answer)
+
+    def _keeps_key_shortly(self, queue: int, order: Order) -> bool:
+        """Return whether a task ends that keeps its key for milliseconds."""
+        found = (self.models[queue].tasks.get(one.task_id) for one in order.settlements)
+        return any(t and t.unique and t.unique.lasts == str(SOON_MS) for t in found)
 
     def _repeat_step(self, queue: int, workman: Workman, expected: Answer | None = None) -> None:
         if workman.last is None:

@@ -24,6 +24,31 @@ SUSPECT_MS = 1_000
 PRIORITIES = ("high", "medium", "low")
 
 
+@dataclass(frozen=True)
+class Key:
+    """What a call says of its key.
+
+    Attributes:
+        lasts: `start`, `end`, or ms after the task is done.
+        when: skip, replace, postpone or raise.
+        at_most: ms by which it may be postponed in all; 0: without limit.
+        name: the key itself.
+    """
+
+    lasts: str
+    when: str
+    at_most: int
+    name: str
+
+    @classmethod
+    def of(cls, packed: str) -> Key | None:
+        """Return what `Call.packed_unique` returned; None if the call is not unique."""
+        if not packed:
+            return None
+        lasts, when, at_most, name = packed.split(" ")
+        return cls(lasts, when, int(at_most), name)
+
+
 @dataclass
 class Task:
     """One task that is neither done nor cancelled.
@@ -43,6 +68,8 @@ class Task:
         since: while it runs: when it was due, None if it stood in a ready line.
         note: who runs it, or what went wrong last.
         recorded: whether it was ever claimed, or died.
+        recorded_priority: what the record has, which a later call may have changed since.
+        unique: what its envelope says of its key, or None.
     """
 
     task_id: str
@@ -59,6 +86,8 @@ class Task:
     since: int | None = None
     note: str = ""
     recorded: bool = False
+    recorded_priority: int = 0
+    unique: Key | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +100,7 @@ class New:
         priority: 1 high, 2 medium, 3 low.
         wait: `0`, `+ms` or `@ms`, as `Call.wait`.
         expires: likewise, as `Call.expires`.
+        unique: what it says of its key, or None.
     """
 
     task_id: str
@@ -78,6 +108,7 @@ class New:
     priority: int
     wait: str
     expires: str
+    unique: Key | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +188,10 @@ class QueueModel:
     first: int = 0
     last: int = 0
     ended: Counter[str] = field(default_factory=Counter)
+    held: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Key → until when its task may be postponed (ms; 0: without limit), and the task."""
+    kept: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Key → until when it is kept (ms), and the task that is done."""
 
     def clone(self) -> QueueModel:
         """Return an independent copy."""
@@ -168,6 +203,8 @@ class QueueModel:
             outdated=set(self.outdated),
             idle=dict(self.idle),
             ended=Counter(self.ended),
+            held=dict(self.held),
+            kept=dict(self.kept),
         )
 
     def count(self, *places: Place) -> int:
@@ -178,25 +215,78 @@ class QueueModel:
 
     def enqueue(
         self, new: list[New], room: int, says: tuple[int, OnConflict] | None, now_us: int
-    ) -> str:
-        """Put tasks in line. `stored`, or why none of them is."""
+    ) -> tuple[str, list[tuple[str, str]]]:
+        """Put tasks in line. `stored` or why none is; for each, which task runs and why."""
         if says is not None:
             given, on_conflict = says
             if self.capacity is None or on_conflict == "update":
                 self.capacity = given
             elif self.capacity != given and on_conflict == "error":
-                return f"conflict {self.capacity}"
-        if self.capacity and room:
-            known = len(new) - len({one.task_id for one in new} - self.tasks.keys())
-            if self.count("ready", "due") + room - known > self.capacity:
-                return f"full {self.capacity}"
-        before = len(self.tasks)
+                return f"conflict {self.capacity}", []
+        after = self.clone()
+        outcomes = []
         for one in new:
-            if one.task_id not in self.tasks:
-                self._put_in_line(one, now_us)
-        if len(self.tasks) > before:
+            task_id, outcome = after._enqueue_one(one, now_us)
+            if outcome == "exists":
+                return f"exists {task_id}", []
+            outcomes.append((task_id, outcome))
+        known = sum(outcome != "new" for _, outcome in outcomes)
+        if self.capacity and room and self.count("ready", "due") + room - known > self.capacity:
+            return f"full {self.capacity}", []
+        vars(self).update(vars(after))
+        if known < len(new):
             self._ring()
-        return "stored"
+        return "stored", outcomes
+
+    def _enqueue_one(self, one: New, now_us: int) -> tuple[str, str]:
+        key = one.unique
+        if one.task_id in self.tasks:
+            return one.task_id, "existing"
+        holder = None if key is None else self.holder(key.name, now_us // 1000)
+        if key is None or holder is None:
+            self._put_in_line(one, now_us)
+            return one.task_id, "new"
+        task = self.tasks.get(holder)
+        if key.when == "raise":
+            return holder, "exists"
+        if task is None or task.place == "running" or key.when == "skip":
+            return holder, "existing"
+        self._change(task, one, key, now_us)
+        return holder, "postponed" if key.when == "postpone" else "replaced"
+
+    def holder(self, key: str, now_ms: int) -> str | None:
+        """Return the task that holds a key; None if it is free."""
+        if key in self.held:
+            return self.held[key][1]
+        until_ms, task_id = self.kept.get(key, (0, ""))
+        return task_id if until_ms > now_ms else None
+
+    def _change(self, task: Task, one: New, key: Key, now_us: int) -> None:
+        """Put a later call into a task that waits."""
+        now_ms, start = now_us // 1000, task.at if task.place == "due" else 0
+        if key.when == "postpone":
+            latest = self.held[key.name][0]
+            wanted = 0 if one.wait == "0" else _instant(one.wait, now_us)
+            start = max(start, min(wanted, latest) if latest else wanted)
+        if task.place == "ready" and (start > now_ms or task.priority != one.priority):
+            task.place, start = "due", max(start, now_ms)
+            self.tombstones |= {task.task_id}
+        if task.place == "due":
+            task.at = start
+        task.value, task.priority, task.unique = one.value, one.priority, one.unique
+        task.expires = 0 if one.expires == "0" else _instant(one.expires, now_us)
+
+    def _take_key(self, task: Task, now_ms: int) -> None:
+        """Let a task take its key if it is free; it is not postponed any more."""
+        if task.unique is not None and self.holder(task.unique.name, now_ms) is None:
+            self.held[task.unique.name] = (now_ms, task.task_id)
+
+    def _release_key(self, task: Task) -> bool:
+        """Return whether the task held its key."""
+        if task.unique is None or self.held.get(task.unique.name, (0, ""))[1] != task.task_id:
+            return False
+        del self.held[task.unique.name]
+        return True
 
     def _put_in_line(self, one: New, now_us: int) -> None:
         task = Task(one.task_id, one.value, one.priority, "ready", 0)
@@ -206,6 +296,10 @@ class QueueModel:
             task.place, task.at = "due", _instant(one.wait, now_us)
         task.expires = 0 if one.expires == "0" else _instant(one.expires, now_us)
         self.tasks[one.task_id] = task
+        if (key := one.unique) is not None:
+            task.unique = key
+            latest = now_us // 1000 + key.at_most if key.at_most else 0
+            self.held[key.name] = (latest, one.task_id)
         if one.task_id in self.results:
             self.outdated.add(one.task_id)
 
@@ -239,6 +333,7 @@ class QueueModel:
                 self._to_the_end(task, now_us // 1000)
                 task.attempts = task.crashes = task.parked = task.expires = task.snoozes = 0
                 task.note = ""
+                self._take_key(task, now_us // 1000)
                 replayed += 1
         if replayed:
             self._ring()
@@ -323,18 +418,10 @@ class QueueModel:
         if task is None or task.place != "running" or task.token != one.token:
             return False
         if one.verb == "done":
-            self._end_done(task, one, now_ms)
+            self._succeed(task, one, now_ms)
         else:
             self._settle_unfinished(task, one, now_ms, max_crashes)
         return True
-
-    def _end_done(self, task: Task, one: Settlement, now_ms: int) -> None:
-        self.ended["done"] += 1
-        result = Result("done", task.attempts, now_ms, one.text) if one.ms else None
-        self._end(one.task_id, result)
-        if result is None:  # nor is that of an earlier life kept
-            self.results.pop(one.task_id, None)
-            self.outdated.discard(one.task_id)
 
     def _settle_unfinished(
         self, task: Task, one: Settlement, now_ms: int, max_crashes: int
@@ -362,6 +449,7 @@ class QueueModel:
                     task.place, task.at = "due", task.since
                 task.parked = 0
                 task.attempts -= 1
+                self._unstart(task, now_ms)
 
     def _crash(self, task: Task, one: Settlement, now_ms: int, max_crashes: int) -> None:
         task.crashes += 1
@@ -369,6 +457,22 @@ class QueueModel:
             self._bury(task, one.text, now_ms)
         else:
             task.place, task.at, task.parked = "due", now_ms, 0
+
+    def _succeed(self, task: Task, one: Settlement, now_ms: int) -> None:
+        self.ended["done"] += 1
+        if self._release_key(task) and task.unique and task.unique.lasts.isdecimal():
+            until_ms = now_ms + int(task.unique.lasts)
+            self.kept[task.unique.name] = (until_ms, task.task_id)
+        result = Result("done", task.attempts, now_ms, one.text) if one.ms else None
+        self._end(one.task_id, result)
+        if result is None:  # nor is that of an earlier life kept
+            self.results.pop(one.task_id, None)
+            self.outdated.discard(one.task_id)
+
+    def _unstart(self, task: Task, now_ms: int) -> None:
+        """Let a task that did not really start take back the key that it released."""
+        if task.unique is not None and task.unique.lasts == "start":
+            self._take_key(task, now_ms)
 
     def _park(self, task: Task, one: Settlement, now_ms: int) -> None:
         task.parked = task.parked or now_ms
@@ -379,6 +483,7 @@ class QueueModel:
             task.attempts -= 1
             wait_ms = min(max(parked_ms, 1_000), 60_000, one.ms - parked_ms)
             task.place, task.at = "due", now_ms + wait_ms
+            self._unstart(task, now_ms)
 
     def _take_back(self, order: Order, now_ms: int) -> tuple[int, tuple[tuple[str, int], ...]]:
         """Take back running tasks with an ended lease; report those of the worker that asks.
@@ -426,8 +531,13 @@ class QueueModel:
             task.token = max(task.token + 1, now_us)
             task.attempts += 1
             task.note, task.recorded = f"{order.channel} {order.worker}", True
+            task.recorded_priority = task.priority
             if task.since is not None:
                 task.note += f" {task.since}"
+            if task.unique is not None:
+                task.note += " unique"
+                if task.unique.lasts == "start":
+                    self._release_key(task)
             claims.append(
                 Claimed(
                     task.task_id, task.token, task.attempts, task.crashes, task.snoozes, task.value
@@ -444,11 +554,13 @@ class QueueModel:
 
     def _bury(self, task: Task, reason: str, now_ms: int, outcome: str = "dead") -> None:
         self.ended[outcome] += 1
+        self._release_key(task)
         task.place, task.at, task.note, task.recorded = "dead", now_ms, reason, True
+        task.recorded_priority = task.priority
         self.awaited.pop(task.task_id, None)
 
     def _end(self, task_id: str, result: Result | None) -> None:
-        del self.tasks[task_id]
+        self._release_key(self.tasks.pop(task_id))
         self.awaited.pop(task_id, None)
         if result is not None:
             self.results[task_id] = result
@@ -482,6 +594,7 @@ class QueueModel:
             "dead": (self._scores("dead"), seen.dead),
             "expiring": ({t.task_id: t.expires for t in waiting if t.expires}, seen.expiring),
             "awaited": (self.awaited, seen.awaited),
+            "unique": (self.held, seen.held),
             "settings": ((self.paused, self.capacity), (seen.paused, seen.capacity)),
         }
         for number, name in enumerate(PRIORITIES, 1):
@@ -496,6 +609,7 @@ class QueueModel:
             if mine != theirs
         ]
         found += self._differing_results(seen)
+        found += self._differing_kept(seen)
         # A cancelled id in a ready line may ring for nothing, too.
         unsure = self.idle_unsure or bool(seen.tombstones)
         if seen.idle != self.idle and not (unsure and not seen.idle):
@@ -534,6 +648,7 @@ class QueueModel:
             attempts=task.attempts,
             crashes=task.crashes,
             snoozes=task.snoozes,
+            unique_key=task.unique.name if task.unique else "",
             reason="" if state == "running" else task.note,
             worker=task.note.split(" ")[1] if state == "running" else "",
             due_at=from_epoch_ms(task.at) if task.place == "due" else None,
@@ -566,6 +681,13 @@ class QueueModel:
         dead = task is not None and task.place == "dead"
         return replace(record, expires=0, parked=0) if dead else record
 
+    def _differing_kept(self, seen: Seen) -> list[str]:
+        """Return what differs. A key that was kept long enough may be there or not."""
+        ended = {key for key, (until_ms, _) in self.kept.items() if until_ms <= seen.now_ms}
+        mine = {key: one for key, one in self.kept.items() if key not in ended}
+        theirs = {key: one for key, one in seen.kept.items() if key not in ended}
+        return [f"kept: expected {mine!r}, the server has {theirs!r}"] if mine != theirs else []
+
     def _differing_results(self, seen: Seen) -> list[str]:
         found = []
         for task_id in self.results.keys() | seen.results.keys():
@@ -581,7 +703,7 @@ def _record(task: Task) -> Record:
         task.token,
         task.attempts,
         task.crashes,
-        task.priority,
+        task.recorded_priority,
         task.expires if running else 0,
         0 if dead else task.parked,
         task.snoozes,

@@ -19,10 +19,13 @@ LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("
     "expiring",
     "tombstones",
     "settings",
+    "unique",
 }
 """Keys that end with the tasks they describe, and so need no time to live."""
 
-EXPIRING = frozenset({"idle", "awaited", "throughput", "history", "result", "ledger"})
+EXPIRING = frozenset(
+    {"idle", "awaited", "throughput", "history", "result", "ledger", "unique:kept"}
+)
 """Keys that must expire, because they may never be used again."""
 
 
@@ -67,6 +70,9 @@ class Seen:
     paused: bool
     capacity: int | None
     results: dict[str, Result]
+    held: dict[str, tuple[int, str]]
+    kept: dict[str, tuple[int, str]]
+    now_ms: int
 
     @classmethod
     def of(cls, client: redis.Redis, unit: Unit, task_ids: list[str]) -> Seen:
@@ -83,11 +89,14 @@ class Seen:
         pipe.smembers(keys.tombstones(unit))
         pipe.hgetall(keys.awaited(unit))
         pipe.hgetall(keys.settings(unit))
+        pipe.hgetall(keys.unique(unit))
+        pipe.hgetall(keys.kept(unit))
+        pipe.time()
         for task_id in task_ids:
             pipe.get(keys.result(unit, task_id))
         bodies, state, leases, dead, expiring, idle, *rest = pipe.execute()
-        tombstones, awaited, settings = rest[6:9]
-        found = zip(task_ids, rest[9:], strict=True)
+        tombstones, awaited, settings, unique, kept, (now_s, now_us) = rest[6:12]
+        found = zip(task_ids, rest[12:], strict=True)
         return cls(
             bodies={key.decode(): _value(key, body) for key, body in bodies.items()},
             records={key.decode(): _record(record) for key, record in state.items()},
@@ -102,6 +111,9 @@ class Seen:
             paused=b"paused" in settings,
             capacity=int(settings[b"capacity"]) if b"capacity" in settings else None,
             results={task_id: _result(text) for task_id, text in found if text is not None},
+            held=_holders(unique),
+            kept=_holders(kept),
+            now_ms=now_s * 1000 + now_us // 1000,
         )
 
     def in_line(self, priority: int) -> list[str]:
@@ -146,7 +158,7 @@ def immortal(client: redis.Redis, unit: Unit) -> list[str]:
     problems = []
     for key, pttl in zip(found, pipe.execute(), strict=True):
         name = key.decode().removeprefix(unit.prefix)
-        if name.partition(":")[0] in EXPIRING:
+        if name in EXPIRING or name.partition(":")[0] in EXPIRING:
             if pttl == -1:
                 problems.append(f"{name} never expires")
         elif name not in LASTING:
@@ -158,6 +170,14 @@ def immortal(client: redis.Redis, unit: Unit) -> list[str]:
 
 def _scores(pairs: list[tuple[bytes, float]]) -> dict[str, int]:
     return {entry.decode(): int(score) for entry, score in pairs}
+
+
+def _holders(found: dict[bytes, bytes]) -> dict[str, tuple[int, str]]:
+    holders = {}
+    for key, entry in found.items():
+        ms, _, task_id = entry.decode().partition(":")
+        holders[key.decode()] = (int(ms), task_id)
+    return holders
 
 
 def _value(key: bytes, body: bytes) -> int:

@@ -47,7 +47,7 @@ def machine(standalone: Server) -> Iterator[QueueMachine]:
 
 
 def a_task(task_id: str, **options: object) -> dict[str, object]:
-    return {"task_id": task_id, "priority": "medium", "expires": None, **options}
+    return {"task_id": task_id, "priority": "medium", "expires": None, "unique": None, **options}
 
 
 def test_what_is_taken_back_and_claimed_in_one_step_still_expires(machine: QueueMachine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -15,10 +15,10 @@ from ...core.notifier import Notifier
 from ...core.script import Script
 from ...core.stored import decoding
 from ...core.telemetry import during
-from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable
+from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable, TaskExists
 from .. import keys
 from ..call import Call, checked_call, checked_calls
-from ..enqueue_batch import Batch, Packed, batched, packed
+from ..enqueue_batch import Batch, Packed, StoredTask, batched, packed, stored_tasks
 from .handle import AsyncTaskHandle
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
@@ -92,8 +92,9 @@ class AsyncProducer:
             unit, facts = self._target(call.queue).unit, {"id": task_id, "task": call.task}
             with during(self._telemetry, "send", unit, facts=facts) as sent:
                 task = packed(call, task_id, sent.trace)
-                await self._store(call.queue, operation.writer, operation.number, [task], 1, 0)
-        return self._handle(call, task_id)
+                writer, number = operation.writer, operation.number
+                [stored] = await self._store(call.queue, writer, number, [task], 1, 0)
+        return self._handle(call, stored)
 
     async def enqueue_packed(
         self,
@@ -116,8 +117,11 @@ class AsyncProducer:
             found = make(operation.label)
             unit, facts = self._target(queue).unit, {"id": found[0], "task": task}
             with during(self._telemetry, "send", unit, facts=facts):
-                await self._store(queue, operation.writer, operation.number, [found], 1, 0)
-        return AsyncTaskHandle(found[0], queue, unit, self._caller, self._notifier)
+                writer, number = operation.writer, operation.number
+                [stored] = await self._store(queue, writer, number, [found], 1, 0)
+        return AsyncTaskHandle(
+            *(stored.task_id, queue, unit, self._caller, self._notifier), enqueued=stored.enqueued
+        )
 
     async def enqueue_many(
         self, calls: Iterable[Call[R]], op_id: str | None
@@ -132,23 +136,30 @@ class AsyncProducer:
         with self._caller.writers.operation(op_id, again, verb="enqueue_many") as operation:
             ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
             with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
-                await self._store_all(operation, list(batched(calls, ids, sent.trace)))
-        return [self._handle(call, task_id) for call, task_id in zip(calls, ids, strict=True)]
+                stored = await self._store_all(operation, list(batched(calls, ids, sent.trace)))
+        # Each queue has its own batches, in the order of its calls.
+        return [self._handle(call, next(stored[call.queue])) for call in calls]
 
-    async def _store_all(self, operation: ledger.Operation, batches: Sequence[Batch]) -> None:
-        """Enqueue batches, a step for each."""
+    async def _store_all(
+        self, operation: ledger.Operation, batches: Sequence[Batch]
+    ) -> dict[str, Iterator[StoredTask]]:
+        """Enqueue batches, a step for each. Return the tasks that run, by queue."""
+        found: dict[str, list[StoredTask]] = {}
         stored = 0
         for i, batch in enumerate(batches):
             # Each step is an operation of its own: a repetition stores only what is missing.
             try:
                 writer, number = operation.part(i), operation.number
-                await self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
+                found.setdefault(batch.queue, []).extend(
+                    await self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
+                )
             except ServerUnavailable as error:
                 if i == 0:
                     raise
                 done = f"{stored} of {sum(len(batch.tasks) for batch in batches)} tasks are stored"
                 raise ledger.partly(error, done) from error
             stored += len(batch.tasks)
+        return {queue: iter(tasks) for queue, tasks in found.items()}
 
     async def _store(
         self,
@@ -158,7 +169,7 @@ class AsyncProducer:
         tasks: Sequence[Packed],
         room: int,
         before: int,
-    ) -> None:
+    ) -> list[StoredTask]:
         """Enqueue packed tasks in one step; *before* is how many are stored already."""
         unit, names = self._target(queue)
         given = self._capacities.get(queue)
@@ -167,19 +178,23 @@ class AsyncProducer:
         reply: bytes = await self._caller.call(
             ENQUEUE, unit, names, [writer, number, defined, room, *parts]
         )
-        refusal, _, text = reply.partition(b" ")  # or the digits of the stored tasks
-        capacity = 0
-        if text:
+        words = reply.decode().split(" ")  # digits and ids, or what is to be reported before them
+        if words[0] == "exists":
+            raise TaskExists(words[1], queue, before)
+        if words[0] in ("full", "conflict", "kept"):
             with decoding(keys.settings(unit)):
-                capacity = int(text)
-        if refusal == b"full":
-            raise QueueAtCapacity(queue, capacity, before)
-        if text and given is not None:  # another capacity is stored
-            what, stored = f"the capacity of queue {queue!r}", capacity or None
-            if refusal == b"conflict":
-                raise DefinitionConflict(what, stored, given.tasks, before)
-            log_kept(what, stored, given.tasks)
+                capacity = int(words[1])
+            if words[0] == "full":
+                raise QueueAtCapacity(queue, capacity, before)
+            if given is not None:  # another capacity is stored
+                what, other = f"the capacity of queue {queue!r}", capacity or None
+                if words[0] == "conflict":
+                    raise DefinitionConflict(what, other, given.tasks, before)
+                log_kept(what, other, given.tasks)
+            words = words[2:]
         await self._catalog.note(unit)
+        with decoding(f"the ledger of queue {queue!r}"):
+            return stored_tasks(tasks, words[0], words[1:])
 
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:
         """Return the queue that all of *calls* name; if they name several, one without a name."""
@@ -195,8 +210,8 @@ class AsyncProducer:
             target = self._targets[queue] = _Target(unit, ENQUEUE.keys(unit))
         return target
 
-    def _handle(self, call: Call[Any], task_id: str) -> AsyncTaskHandle[Any]:
-        unit = self._target(call.queue).unit
+    def _handle(self, call: Call[Any], stored: StoredTask) -> AsyncTaskHandle[Any]:
+        unit, (task_id, enqueued) = self._target(call.queue).unit, stored
         return AsyncTaskHandle(
-            task_id, call.queue, unit, self._caller, self._notifier, call.returns
+            task_id, call.queue, unit, self._caller, self._notifier, call.returns, enqueued
         )

@@ -15,6 +15,7 @@ from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
 from ...errors import ResultTimeout
 from .. import keys
+from ..enqueue_batch import Enqueued
 from ..task_status import WAITING_STATES, TaskStatus, result_of, task_status
 
 STATUS: Final = Script.load("holdfast.queues", "status")
@@ -48,6 +49,9 @@ class TaskHandle(Generic[R]):
     Attributes:
         task_id: id of the task.
         queue: name of its queue.
+        enqueued: what `enqueue` did: `new`, it stored the task; `existing`, it changed nothing,
+            because the task was there already; `replaced` or `postponed`, it changed a task with
+            the same key (see `Unique`). None for a handle from `queue.handle`.
     """
 
     task_id: str
@@ -56,6 +60,7 @@ class TaskHandle(Generic[R]):
     _caller: Caller = field(repr=False, compare=False)
     _notifier: Notifier = field(repr=False, compare=False)
     _returns: Any = field(default=Any, repr=False, compare=False)
+    enqueued: Enqueued | None = field(default=None, compare=False)
 
     if not TYPE_CHECKING:  # a type checker shall know that there are no such methods
 

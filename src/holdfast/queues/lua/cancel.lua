@@ -13,9 +13,10 @@
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[11] HASH    settings  history
 -- KEYS[12] LIST    history  the tasks that ended last
--- KEYS[13] HASH    even    ledger of even hours
--- KEYS[14] HASH    odd     ledger of odd hours
--- KEYS[15] STRING  result  of this task, once it has ended
+-- KEYS[13] HASH    unique  key -> the task that holds it
+-- KEYS[14] HASH    even    ledger of even hours
+-- KEYS[15] HASH    odd     ledger of odd hours
+-- KEYS[16] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
@@ -27,13 +28,14 @@
 -- include last_number
 -- include history
 -- include task_name
+-- include unique
 
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[15]
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[16]
 local due = {KEYS[5], KEYS[6], KEYS[7]}
 local id = ARGV[3]
 local now_ms, now_s = clock()
 
-local ledger = ledger_at(KEYS[13], KEYS[14], now_s)
+local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -70,6 +72,10 @@ local cancelled = 0
 local body = redis.call('HGET', bodies, id)
 if body and not redis.call('ZSCORE', dead, id) then
   local record = redis.call('HGET', state, id) or ''
+  local unique = unique_of(body)
+  if unique then
+    release_key({unique = KEYS[13]}, unique, id)
+  end
   local worker = remove(record)
   redis.call('ZREM', KEYS[9], id)
   redis.call('HDEL', bodies, id)

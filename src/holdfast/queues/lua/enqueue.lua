@@ -14,8 +14,10 @@
 -- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] HASH    settings  capacity
--- KEYS[14] HASH    even     ledger of even hours
--- KEYS[15] HASH    odd      ledger of odd hours
+-- KEYS[14] HASH    unique   key -> the task that holds it
+-- KEYS[15] HASH    kept     key -> a task that is done and still holds it
+-- KEYS[16] HASH    even     ledger of even hours
+-- KEYS[17] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  defined  the capacity that the producer gives; '' if it gives none. After a space: error or
@@ -25,9 +27,10 @@
 --                  id, priority (1 high, 2 medium, 3 low),
 --                  wait ('0': at once, '+ms' from now, '@ms' since 1970),
 --                  expires (written like wait; '0': never), envelope
--- returns  string  one digit per task: 1 stored, 0 its id is in the queue already; then, if it is not the
---                  given one, a space and the capacity. Or, with nothing stored, 'full CAPACITY' or
---                  'conflict CAPACITY' (0: no limit)
+-- returns  string  one digit per task: 1 stored, 0 its id is in the queue already, 2 to 4 another task holds
+--                  its key (see parts/enqueue_unique); then the ids of these other tasks, in order. If
+--                  another capacity is in effect than the given one, 'kept CAPACITY' comes first. Or, with
+--                  nothing stored, 'full CAPACITY', 'conflict CAPACITY' (0: no limit) or 'exists ID'
 -- include clock
 -- include notify
 -- include ledger
@@ -35,20 +38,24 @@
 -- include capacity
 -- include tombstones
 -- include add_tasks
+-- include unique
+-- include key_holder
+-- include enqueue_unique
+-- include change_task
 
 local now_ms, now_s, now_us = clock()
 local queue = {
   bodies = KEYS[1], ready = {KEYS[2], KEYS[3], KEYS[4]}, due = {KEYS[5], KEYS[6], KEYS[7]},
-  idle = KEYS[10], expiring = KEYS[11], tombstones = tombstones_in(KEYS[12]),
-  now_ms = now_ms, now_us = now_us,
+  leases = KEYS[8], dead = KEYS[9], idle = KEYS[10], expiring = KEYS[11],
+  tombstones = tombstones_in(KEYS[12]), keys = {tombstones = KEYS[12]},
+  unique = KEYS[14], kept = KEYS[15], now_ms = now_ms, now_us = now_us,
 }
-local leases, dead = KEYS[8], KEYS[9]
 local defined, room = ARGV[3], tonumber(ARGV[4])
-local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[01]+$')
+local ledger = ledger_at(KEYS[16], KEYS[17], now_s)
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[0-4]+%f[%z ]')
 local FIRST = 5
 if answer then
-  if #answer ~= (#ARGV - FIRST + 1) / 5 then
+  if #answer:match('^%d+') ~= (#ARGV - FIRST + 1) / 5 then
     ledger_damaged(ledger, ARGV[1])
   end
   return answer
@@ -63,15 +70,30 @@ local ids, new, digits, room_for = {}, {}, {}, room
 for i = FIRST, #ARGV, 5 do
   ids[#ids + 1] = ARGV[i]
 end
+-- Of unique tasks: the tasks that hold keys from now on, what the envelopes say, and who held the key before.
+local held, uniques, holders = {}, {}, {}
 local known = redis.call('HMGET', queue.bodies, unpack(ids))
 for n, id in ipairs(ids) do
+  local i = FIRST + 5 * (n - 1)
   if known[n] or new[id] then
     digits[n], room_for = '0', room_for - 1
   else
-    digits[n], new[id] = '1', true
+    local unique, digit = unique_of(ARGV[i + 4]), '1'
+    if unique then
+      digit, holders[n] = decide(queue, held, id, unique, ARGV[i + 4])
+      uniques[#uniques + 1], unique.n = unique, n
+    end
+    if digit == '1' then
+      new[id] = true
+    elseif digit == 'exists' then
+      return 'exists ' .. holders[n]
+    else
+      room_for = room_for - 1
+    end
+    digits[n] = digit
   end
 end
-if capacity > 0 and room > 0 and waiting_tasks(queue.bodies, leases, dead) + room_for > capacity then
+if capacity > 0 and room > 0 and waiting_tasks(queue.bodies, queue.leases, queue.dead) + room_for > capacity then
   return 'full ' .. capacity
 end
 
@@ -83,6 +105,19 @@ for n, id in ipairs(ids) do
   end
 end
 write_tasks(queue, batch)
-answer = table.concat(digits)
+local words = {table.concat(digits)}
+for _, unique in ipairs(uniques) do
+  local n, i = unique.n, FIRST + 5 * (unique.n - 1)
+  words[#words + 1] = holders[n]
+  if digits[n] == '1' then
+    take_new_key(queue, unique, ids[n])
+  elseif digits[n] ~= '2' then
+    change_task(queue, holders[n], unique, ids[n], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+  end
+end
+if #uniques > 0 then
+  delete_stale_keys(queue)
+end
+answer = table.concat(words, ' ')
 ledger_write(ledger, ARGV[1], ARGV[2], answer)
-return verdict == 'kept' and answer .. ' ' .. capacity or answer
+return verdict == 'kept' and 'kept ' .. capacity .. ' ' .. answer or answer

@@ -16,24 +16,32 @@
 -- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] HASH    settings  capacity
--- KEYS[14] HASH    schedules       schedule -> definition
--- KEYS[15] ZSET    schedule_times  schedules, scored by their next instant (ms)
--- KEYS[16] HASH    schedule_state  schedule -> what it has done
+-- KEYS[14] HASH    unique   key -> the task that holds it
+-- KEYS[15] HASH    kept     key -> a task that is done and still holds it
+-- KEYS[16] HASH    schedules       schedule -> definition
+-- KEYS[17] ZSET    schedule_times  schedules, scored by their next instant (ms)
+-- KEYS[18] HASH    schedule_state  schedule -> what it has done
 -- ARGV[1]  string  first of the schedules. For each: schedule, revision, instant (the stored one, ms),
 --                  last (the last instant that is handled, ms), next (the new instant, ms; '' for
 --                  none: the schedule ends), overlap ('skip': enqueue nothing while the last task has
 --                  not ended; or 'allow'), missed (how many occurrences to count as missed), tasks
 --                  (how many follow); and for each task: id, priority, expires, envelope (as in
 --                  enqueue.lua)
--- returns  array   for each schedule: 'fired', 'skipped', 'none' (nothing was to enqueue), 'full' (the
---                  queue has no room, nothing has changed) or 'stale' (this call did not fire it)
+-- returns  array   for each schedule: 'fired', 'skipped' (the last task has not ended, or another
+--                  task holds the key), 'none' (nothing was to enqueue), 'full' (the queue has no room,
+--                  nothing has changed) or 'stale' (this call did not fire it)
 -- include clock
 -- include notify
 -- include definition
 -- include capacity
 -- include tombstones
 -- include add_tasks
+-- include unique
+-- include key_holder
+-- include enqueue_unique
+-- include change_task
 -- include schedule_record
+-- include fire_task
 -- include fire_one
 
 local FIRST = 1
@@ -42,8 +50,9 @@ local now_ms, _, now_us = clock()
 local queue = {
   bodies = KEYS[1], ready = {KEYS[2], KEYS[3], KEYS[4]}, due = {KEYS[5], KEYS[6], KEYS[7]},
   leases = KEYS[8], dead = KEYS[9], idle = KEYS[10], expiring = KEYS[11],
-  tombstones = tombstones_in(KEYS[12]), now_ms = now_ms, now_us = now_us,
-  schedules = KEYS[14], schedule_times = KEYS[15], schedule_state = KEYS[16],
+  tombstones = tombstones_in(KEYS[12]), keys = {tombstones = KEYS[12]}, unique = KEYS[14], kept = KEYS[15],
+  schedules = KEYS[16], schedule_times = KEYS[17], schedule_state = KEYS[18],
+  now_ms = now_ms, now_us = now_us,
 }
 local capacity = capacity_of(KEYS[13], '')
 local room = capacity > 0 and capacity - waiting_tasks(queue.bodies, queue.leases, queue.dead)

@@ -14,8 +14,9 @@
 -- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] ZSET    leases  running ids
--- KEYS[14] HASH    even    ledger of even hours
--- KEYS[15] HASH    odd     ledger of odd hours
+-- KEYS[14] HASH    unique  key -> the task that holds it
+-- KEYS[15] HASH    even    ledger of even hours
+-- KEYS[16] HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  which   queued or dead
@@ -26,11 +27,12 @@
 -- include awaiting
 -- include tombstones
 -- include skip_tombstones
+-- include unique
 
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
 local awaited, tombstones = awaited_in(KEYS[10]), tombstones_in(KEYS[12])
 local _, now_s = clock()
-local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
+local ledger = ledger_at(KEYS[15], KEYS[16], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ %d+$')
 if answer then
   local removed, left = answer:match('(%d+) (%d+)')
@@ -44,7 +46,13 @@ local function room()
   return math.min(TAKE_LIMIT - taken, limit - removed)
 end
 
+local any_unique = redis.call('HLEN', KEYS[14]) > 0
+
 local function remove(id)
+  local unique = any_unique and unique_of(redis.call('HGET', bodies, id) or '')
+  if unique then
+    release_key({unique = KEYS[14]}, unique, id)
+  end
   redis.call('HDEL', state, id)
   redis.call('ZREM', KEYS[11], id)
   notify_awaiting(awaited, id)

@@ -1,5 +1,6 @@
 #!lua
--- queues/replay: queue dead tasks again, as if they were new.
+-- queues/replay: queue dead tasks again, as if they were new. A unique task takes its key again if the key
+-- is free. Otherwise it is queued without the key.
 --
 -- KEYS[1]  ZSET    dead     ids, scored by when they died (ms)
 -- KEYS[2]  HASH    bodies   id -> envelope
@@ -12,8 +13,11 @@
 -- KEYS[9]  ZSET    due_l
 -- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[11] SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[12] HASH    even     ledger of even hours
--- KEYS[13] HASH    odd      ledger of odd hours
+-- KEYS[12] ZSET    leases   running ids
+-- KEYS[13] HASH    unique   key -> the task that holds it
+-- KEYS[14] HASH    kept     key -> a task that is done and still holds it
+-- KEYS[15] HASH    even     ledger of even hours
+-- KEYS[16] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     limit    at most this many, the oldest first; 0: only those that are named
@@ -23,10 +27,12 @@
 -- include notify
 -- include ledger
 -- include tombstones
+-- include unique
+-- include key_holder
 
 local tombstones = tombstones_in(KEYS[11])
 local now_ms, now_s = clock()
-local ledger = ledger_at(KEYS[12], KEYS[13], now_s)
+local ledger = ledger_at(KEYS[15], KEYS[16], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -39,6 +45,18 @@ if limit > 0 then
 end
 for i = FIRST, #ARGV do
   ids[#ids + 1] = ARGV[i]
+end
+
+local keys = {
+  bodies = KEYS[2], leases = KEYS[12], dead = KEYS[1], unique = KEYS[13], kept = KEYS[14],
+}
+
+-- Takes the key of a replayed task.
+local function take_free_key(id)
+  local unique = unique_of(redis.call('HGET', keys.bodies, id))
+  if unique and not holder_of(keys, unique.key, now_ms) then
+    take_key(keys, unique, id, now_ms)
+  end
 end
 
 local replayed = 0
@@ -54,6 +72,7 @@ for _, id in ipairs(ids) do
       else
         redis.call('RPUSH', KEYS[3 + priority], id)
       end
+      take_free_key(id)
       replayed = replayed + 1
     else
       redis.call('HDEL', KEYS[3], id)

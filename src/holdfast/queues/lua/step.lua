@@ -19,9 +19,11 @@
 -- KEYS[15] HASH    settings  paused, history
 -- KEYS[16] HASH    throughput  how many tasks ended, by minute
 -- KEYS[17] LIST    history  the tasks that ended last
--- KEYS[18] HASH    even     ledger of even hours
--- KEYS[19] HASH    odd      ledger of odd hours
--- KEYS[20] STRING  result   the first of them: one for each task that is done
+-- KEYS[18] HASH    unique   key -> the task that holds it
+-- KEYS[19] HASH    kept     key -> a task that is done and still holds it
+-- KEYS[20] HASH    even     ledger of even hours
+-- KEYS[21] HASH    odd      ledger of odd hours
+-- KEYS[22] STRING  result   the first of them: one for each task that is done
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is notified; '' if the step only settles
@@ -48,6 +50,9 @@
 -- include history
 -- include read_queue
 -- include task_name
+-- include unique
+-- include key_holder
+-- include own_key
 -- include record
 -- include return_task
 -- include crash
@@ -63,7 +68,7 @@
 -- include agenda
 
 local FIRST = 9
-local FIRST_RESULT = 20
+local FIRST_RESULT = 22
 local IDLE_MS = 30000  -- an idle worker that does not repeat this step is forgotten after so long
 
 local now_ms, now_s, now_us = clock()
@@ -84,7 +89,7 @@ local step = {
     bodies = KEYS[1], state = KEYS[2], leases = KEYS[3],
     ready = {KEYS[4], KEYS[5], KEYS[6]}, due = {KEYS[7], KEYS[8], KEYS[9]},
     idle = KEYS[10], dead = KEYS[11], expiring = KEYS[12], tombstones = KEYS[13], awaited = KEYS[14],
-    settings = KEYS[15], throughput = KEYS[16], history = KEYS[17],
+    settings = KEYS[15], throughput = KEYS[16], history = KEYS[17], unique = KEYS[18], kept = KEYS[19],
   },
   now_ms = now_ms, now_us = now_us, new_token = string.format('%.0f', now_us),
   first_claim = {attempts = 1, crashes = 0, snoozes = 0},
@@ -95,7 +100,7 @@ local step = {
 }
 local keys = step.keys
 
-local ledger = ledger_at(KEYS[18], KEYS[19], now_s)
+local ledger = ledger_at(KEYS[20], KEYS[21], now_s)
 local known = ledger_answer(ledger, writer, number)
 if known then
   local accepted, granted = ledger_entry(ledger, writer, known, (#ARGV - FIRST + 1) / SETTLEMENT)

@@ -31,7 +31,7 @@ local function add_task(queue, batch, id, priority, wait, expires, envelope)
   table.insert(batch.bodies, envelope)
 end
 
--- Stores the tasks of *batch*, and notifies an idle worker.
+-- Stores the tasks of *batch*, which is empty then, and notifies an idle worker.
 local function write_tasks(queue, batch)
   if #batch.bodies == 0 then
     return
@@ -42,5 +42,6 @@ local function write_tasks(queue, batch)
       redis.call('RPUSH', queue.ready[priority], unpack(batch.ready[priority]))
     end
   end
+  batch.bodies, batch.ready = {}, {{}, {}, {}}
   notify_one(queue.idle, queue.now_ms)
 end

@@ -1,20 +1,14 @@
 -- Claims one task for the worker that makes the step.
--- Expects: task_name, record, claims.
-
--- Returns the note of a claimed task: the channel, the worker and, if the task was in a due set, since
--- when it was due (ms). A released task gets that score again (see parts/return_task).
-local function note_of(step, claims, id)
-  local due_at = claims.due_at[id]
-  return due_at and step.holder .. ' ' .. due_at or step.holder
-end
+-- Expects: task_name, unique, own_key, record, claims.
 
 -- Claims a task that was claimed before or may expire. Returns whether it leaves the queue.
 local function claim_known(step, claims, id, priority, body, task)
   local expires = step.any_expiring and tonumber(redis.call('ZSCORE', step.keys.expiring, id) or 0) or 0
   task.priority = priority
+  local unique = unique_of(body)
   if expires > 0 and expires <= step.now_ms then
     redis.call('ZREM', step.keys.expiring, id)
-    task.facts = facts_of(body)
+    task.facts, task.is_unique = facts_of(body), unique ~= nil
     move_to_dead(step, id, task, 'expired: it was not begun in time')
     return true
   end
@@ -34,7 +28,10 @@ local function claim_known(step, claims, id, priority, body, task)
   -- The clock makes tokens grow even if the id was used before, by a task that left no record.
   task.token = math.max(task.token + 1, step.now_us)
   task.attempts, task.expires = task.attempts + 1, expires
-  add_claim(step, claims, id, task.token, packed_record(task, note_of(step, claims, id)))
+  add_claim(step, claims, id, task.token, packed_record(task, note_of(step, claims, id, unique)))
+  if unique then
+    update_key(step, id, 'started', body)
+  end
   local token = string.format('%.0f', task.token)
   add_to_reply(claims, id, token, task, body)
   return true
@@ -52,8 +49,12 @@ local function claim(step, claims, id, priority, body, record)
     return claim_known(step, claims, id, priority, body, parse_record(record))
   end
   -- The first claim of a plain task, by far the most frequent case, takes the fast path.
-  local first = step.new_token .. ':1:0:' .. priority .. ':0:0:0:' .. note_of(step, claims, id)
+  local unique = unique_of(body)
+  local first = step.new_token .. ':1:0:' .. priority .. ':0:0:0:' .. note_of(step, claims, id, unique)
   add_claim(step, claims, id, step.now_us, first)
+  if unique then
+    update_key(step, id, 'started', body)
+  end
   add_to_reply(claims, id, step.new_token, step.first_claim, body)
   return true
 end

@@ -1,5 +1,5 @@
 -- Fires one schedule.
--- Expects: add_tasks, schedule_record.
+-- Expects: add_tasks, schedule_record, fire_task.
 
 -- Returns whether the task *id* has not ended.
 local function is_under_way(queue, id)
@@ -38,13 +38,15 @@ local function fire_one(queue, batch, order, args, room)
   if room and room < order.tasks then
     return 'full'
   end
+  local fired = 0
   for n = 1, order.tasks do
     local at = order.first + 4 * (n - 1)
-    schedule.id, schedule.fired = args[at], schedule.fired + 1
-    if redis.call('HEXISTS', queue.bodies, args[at]) == 0 then
-      add_task(queue, batch, args[at], tonumber(args[at + 1]), '0', args[at + 2], args[at + 3])
-    end
+    local is_fired
+    is_fired, schedule.id =
+      fire_task(queue, batch, args[at], tonumber(args[at + 1]), args[at + 2], args[at + 3])
+    fired = is_fired and fired + 1 or fired
   end
+  schedule.fired, schedule.skipped = schedule.fired + fired, schedule.skipped + order.tasks - fired
   store_fired(queue, order, schedule)
-  return 'fired'
+  return fired > 0 and 'fired' or 'skipped'
 end

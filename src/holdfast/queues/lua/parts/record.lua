@@ -1,5 +1,5 @@
 -- The record of a task, from its first claim on (see queues/keys.py).
--- Expects: awaiting, history.
+-- Expects: awaiting, history, own_key.
 -- *step*: see queues/step.
 
 local function parse_record(text)
@@ -14,6 +14,7 @@ local function parse_record(text)
     parked = tonumber(parked) or 0,
     snoozes = tonumber(snoozes) or 0,
     note = note or '',
+    is_unique = notes_unique(note or ''),
   }
 end
 
@@ -26,17 +27,29 @@ local function write_record(step, id, task, note)
   redis.call('HSET', step.keys.state, id, packed_record(task, note))
 end
 
+-- Writes the record of a task that is queued again. From now on `expiring` watches its expiry.
+local function write_queued(step, id, task, note)
+  if task.expires > 0 then
+    redis.call('ZADD', step.keys.expiring, task.expires, id)
+    task.expires, step.any_expiring = 0, true
+  end
+  write_record(step, id, task, note)
+end
+
 local function add_due(step, id, priority, at_ms)
   redis.call('ZADD', step.keys.due[priority], at_ms, id)
   step.has_due[priority] = true
 end
 
--- Moves a task to the dead-letter list. *outcome* is `dead`, or `gave_up` if the task asked for it.
--- `facts` and `worker` of *task* are for the history.
+-- Moves a task to the dead-letter list, and releases its key. *outcome* is `dead`, or `gave_up` if the
+-- task asked for it. `facts` and `worker` of *task* are for the history.
 local function move_to_dead(step, id, task, reason, outcome)
   outcome = outcome or 'dead'
   step.counts[outcome] = step.counts[outcome] + 1
   add_to_history(step, id, 'dead', task.attempts, task.crashes, task.facts, task.worker or '', reason)
+  if task.is_unique then
+    update_key(step, id, 'dead')
+  end
   write_record(step, id, task, reason)
   redis.call('ZADD', step.keys.dead, step.now_ms, id)
   notify_awaiting(step.awaited, id)

@@ -1,13 +1,13 @@
 -- Puts a task that has not ended back into its queue.
--- Expects: tombstones, record.
+-- Expects: tombstones, record, own_key.
 
--- Writes the record of a task that is queued again. From now on `expiring` watches its expiry.
-local function write_queued(step, id, task, note)
-  if task.expires > 0 then
-    redis.call('ZADD', step.keys.expiring, task.expires, id)
-    task.expires, step.any_expiring = 0, true
+-- Writes the record of a task that goes back to its queue; its attempt does not count.
+local function write_unstarted(step, id, task, note)
+  task.attempts = task.attempts - 1
+  write_queued(step, id, task, note)
+  if task.is_unique then
+    update_key(step, id, 'unstarted')
   end
-  write_record(step, id, task, note)
 end
 
 -- Queues a task to run again in *wait_ms*. *outcome* is `retried` if it failed, `snoozed` if it asked to
@@ -23,14 +23,13 @@ end
 -- score; another one is added to *released*, by priority, and goes to the front of its ready list.
 local function release(step, released, id, task, reason)
   task.parked = 0
-  task.attempts = task.attempts - 1
-  local due_at = task.note:match('^%S+ %S+ (%d+)$')
+  local due_at = task.note:match('^%S+ %S+ (%d+)')
   if due_at or has_tombstone(step.tombstones, id) then
     add_due(step, id, task.priority, due_at or step.now_ms)
   else
     table.insert(released[task.priority], id)
   end
-  write_queued(step, id, task, reason)
+  write_unstarted(step, id, task, reason)
 end
 
 -- Parks a task that the worker does not know: the task stays queued for a worker that knows it,
@@ -42,8 +41,7 @@ local function park(step, id, task, max_ms, reason)
   if parked_ms >= max_ms then
     return move_to_dead(step, id, task, reason)
   end
-  task.attempts = task.attempts - 1
-  write_queued(step, id, task, reason)
+  write_unstarted(step, id, task, reason)
   local pause_ms = math.min(math.max(parked_ms, 1000), 60000, max_ms - parked_ms)
   add_due(step, id, task.priority, now_ms + pause_ms)
 end

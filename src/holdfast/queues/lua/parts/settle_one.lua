@@ -1,5 +1,5 @@
 -- Settles one task.
--- Expects: awaiting, history, record, return_task, crash.
+-- Expects: awaiting, history, own_key, record, return_task, crash.
 
 -- Stores the *text* of a done task under the key *result* for *ms*; with 0 it stores none.
 local function settle_done(step, id, record, ms, text, facts, result)
@@ -12,6 +12,9 @@ local function settle_done(step, id, record, ms, text, facts, result)
     redis.call('DEL', result)  -- an earlier task of this id may have left one
   end
   step.counts.done = step.counts.done + 1
+  if notes_unique(record) then
+    update_key(step, id, 'done')
+  end
   add_to_history(step, id, 'done', attempts, crashes or '0', facts, step.worker, '')
   notify_awaiting(step.awaited, id)
 end

@@ -1,0 +1,36 @@
+-- Unique tasks: a key is held by one task of the queue (see queues/keys.py).
+--
+-- The envelope of a unique task ends with `,"unique":"LASTS WHEN AT_MOST KEY"}`:
+--   LASTS    how long the task holds the key: `start`, until its first attempt starts; `end`, until it has
+--            ended; or a number, until so many ms after it is done
+--   WHEN     what happens if another task holds the key: skip, replace, postpone or raise
+--   AT_MOST  by how many ms later calls may postpone the task in all; 0: without limit
+--   KEY      the digest of the task's name and of the arguments that count
+-- Only the task that holds a key releases it. *keys* has the keys `unique` and `kept`.
+
+local QUOTE = 34         -- the byte of "
+local UNIQUE_BYTES = 96  -- the field is not longer
+
+-- Returns what an envelope says of its key, as a table; nil if the task is not unique.
+local function unique_of(envelope)
+  if envelope:byte(-2) ~= QUOTE then  -- most envelopes end with a number
+    return nil
+  end
+  local lasts, when, at_most, key =
+    envelope:sub(-UNIQUE_BYTES):match(',"unique":"(%w+) (%l+) (%d+) ([%w_-]+)"}$')
+  return key and {lasts = lasts, when = when, at_most = tonumber(at_most), key = key}
+end
+
+-- Stores that the task *id* holds its key. *latest_ms*: it must not be postponed beyond; 0: no limit.
+local function take_key(keys, unique, id, latest_ms)
+  redis.call('HSET', keys.unique, unique.key, string.format('%.0f:%s', latest_ms, id))
+end
+
+-- Releases the key of the task *id*. Returns whether the task held it.
+local function release_key(keys, unique, id)
+  local entry = redis.call('HGET', keys.unique, unique.key)
+  if entry and entry:match('^%d+:(.*)$') == id then
+    return redis.call('HDEL', keys.unique, unique.key) == 1
+  end
+  return false
+end
