@@ -149,7 +149,10 @@ class Scheduler:
         """Log how one schedule was fired; forget it if it has ended."""
         name, unit = definition.name, self._unit
         if answer == b"skipped":
-            logger.info("schedule %s of %s: skipped, its last task has not ended", name, unit)
+            text = (
+                "schedule %s of %s: skipped, its last task or one with the same key has not ended"
+            )
+            logger.info(text, name, unit)
         elif answer == b"full":
             logger.warning("schedule %s of %s waits: the queue is full", name, unit)
         if found.missed and answer != b"stale":
