@@ -162,7 +162,7 @@ Unique(key=("user", "sale"), until="start", when="postpone", at_most=60)
 Unique(key=lambda user, *, sale: [user, sale.id], until=3600.0)
 Unique(key=5)  # type: ignore[arg-type]
 Unique(when="later")  # type: ignore[arg-type]
-Unique("user")  # type: ignore[misc]
+Unique("user")  # type: ignore[call-arg]
 assert_type(Retry().attempts, int)
 assert_type(Retry(delays=(1, timedelta(minutes=5))).delays, tuple[float, ...])
 Retry(on=OSError, never=(ValueError, BaseExceptionGroup), backoff=timedelta(seconds=2), snoozes=5)

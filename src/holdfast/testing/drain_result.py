@@ -39,6 +39,10 @@ class DrainResult:
             self.gave_up - before.gave_up,
         )
 
+    def then(self, later: DrainResult) -> DrainResult:
+        """Return the sum of this and a *later* drain; `delayed` is that of the later one."""
+        return later.since(DrainResult().since(self))
+
 
 def sum_of(throughputs: Iterable[Throughput], delayed: int) -> DrainResult:
     """Return the result that sums up *throughputs*, with the given number of *delayed* tasks."""

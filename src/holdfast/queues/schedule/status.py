@@ -94,7 +94,8 @@ class ScheduleStatus:
         overlap: `allow` or `skip`.
         fired: tasks that it has enqueued.
         missed: occurrences that no worker fired in time, and that were not enqueued.
-        skipped: occurrences that were not enqueued because the task before had not ended.
+        skipped: occurrences that were not enqueued because the task before had not ended, or
+            another task held the key of the call (see `Unique`).
     """
 
     name: str

@@ -171,7 +171,8 @@ class Scheduler:
         if most < MAX_PER_STEP:
             self._most[name] = most
         if answer == b"skipped":
-            logger.info("schedule %s of %s: skipped, its last task has not ended", name, unit)
+            text = "schedule %s of %s: skipped, its last task or one with its key has not ended"
+            logger.info(text, name, unit)
         if found.missed and answer != b"stale":
             logger.warning("schedule %s of %s missed %d occurrences", name, unit, found.missed)
         if found.next_ms is None and answer != b"stale":

@@ -8,12 +8,17 @@ from contextlib import nullcontext
 from typing import Any, Final
 
 from ... import AsyncHoldfast, Call, Task, TaskRegistry, TaskStatus
+from ...core.clock import Duration, to_seconds
 from ..background_worker import AsyncBackgroundWorker
 from ..drain_result import DrainResult, sum_of
 from ..task_matcher import TaskMatcher, listing
+from .future_schedules import AsyncFutureSchedules
 
 LISTED: Final = 1000
 """Largest number of tasks of each state that are read from a queue."""
+
+OCCURRENCES: Final = 1000
+"""Largest number of occurrences of schedules for which `advance` runs tasks."""
 
 KEPT_MINUTES: Final = 120
 """Minutes for which a queue keeps its throughput."""
@@ -30,6 +35,7 @@ class AsyncTaskBench:
 
     def __init__(self, hf: AsyncHoldfast) -> None:
         self._hf = hf
+        self._advanced_s = 0.0
 
     async def enqueued(self, *queues: str) -> dict[str, list[TaskStatus]]:
         """Return the running, queued and delayed tasks of each queue: at most 1,000 per state."""
@@ -145,6 +151,45 @@ class AsyncTaskBench:
                     held = listing(await self.enqueued(*names))
                     raise AssertionError(f"{busy} not drained in {timeout:g} s; {held}")
                 await background.yield_briefly()
+
+    async def advance(
+        self,
+        tasks: TaskRegistry,
+        by: Duration,
+        *,
+        queues: Iterable[str] | None = None,
+        timeout: float = 30.0,
+        state: Mapping[str, Any] | None = None,
+    ) -> DrainResult:
+        """Run what schedules enqueue in the next *by* seconds, without waiting for it.
+
+        Each occurrence is enqueued in its turn, and drained before the next one. A second call
+        continues where the first one ended. Only schedules move: delayed tasks remain, and
+        `ScheduleHandle.status` counts none of these occurrences.
+
+        Args:
+            tasks: the tasks that can run; their declared schedules count too.
+            by: seconds, or a timedelta.
+            queues: see `drain`.
+            timeout: seconds within which the tasks of one occurrence must end.
+            state: see `drain`.
+
+        Raises:
+            AssertionError: there are more than 1,000 occurrences, or one is not drained in time.
+            LifespanFailed: see `drain`.
+        """
+        __tracebackhide__ = True
+        names = sorted(tasks.queues() if queues is None else queues)
+        self._advanced_s += to_seconds(by, "by")
+        schedules = AsyncFutureSchedules(self._hf, names)
+        await schedules.declare(tasks)
+        result = DrainResult()
+        for _ in range(OCCURRENCES):
+            if not await schedules.enqueue_next(self._advanced_s):
+                return result
+            drained = await self.drain(tasks, queues=names, timeout=timeout, state=state)
+            result = result.then(drained)
+        raise AssertionError(f"there are more than {OCCURRENCES:,} occurrences: advance by less")
 
     async def _busy(self, names: Sequence[str]) -> list[str]:
         """Return the queues with due or running tasks."""

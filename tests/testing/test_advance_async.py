@@ -1,0 +1,85 @@
+"""Schedules in tests: their occurrences run without waiting for them."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from conftest import Site
+from holdfast import AsyncHoldfast, Cron, Every, Once, TaskRegistry, current_task
+from holdfast.testing import AsyncTaskBench, DrainResult
+
+tasks = TaskRegistry()
+ran: list[str] = []
+
+
+@tasks.task(queue="reports", schedule=Cron("0 3 * * *", tz="Europe/Berlin"))
+def nightly() -> None:
+    ran.append("nightly")
+
+
+@tasks.task(queue="digests")
+async def digest(user: int) -> int:
+    ran.append(current_task().task_id)
+    return user
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> None:
+    ran.clear()
+
+
+async def bench_of(site: Site) -> tuple[AsyncHoldfast, AsyncTaskBench]:
+    hf = AsyncHoldfast.from_url(site.url, namespace=site.namespace)
+    return hf, AsyncTaskBench(hf)
+
+
+async def test_occurrences_run_in_their_order(site: Site) -> None:
+    hf, bench = await bench_of(site)
+    async with hf:
+        handle = await hf.schedule("digest-42", digest.call(42), Every(hours=6))
+        before = await handle.next(5)
+        assert await bench.advance(tasks, timedelta(days=1)) == DrainResult(done=5)
+        instants = [int(one.timestamp() * 1000) for one in before]
+        assert [each for each in ran if each != "nightly"] == [
+            f"digest-42@{each}" for each in instants[:4]
+        ]
+        assert ran.count("nightly") == 1
+        assert await handle.next(1) == before[4:]
+
+
+async def test_a_second_call_continues(site: Site) -> None:
+    hf, bench = await bench_of(site)
+    async with hf:
+        await hf.schedule("digest-42", digest.call(42), Every(60))
+        assert (await bench.advance(tasks, 90, queues=["digests"])).done == 1
+        assert (await bench.advance(tasks, 20, queues=["digests"])).done == 0
+        assert (await bench.advance(tasks, 15, queues=["digests"])).done == 1
+        assert len(set(ran)) == 2
+
+
+async def test_a_schedule_ends_after_its_only_instant(site: Site) -> None:
+    hf, bench = await bench_of(site)
+    async with hf:
+        await hf.schedule("once", digest.call(1), Once(datetime.now(UTC) + timedelta(days=3)))
+        assert (await bench.advance(tasks, timedelta(days=2), queues=["digests"])).done == 0
+        assert (await bench.advance(tasks, timedelta(days=2), queues=["digests"])).done == 1
+        assert await hf.schedules() == []
+
+
+async def test_a_paused_schedule_does_not_run(site: Site) -> None:
+    hf, bench = await bench_of(site)
+    async with hf:
+        handle = await hf.schedule("digest-42", digest.call(42), Every(60))
+        await handle.pause()
+        assert (await bench.advance(tasks, 600, queues=["digests"])).done == 0
+
+
+async def test_too_many_occurrences_are_an_error(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.testing._async.task_bench.OCCURRENCES", 3)
+    hf, bench = await bench_of(site)
+    async with hf:
+        await hf.schedule("digest-42", digest.call(42), Every(60))
+        with pytest.raises(AssertionError, match="more than 3 occurrences: advance by less"):
+            await bench.advance(tasks, 600, queues=["digests"])
