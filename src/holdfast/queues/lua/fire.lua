@@ -26,7 +26,8 @@
 --                  (how many follow); and for each task: id, priority, expires, envelope (as in
 --                  enqueue.lua)
 -- returns  array   for each schedule: 'fired', 'skipped', 'none' (nothing was to enqueue), 'full' (the
---                  queue has no room, nothing has changed) or 'stale' (this call did not fire it)
+--                  queue has no room, nothing has changed) or 'stale' (this call did not fire it);
+--                  then the time of the server (ms)
 -- include clock
 -- include notify
 -- include definition
@@ -62,4 +63,5 @@ while i <= #ARGV do
   i = i + FIELDS + TASK_FIELDS * order.tasks
 end
 write_tasks(queue, batch)
+reply[#reply + 1] = now_ms
 return reply

@@ -284,7 +284,8 @@ class WorkerLoop:
             cpu=self._cpu,
         )
         await self._start_check.wait_passed(claimer)
-        async with self._schedulers.firing(claimer.name, at_once=self._until_idle):
+        name, at_once = claimer.name, self._until_idle
+        async with self._schedulers.firing(name, lambda: self._stopping, at_once=at_once):
             while not self._is_over(claimer):
                 await self._look_for_tasks(claimer)
                 slots = self._share(claimer)
