@@ -21,8 +21,16 @@ Verb = Literal["send", "receive", "process", "wait", "load", "call"]
 - `call`: a script is called.
 """
 
-What = Literal["lost", "rows"]
-"""Kind of an event: `lost`, a lease was lost; `rows`, rows were requested from a row cache."""
+What = Literal["lost", "rows", "occurrences"]
+"""Kind of an event.
+
+- `lost`: a lease was lost.
+- `rows`: rows were requested from a row cache.
+- `occurrences`: occurrences of schedules were fired, missed or skipped.
+"""
+
+Delay = Literal["schedule"]
+"""Kind of a delay: `schedule`, from the instant of an occurrence until it was enqueued."""
 
 Fact = str | int
 NO_FACTS: Final[Mapping[str, Fact]] = MappingProxyType({})
@@ -80,7 +88,17 @@ class Telemetry(Protocol):
             what: kind of the events.
             unit: the unit of the events.
             amount: number of events.
-            result: for `rows`, how the rows were found; otherwise empty.
+            result: for `rows`, how the rows were found; for `occurrences`, `fired`, `missed` or
+                `skipped`; otherwise empty.
+        """
+
+    def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
+        """Record a delay that the server's clock measured.
+
+        Args:
+            what: kind of the delay.
+            unit: the queue of the schedule.
+            seconds: length of the delay.
         """
 
 

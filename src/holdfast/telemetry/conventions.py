@@ -41,6 +41,8 @@ LOST: Final = "holdfast.lock.lost"
 LOAD_DURATION: Final = "holdfast.rows.load.duration"
 LOADED: Final = "holdfast.rows.loaded"
 REQUESTS: Final = "holdfast.rows.requests"
+LATENESS: Final = "holdfast.schedule.lateness"
+OCCURRENCES: Final = "holdfast.schedule.occurrences"
 
 QUEUE: Final = "queue"
 """The only kind of messaging unit with few names. There may be as many mailboxes and chats as

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from opentelemetry.metrics import Histogram, Meter
 
 from ..core.names import Unit
-from ..core.telemetry import Fact, Verb, What
+from ..core.telemetry import Delay, Fact, Verb, What
 from . import conventions as names
 
 Attributes = dict[str, str | int]
@@ -36,6 +36,9 @@ class Instruments:
         self._calls = histogram(names.CALL_DURATION, "Duration of calls to the server.")
         self._waits = histogram(names.WAIT_DURATION, "Duration of waiting for a lock or semaphore.")
         self._loads = histogram(names.LOAD_DURATION, "Duration of loading rows from their source.")
+        self._lateness = histogram(
+            names.LATENESS, "Delay from the instant of an occurrence until it was enqueued."
+        )
         self._sent = meter.create_counter(names.SENT, "{message}", "Tasks and messages sent.")
         self._consumed = meter.create_counter(
             names.CONSUMED, "{message}", "Tasks and messages received or processed."
@@ -46,6 +49,9 @@ class Instruments:
         self._counters = {
             "lost": meter.create_counter(names.LOST, "{lease}", "Leases lost."),
             "rows": meter.create_counter(names.REQUESTS, "{row}", "Rows requested from the cache."),
+            "occurrences": meter.create_counter(
+                names.OCCURRENCES, "{occurrence}", "Occurrences of schedules."
+            ),
         }
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
@@ -53,8 +59,15 @@ class Instruments:
         attributes: Attributes = {names.UNIT_KIND: unit.kind}
         if what == "rows":
             attributes = {names.UNIT_NAME: unit.name, names.RESULT: result}
+        elif what == "occurrences":
+            attributes = {names.DESTINATION: unit.name, names.RESULT: result}
         if amount:
             self._counters[what].add(amount, attributes)
+
+    def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
+        """Implement `Telemetry.delayed`."""
+        del what  # There is one kind.
+        self._lateness.record(seconds, {names.DESTINATION: unit.name})
 
     def ended(
         self,

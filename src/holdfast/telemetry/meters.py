@@ -10,7 +10,7 @@ from typing import Final
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 
 from ..core.names import Unit
-from ..core.telemetry import Activity, Fact, Verb, What
+from ..core.telemetry import Activity, Delay, Fact, Verb, What
 from ..core.trace import TraceContext, current_trace
 from .conventions import QUEUE, SECONDS
 
@@ -79,6 +79,14 @@ class Meters:
         self._rows = counter(
             "holdfast_rows_requests", "Rows requested from the cache.", "cache", "result"
         )
+        self._occurrences = counter(
+            "holdfast_schedule_occurrences", "Occurrences of schedules.", "queue", "result"
+        )
+        self._lateness = histogram(
+            "holdfast_schedule_lateness_seconds",
+            "Delay from the instant of an occurrence until it was enqueued.",
+            "queue",
+        )
 
     def during(self, verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -> _Activity:
         """Return an activity, as `Telemetry.during` does."""
@@ -88,8 +96,15 @@ class Meters:
         """Implement `Telemetry.count`."""
         if what == "rows":
             self._rows.labels(self._caches.of(unit.name), result).inc(amount)
+        elif what == "occurrences":
+            self._occurrences.labels(self._queues.of(unit.name), result).inc(amount)
         else:
             self._lost.labels(unit.kind).inc(amount)
+
+    def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
+        """Implement `Telemetry.delayed`."""
+        del what  # There is one kind.
+        self._lateness.labels(self._queues.of(unit.name)).observe(seconds)
 
     def ended(self, activity: _Activity, seconds: float, outcome: str) -> None:
         """Record an operation that took *seconds* and ended with *outcome*."""

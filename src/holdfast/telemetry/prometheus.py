@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from ..core.names import Unit
-from ..core.telemetry import NO_FACTS, Activity, Fact, Verb, What
+from ..core.telemetry import NO_FACTS, Activity, Delay, Fact, Verb, What
 from ..core.trace import TraceContext
 
 if TYPE_CHECKING:
@@ -59,3 +59,7 @@ class PrometheusMetrics:
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """Implement `Telemetry.count`."""
         self._meters.count(what, unit, amount, result)
+
+    def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
+        """Implement `Telemetry.delayed`."""
+        self._meters.delayed(what, unit, seconds)

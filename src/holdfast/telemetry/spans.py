@@ -16,7 +16,7 @@ from opentelemetry.trace import Link, Span, SpanKind, StatusCode, TracerProvider
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from ..core.names import Unit
-from ..core.telemetry import NO_FACTS, Activity, Fact, Verb, What
+from ..core.telemetry import NO_FACTS, Activity, Delay, Fact, Verb, What
 from ..core.trace import TraceContext, current_trace
 from ..version import __version__
 from . import conventions as names
@@ -64,6 +64,10 @@ class Spans:
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """Implement `Telemetry.count`."""
         self._instruments.count(what, unit, amount, result)
+
+    def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
+        """Implement `Telemetry.delayed`."""
+        self._instruments.delayed(what, unit, seconds)
 
     def _span(
         self,

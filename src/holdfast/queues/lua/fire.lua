@@ -29,7 +29,8 @@
 --                  enqueue.lua)
 -- returns  array   for each schedule: 'fired', 'skipped' (the last task has not ended, or another
 --                  task holds the key), 'none' (nothing was to enqueue), 'full' (the queue has no room,
---                  nothing has changed) or 'stale' (this call did not fire it)
+--                  nothing has changed) or 'stale' (this call did not fire it); then the time of the
+--                  server (ms)
 -- include clock
 -- include notify
 -- include definition
@@ -71,4 +72,5 @@ while i <= #ARGV do
   i = i + FIELDS + TASK_FIELDS * order.tasks
 end
 write_tasks(queue, batch)
+reply[#reply + 1] = now_ms
 return reply

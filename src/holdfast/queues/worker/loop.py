@@ -6,7 +6,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -185,7 +184,7 @@ class WorkerLoop:
         await self._cpu.check(self._claimers)
         if not await self._lifespan.start():
             return
-        with ExitStack() as listening:
+        with contextlib.ExitStack() as listening:
             for claimer in self._claimers.values():
                 listening.enter_context(claimer.listening(self._notifier))
             self._watchdog = watchdog = Watchdog(_BLOCKED_S, log_blockage)
@@ -285,7 +284,8 @@ class WorkerLoop:
         await self._start_check.wait_passed(claimer)
         if self._start_check.has_passed(options.weights):
             logger.info("worker %s serves %s", self._worker, ", ".join(map(str, options.weights)))
-        async with self._schedulers.firing(claimer.name, at_once=self._until_idle):
+        name, at_once = claimer.name, self._until_idle
+        async with self._schedulers.firing(name, lambda: self._stopping, at_once=at_once):
             while not self._is_over(claimer):
                 await self._look_for_tasks(claimer)
                 slots = self._share(claimer)

@@ -6,14 +6,13 @@ one that a worker has read, so each occurrence is enqueued once, by the first wo
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core.clock import Deadline, backoff_s
-from ...core.concurrency._async.primitives import Event
+from ...core.concurrency._async.primitives import Event, sleep
 from ...core.error_text import log_safely
 from ...core.names import Unit
 from ...core.notifier import Notifier
@@ -78,11 +77,19 @@ class Scheduler:
         self._full: set[str] = set()  # names for which the queue has no room, and that were logged
         self._most: dict[str, int] = {}  # name -> occurrences to enqueue at once; fewer than usual
 
-    async def begin(self) -> None:
-        """Declare the schedules, and fire what is due. A server that is away is no error here."""
-        with contextlib.suppress(HoldfastError):  # `run` reports it
-            await self._declare()
-            await self.fire_due()
+    async def begin(self, is_stopping: Callable[[], bool]) -> None:
+        """Declare the schedules, and fire what is due. Try again while the server is away."""
+        failures = 0
+        while not is_stopping():
+            try:
+                await self._declare()
+                await self.fire_due()
+            except HoldfastError as error:
+                failures += 1
+                self._log_failure(failures, error)
+                await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
+            else:
+                return
 
     async def run(self) -> None:
         """Fire what becomes due, until cancelled."""
@@ -95,8 +102,7 @@ class Scheduler:
                     pause_s = await self.fire_due()
                 except HoldfastError as error:
                     failures += 1
-                    level = logging.WARNING if failures == 1 else logging.DEBUG
-                    logger.log(level, "schedules of %s: %s; asking again", self._unit, error)
+                    self._log_failure(failures, error)
                     pause_s = backoff_s(failures, 0.05, _LONGEST_PAUSE_S)
                 else:
                     failures = 0
@@ -140,13 +146,14 @@ class Scheduler:
         for step in filter(None, steps):
             arguments = [argument for _, _, each in step for argument in each]
             # A repetition finds other instants stored, and changes nothing.
-            answers = await self._caller.call(
+            *answers, fired_ms = await self._caller.call(
                 FIRE, self._unit, self._keys, arguments, harmless=True
             )
             for (definition, found, _), answer in zip(step, answers, strict=True):
                 if answer == b"full":
                     remaining += self._waits(definition.name, len(found.instants_ms))
                 else:
+                    self._record(found, answer, fired_ms)
                     await self._fired(definition, found, answer)
         return remaining
 
@@ -162,6 +169,20 @@ class Scheduler:
             self._full.add(name)
             logger.warning("schedule %s of %s waits: the queue is full", name, self._unit)
         return True
+
+    def _record(self, found: Firing, answer: bytes, fired_ms: int) -> None:
+        """Record in the telemetry how one schedule was fired."""
+        telemetry = self._caller.settings.telemetry
+        if telemetry is None or answer == b"stale":
+            return
+        count = len(found.instants_ms)
+        result = "skipped" if answer == b"skipped" else "fired"
+        for each, amount in ((result, count), ("missed", found.missed)):
+            if amount:
+                telemetry.count("occurrences", self._unit, amount, each)
+        if answer == b"fired":
+            for instant_ms in found.instants_ms:
+                telemetry.delayed("schedule", self._unit, max(0, fired_ms - instant_ms) / 1000)
 
     async def _fired(self, definition: ScheduleDefinition, found: Firing, answer: bytes) -> None:
         """Log how one schedule was fired; forget it if it has ended."""
@@ -192,6 +213,10 @@ class Scheduler:
             for definition in self._definitions:
                 await self._store.refresh(definition)
             self._refresh = Deadline(_REFRESH_S)
+
+    def _log_failure(self, failures: int, error: HoldfastError) -> None:
+        level = logging.WARNING if failures == 1 else logging.DEBUG
+        logger.log(level, "schedules of %s: %s; asking again", self._unit, error)
 
     def _log_damaged(self, damaged: dict[str, DecodeError]) -> None:
         for name, error in damaged.items():

@@ -43,16 +43,19 @@ class Schedulers:
         }
 
     @asynccontextmanager
-    async def firing(self, queue: str, *, at_once: bool) -> AsyncIterator[None]:
+    async def firing(
+        self, queue: str, is_stopping: Callable[[], bool], *, at_once: bool
+    ) -> AsyncIterator[None]:
         """Fire the schedules of *queue* within the context.
 
         Args:
             queue: one of the queues of the worker.
+            is_stopping: returns whether the worker stops, so that the body begins anyway.
             at_once: whether to fire what is due before the body begins.
         """
         scheduler = self._schedulers[queue]
         if at_once:
-            await scheduler.begin()
+            await scheduler.begin(is_stopping)
         task = self._spawn(scheduler.run(), "holdfast schedules")
         try:
             yield
