@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ...locks._async.listing import AsyncLockListing
     from ...locks.waiters import WaiterRegistry
     from ...messages._async.messaging import AsyncMessaging
+    from ...queues._async.future_schedules import AsyncFutureSchedules
     from ...queues._async.producer import AsyncProducer
     from ...queues._async.schedule_store import AsyncScheduleStore
 
@@ -103,6 +105,12 @@ class AsyncResources:
         from holdfast.queues._async.schedule_store import AsyncScheduleStore
 
         return AsyncScheduleStore(self.caller, self.catalog, self.producer, self.namespace)
+
+    def future_schedules(self, queues: Sequence[str]) -> AsyncFutureSchedules:
+        """Return what enqueues the tasks of schedules before their instants, for tests."""
+        from holdfast.queues._async.future_schedules import AsyncFutureSchedules
+
+        return AsyncFutureSchedules(self.schedule_store, self.namespace, queues)
 
     @shared
     def messaging(self) -> AsyncMessaging:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ...locks._sync.listing import LockListing
     from ...locks.waiters import WaiterRegistry
     from ...messages._sync.messaging import Messaging
+    from ...queues._sync.future_schedules import FutureSchedules
     from ...queues._sync.producer import Producer
     from ...queues._sync.schedule_store import ScheduleStore
 
@@ -104,6 +106,12 @@ class Resources:
         from holdfast.queues._sync.schedule_store import ScheduleStore
 
         return ScheduleStore(self.caller, self.catalog, self.producer, self.namespace)
+
+    def future_schedules(self, queues: Sequence[str]) -> FutureSchedules:
+        """Return what enqueues the tasks of schedules before their instants, for tests."""
+        from holdfast.queues._sync.future_schedules import FutureSchedules
+
+        return FutureSchedules(self.schedule_store, self.namespace, queues)
 
     @shared
     def messaging(self) -> Messaging:

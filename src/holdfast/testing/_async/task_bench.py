@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from datetime import timedelta
 from typing import Any, Final
 
 from ... import AsyncHoldfast, Call, Task, TaskRegistry, TaskStatus
-from ...core.clock import Duration, to_seconds
 from ..background_worker import AsyncBackgroundWorker
 from ..drain_result import DrainResult, sum_of
 from ..task_matcher import TaskMatcher, listing
-from .future_schedules import AsyncFutureSchedules
 
 LISTED: Final = 1000
 """Largest number of tasks of each state that are read from a queue."""
@@ -155,7 +154,7 @@ class AsyncTaskBench:
     async def advance(
         self,
         tasks: TaskRegistry,
-        by: Duration,
+        by: float | timedelta,
         *,
         queues: Iterable[str] | None = None,
         timeout: float = 30.0,
@@ -180,8 +179,8 @@ class AsyncTaskBench:
         """
         __tracebackhide__ = True
         names = sorted(tasks.queues() if queues is None else queues)
-        self._advanced_s += to_seconds(by, "by")
-        schedules = AsyncFutureSchedules(self._hf, names)
+        self._advanced_s += by.total_seconds() if isinstance(by, timedelta) else by
+        schedules = self._hf._resources.future_schedules(names)  # noqa: SLF001 (only for tests)
         await schedules.declare(tasks)
         result = DrainResult()
         for _ in range(OCCURRENCES):

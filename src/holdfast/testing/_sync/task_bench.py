@@ -6,14 +6,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from datetime import timedelta
 from typing import Any, Final
 
 from ... import Call, Holdfast, Task, TaskRegistry, TaskStatus
-from ...core.clock import Duration, to_seconds
 from ..background_worker import BackgroundWorker
 from ..drain_result import DrainResult, sum_of
 from ..task_matcher import TaskMatcher, listing
-from .future_schedules import FutureSchedules
 
 LISTED: Final = 1000
 """Largest number of tasks of each state that are read from a queue."""
@@ -156,7 +155,7 @@ class TaskBench:
     def advance(
         self,
         tasks: TaskRegistry,
-        by: Duration,
+        by: float | timedelta,
         *,
         queues: Iterable[str] | None = None,
         timeout: float = 30.0,
@@ -181,8 +180,8 @@ class TaskBench:
         """
         __tracebackhide__ = True
         names = sorted(tasks.queues() if queues is None else queues)
-        self._advanced_s += to_seconds(by, "by")
-        schedules = FutureSchedules(self._hf, names)
+        self._advanced_s += by.total_seconds() if isinstance(by, timedelta) else by
+        schedules = self._hf._resources.future_schedules(names)  # noqa: SLF001 (only for tests)
         schedules.declare(tasks)
         result = DrainResult()
         for _ in range(OCCURRENCES):
