@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from holdfast import Holdfast, Retry, TaskRegistry
+from holdfast import Every, Holdfast, Retry, TaskRegistry
 from holdfast.web.dashboard.screens import SCREENS
 from web.dashboard import sample_blocks
 from web.dashboard.sample_blocks import HOSTILE
@@ -14,6 +14,8 @@ from web.running import PATIENCE_S
 PAGES: Final = [page.path for screen in SCREENS for page in screen.pages]
 CSV_PAGES: Final = [page.path for screen in SCREENS for page in screen.pages if page.csv_table]
 ACTIONS: Final = [action.path for screen in SCREENS for action in screen.actions]
+
+SCHEDULE: Final = HOSTILE.replace(" ", "")
 
 QUERIES: Final[dict[str, list[dict[str, str]]]] = {
     "": [{}],
@@ -38,6 +40,8 @@ QUERIES: Final[dict[str, list[dict[str, str]]]] = {
         {"queue": "nowhere"},
         {},
     ],
+    "schedules": [{}, {"q": HOSTILE}],
+    "schedule": [{"name": SCHEDULE}, {"name": "nowhere"}],
     "failures": [{}, {"queue": HOSTILE}],
     "workers": [{}, {"q": HOSTILE}],
     "server": [{}],
@@ -60,6 +64,7 @@ def hostile(what: str, **more: str) -> None:
 def fill(hf: Holdfast) -> None:
     """Put tasks in every state into one queue, and something into each other block."""
     sample_blocks.fill_blocks(hf)
+    hf.schedule(SCHEDULE, hostile.call("well"), Every(21_600), overlap="skip")
     hf.enqueue(hostile.call("fail", text=HOSTILE).options(task_id="dead"))
     hf.enqueue(hostile.call("well").options(task_id="done"))
     work(hf, tasks)

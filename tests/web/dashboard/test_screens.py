@@ -27,6 +27,7 @@ EMPTY = (
         "",
         "queues",
         "tasks",
+        "schedules",
         "history",
         "failures",
         "workers",

@@ -1,0 +1,54 @@
+"""What the screens of schedules show, and what their actions do."""
+
+from __future__ import annotations
+
+from holdfast import Every, TaskRegistry
+from web.dashboard.sample_data import work
+from web.dashboard.test_screens import act, done, see
+from web.running import RunningApp
+
+tasks = TaskRegistry()
+
+
+@tasks.task(queue="reports")
+def report(day: str) -> str:
+    return day
+
+
+def test_the_next_to_fire_come_first(live: RunningApp) -> None:
+    live.hf.schedule("daily", report.call("a"), Every(86_400), overlap="skip")
+    live.hf.schedule("hourly", report.call("b"), Every(3600))
+    live.hf.schedule("paused", report.call("c"), Every(60)).pause()
+    seen = see(live, "schedules")
+    assert [each["name"] for each in seen["schedules"]] == ["hourly", "daily", "paused"]
+    assert (seen["paused"], seen["missed"], seen["total"]) == (1, 0, 3)
+    assert [each["name"] for each in see(live, "schedules", q="DAI")["schedules"]] == ["daily"]
+    one = see(live, "schedule", name="daily")
+    assert (one["queue"], one["task"], one["overlap"], one["last_state"]) == (
+        *("reports", "report"),
+        *("skip", ""),
+    )
+    assert len(one["instants"]) == 10
+    assert one["instants"][0] == one["next_at"]
+
+
+def test_an_operator_runs_a_schedule_now(live: RunningApp) -> None:
+    live.hf.schedule("daily", report.call("a"), Every(86_400))
+    text, _ = done(live, "schedule/trigger", name="daily")
+    assert text.endswith(" of daily.")
+    assert live.hf.queue("reports").stats().ready == 1
+    work(live.hf, tasks)
+    assert live.hf.queue("reports").history()[0].outcome == "done"
+
+
+def test_an_operator_pauses_resumes_and_removes_a_schedule(live: RunningApp) -> None:
+    handle = live.hf.schedule("daily", report.call("a"), Every(86_400))
+    done(live, "schedule/pause", name="daily")
+    assert handle.status().paused
+    assert see(live, "schedule", name="daily")["instants"] == []
+    done(live, "schedule/resume", name="daily")
+    assert not handle.status().paused
+    done(live, "schedule/remove", name="daily")
+    assert see(live, "schedule", name="daily")["known"] is False
+    for path in ("pause", "resume", "trigger", "remove"):
+        assert act(live, f"schedule/{path}", name="daily").status_code == 404
