@@ -49,7 +49,7 @@ def test_only_an_outcome_that_surprises_has_a_traceback(
     registry = TaskRegistry()
 
     @registry.task(retry=Retry(attempts=2))
-    def end(how: str) -> None:
+    async def end(how: str) -> None:
         if how == "give up":
             raise GiveUp("no such address")
         if how == "later":
@@ -59,10 +59,17 @@ def test_only_an_outcome_that_surprises_has_a_traceback(
         except ValueError as error:
             raise GiveUp("because of an error") from error
 
-    with Holdfast.from_url(standalone.url, namespace=f"log-{secrets.token_hex(4)}") as hf:
-        for how in ("give up", "later", "error"):
-            hf.enqueue(end.call(how))
-        hf.worker(registry).run(until_idle=True)
+    async def run() -> None:
+        namespace = f"log-{secrets.token_hex(4)}"
+        async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
+            for how in ("give up", "later", "error"):
+                await hf.enqueue(end.call(how))
+            await hf.worker(registry).run(until_idle=True)
+
+    try:
+        int("no number")
+    except ValueError:  # the worker runs while this is handled
+        asyncio.run(run())
     attempts = [record for record in caplog.records if hasattr(record, "holdfast_task")]
     assert len(attempts) == 4
     with_traceback = [record.getMessage() for record in attempts if record.exc_info]

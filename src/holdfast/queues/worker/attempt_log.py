@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -91,9 +92,11 @@ def log_attempt(
 
 def _was_planned(error: BaseException) -> bool:
     """Return whether the task chose this outcome, so that a traceback would explain nothing."""
-    if not issubclass(type(error), GiveUp | RetryAfter):
+    if not issubclass(type(error), GiveUp | RetryAfter) or _CAUSE.__get__(error) is not None:
         return False
-    return _CAUSE.__get__(error) is None and _CONTEXT.__get__(error) is None
+    # The worker itself may run while an exception is handled, which is the context of every other.
+    context = _CONTEXT.__get__(error)
+    return context is None or context is sys.exception()
 
 
 def _without_own_frames(error: BaseException) -> BaseException:
