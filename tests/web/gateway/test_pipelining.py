@@ -106,9 +106,9 @@ def test_who_hangs_up_waits_no_longer(standalone: Server) -> None:
     with opened(standalone.url, "pipelining-gone", Limits(waiting=1)) as live:
         line, other = Line(live, "jill"), live.of("jill")
         poll = line.request("GET", "/v1/mailbox?timeout=60")
-        line.send(line.request("GET", "/v1/inbox?timeout=0") + poll)
+        late = line.request("POST", "/v1/mailboxes/jack", "never")
+        line.send(line.request("GET", "/v1/inbox?timeout=0") + poll + late)
         assert line.answer()[0] == 200  # so the poll is next, and takes the only place to wait
-        line.send(line.request("POST", "/v1/mailboxes/jack", "never"))
         eventually(lambda: other.get("/v1/mailbox?timeout=0.01").status_code == 429)
         line.close()
         eventually(lambda: other.get("/v1/mailbox?timeout=0.01").status_code == 200)
