@@ -41,6 +41,10 @@ LINGER_S: Final = 1.0
 PENDING_BYTES: Final = 256 << 10
 """Bytes that may be unsent when another ping arrives."""
 
+EARLY_BYTES: Final = 16 << 10
+"""Bytes of further requests that are read while one is handled. The end of a connection is only
+noticed while the server reads."""
+
 FRAGMENTS: Final = 1024
 """Fragments of one message at most, because even empty fragments cost memory."""
 
@@ -110,6 +114,8 @@ class HttpProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Process *data* from the client, and set the deadline of what must follow."""
         super().data_received(data)
+        if self.conn.their_state is h11.DONE and len(self.conn.trailing_data[0]) < EARLY_BYTES:
+            self.flow.resume_reading()
         self._set_deadlines()
         if self._phase == "body":
             self._idle.set(BODY_IDLE_S, self.transport.abort)

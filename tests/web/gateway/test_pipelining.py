@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -39,6 +40,11 @@ class Line:
         for i in range(0, len(data), size):
             self._socket.sendall(data[i : i + size])
 
+    def push(self, data: bytes) -> None:
+        """Send *data*, or as much as the server takes before the connection ends."""
+        with contextlib.suppress(OSError):
+            self._socket.sendall(data)
+
     def answer(self) -> tuple[int, object]:
         """Read the next response; return its status and its JSON."""
         status = int(self._file.readline().split()[1])
@@ -52,6 +58,7 @@ class Line:
     def close(self) -> None:
         """Hang up."""
         self._file.close()
+        self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 
@@ -101,15 +108,33 @@ def test_hundreds_in_one_write(standalone: Server) -> None:
         assert bodies == list(range(100))
 
 
-def test_who_hangs_up_waits_no_longer(standalone: Server) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+def test_who_hangs_up_waits_no_longer(standalone: Server, apart: bool) -> None:
     """Also with a request behind the long poll: its place is free, and what follows is not done."""
-    with opened(standalone.url, "pipelining-gone", Limits(waiting=1)) as live:
+    with opened(standalone.url, f"pipelining-gone-{apart}", Limits(waiting=1)) as live:
         line, other = Line(live, "jill"), live.of("jill")
         poll = line.request("GET", "/v1/mailbox?timeout=60")
         late = line.request("POST", "/v1/mailboxes/jack", "never")
-        line.send(line.request("GET", "/v1/inbox?timeout=0") + poll + late)
+        line.send(line.request("GET", "/v1/inbox?timeout=0") + poll + (b"" if apart else late))
         assert line.answer()[0] == 200  # so the poll is next, and takes the only place to wait
         eventually(lambda: other.get("/v1/mailbox?timeout=0.01").status_code == 429)
+        if apart:
+            line.send(late, 7)
         line.close()
         eventually(lambda: other.get("/v1/mailbox?timeout=0.01").status_code == 200)
         assert live.hf.mailbox("jack").status().unread == 0
+
+
+def test_what_comes_early_is_bounded(standalone: Server) -> None:
+    """A client that sends more and more behind a long poll is not read at some point."""
+    with opened(standalone.url, "pipelining-flood") as live:
+        line = Line(live, "jill")
+        line.send(line.request("GET", "/v1/mailbox?timeout=20"))
+        flood = line.request("POST", "/v1/mailboxes/jack", "x" * 1000) * 20_000
+        sender = threading.Thread(target=line.push, args=(flood,))
+        sender.start()
+        sender.join(2)
+        assert sender.is_alive()
+        line.close()
+        sender.join(10)
+        assert not sender.is_alive()
