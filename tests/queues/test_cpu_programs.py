@@ -72,6 +72,28 @@ def test_a_module_that_cannot_be_imported_again_ends_the_worker_with_its_error(
         assert "OSError: the disk is full" in process.output
 
 
+@pytest.mark.parametrize(
+    ("kills", "ends"), [(2, "result 42\n"), (99, "was ended by SIGKILL while")]
+)
+def test_a_child_that_is_killed_while_it_imports_is_replaced(
+    standalone: Server, tmp_path: Path, kills: int, ends: str
+) -> None:
+    """A kill says nothing about the tasks; only many in a row end the worker."""
+    note = tmp_path / "imports"
+    dies = (
+        "import os, pathlib, signal\n"
+        f"note = pathlib.Path({str(note)!r})\n"
+        "seen = note.read_text() if note.exists() else ''\n"
+        "note.write_text(seen + 'x')\n"
+        f"if 0 < len(seen) <= {kills}: os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    (tmp_path / "app.py").write_text(dies + GUARDED)
+    with Process.python(tmp_path / "app.py", standalone.url, tmp_path.name) as process:
+        assert process.wait() == (0 if kills == 2 else 1)
+        assert ends in process.output
+    assert len(note.read_text()) == (4 if kills == 2 else 6)
+
+
 @pytest.mark.parametrize("busy", [True, False])
 def test_no_child_outlives_a_worker_that_was_killed(
     standalone: Server, tmp_path: Path, busy: bool

@@ -32,7 +32,14 @@ _END_S: Final = 2.0
 _START_S: Final = 60.0
 """Seconds that a child has to import the registry."""
 
+_STARTS: Final = 5
+"""Children that are started, one after the other, if signals end them while they import."""
+
 _NOTHING_S: Final = 0.0
+
+
+class _Killed(RuntimeError):
+    """A signal ended a child process while it imported the registry."""
 
 
 class TaskCrashed(Exception):
@@ -175,36 +182,50 @@ class CpuPool:
         return settled.settlement(claim, text), settled.error
 
     async def _started(self) -> ChildProcess:
-        """Start a child, and wait until it has imported the registry."""
-        if self._setup is None:
-            address = RegistryAddress.of(self._registry)
-            setup = Setup(address, self._namespace.name, _levels())
-            self._setup = msgspec.json.encode(setup)
+        """Start a child. Start another one if a signal ends it while it imports the registry.
+
+        The system kills processes when memory is short, and operators kill them by mistake: neither
+        says that the tasks cannot run.
+        """
+        for _ in range(_STARTS - 1):
+            try:
+                return await self._start()
+            except _Killed as killed:
+                logger.warning("%s; another one is started", killed)
+        return await self._start()
+
+    async def _start(self) -> ChildProcess:
         try:
             child = ChildProcess(_MODULE)
         except OSError as error:
             raise RuntimeError(f"no child process can be started: {error}") from error
         self._children.add(child)
         try:
+            await self._prepare(child)
+        except BaseException:
+            self._end(child)
+            raise
+        return child
+
+    async def _prepare(self, child: ChildProcess) -> None:
+        """Send *child* its setup, and wait until it has imported the registry."""
+        if self._setup is None:
+            address = RegistryAddress.of(self._registry)
+            setup = Setup(address, self._namespace.name, _levels())
+            self._setup = msgspec.json.encode(setup)
+        try:
             async with time_limit(_START_S):
                 await child.send(self._setup)
                 report, _ = await self._heard(child, Ready | Failed)
         except ChildEnded as ended:
-            self._end(child)
             text = f"a child process {how_ended(ended.code)} while it imported the tasks"
-            raise RuntimeError(text) from None
+            raise (_Killed if ended.code < 0 else RuntimeError)(text) from None
         except TimeoutError:
-            self._end(child)
             text = f"a child process did not import the tasks within {_START_S:g} s"
             raise RuntimeError(text) from None
-        except BaseException:
-            self._end(child)
-            raise
         if isinstance(report, Failed):
-            self._end(child)
             text = f"a child process cannot import the tasks:\n{report.why}"
             raise RuntimeError(text)  # noqa: TRY004 (no type of an argument is wrong)
-        return child
 
     async def _heard(self, child: ChildProcess, wanted: Any) -> tuple[Report, bytes]:
         """Return the next report of a *wanted* type, and pass on the log records before it."""
