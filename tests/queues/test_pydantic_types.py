@@ -252,6 +252,11 @@ def test_a_result_that_does_not_fit_is_a_decode_error(standalone: Server) -> Non
             handle.result(timeout=0)
 
 
+def test_a_model_cannot_be_the_key_of_a_dict() -> None:
+    with pytest.raises(TypeError, match=r"parameter 'x' contains a Customer.*list of pairs"):
+        taking(dict[Customer, int])
+
+
 def test_what_pydantic_cannot_store_is_a_type_error() -> None:
     class Open(BaseModel):
         model_config = ConfigDict(arbitrary_types_allowed=True)

@@ -7,7 +7,7 @@ import asyncio
 import collections
 import io
 import types
-from collections.abc import Awaitable, Callable, Generator, Hashable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import (
     TypedDict,
     TypeVar,
 )
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -113,6 +114,9 @@ REFUSED = [
     (Session | None, "contains a Session"),
     (list[Session], "contains a Session"),
     (dict[str, tuple[int, Session]], "contains a Session"),
+    (dict[Pair, int], "contains a Pair.*list of pairs"),
+    (list[dict[tuple[int, str], int]], "contains a tuple.*list of pairs"),
+    (Mapping[frozenset[int], int], "contains a frozenset.*list of pairs"),
     (Iterable[Session], "contains a Session"),
     (Annotated[Session, "of the request"], "is a Session"),
     (SessionId, "is a Session"),
@@ -146,6 +150,7 @@ ACCEPTED = [
     *(Any, object, None, int, bytes, bytearray, memoryview, set[int], Node, msgspec.Raw),
     *(Hashable, Iterable[int], SupportsInt, HasName, Shape, list[Shape], T, str | Path),
     *(collections.OrderedDict[str, int], collections.Counter[str], dict, list, tuple),
+    *(dict[datetime, int], dict[int | str, int], Mapping[UUID, list[str]]),
     *(datetime | int, list[int] | set[int], type(None)),
 ]
 

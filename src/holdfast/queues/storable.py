@@ -57,6 +57,8 @@ def unstorable(kind: Any) -> type | None:
 
 def hint_for(cls: type) -> str:
     """Return what to use in place of an unstorable class."""
+    if _is_compound(cls):
+        return "a key of an object is text in JSON: use an id, or pass a list of pairs"
     for base in _EXACT:
         if issubclass(cls, base):
             return f"use {base.__name__} itself"
@@ -125,10 +127,29 @@ def _unstorable(kind: Any, seen: Seen) -> type | None:
         return None
     if not _may_be_stored(cls):
         return cls
+    if issubclass(cls, Mapping) and (key := _compound_key(kind)) is not None:
+        return key
     for part in parts_of(kind) if _has_parts(cls) else ():
         if found_in := _unstorable(part, seen | {cls}):
             return found_in
     return None
+
+
+def _compound_key(kind: Any) -> type | None:
+    """Return the class of the keys of a mapping type, if they have items or fields."""
+    key = plain(next(iter(get_args(kind)), None))
+    cls = get_origin(key) or key
+    return cls if isinstance(cls, type) and _is_compound(cls) else None
+
+
+def _is_compound(cls: type) -> bool:
+    """Return whether an instance of *cls* has items or fields in JSON.
+
+    Only as the keys of a mapping such classes cannot be stored.
+    """
+    if issubclass(cls, (*_CONTAINERS, msgspec.Struct)) or dataclasses.is_dataclass(cls):
+        return True
+    return hasattr(cls, "model_fields") and is_pydantic(cls)
 
 
 def _has_parts(cls: type) -> bool:
