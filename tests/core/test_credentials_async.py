@@ -106,7 +106,7 @@ async def test_a_certificate_opens_all_connections(port: int, keys: Path) -> Non
             batch = await box.fetch(timeout=20)
             assert [message.body for message in batch.messages] == [body]
             await box.ack(batch)
-        # So short that the connection of the bell may still be opening when the client is closed.
+        # So short that the notifier may still be connecting when the client is closed.
         assert not (await box.fetch(timeout=0.05)).messages
     async with AsyncHoldfast.from_url(url, namespace="tls") as stranger:
         with pytest.raises(ServerUnavailable):

@@ -107,7 +107,7 @@ def test_a_certificate_opens_all_connections(port: int, keys: Path) -> None:
             batch = box.fetch(timeout=20)
             assert [message.body for message in batch.messages] == [body]
             box.ack(batch)
-        # So short that the connection of the bell may still be opening when the client is closed.
+        # So short that the notifier may still be connecting when the client is closed.
         assert not (box.fetch(timeout=0.05)).messages
     with Holdfast.from_url(url, namespace="tls") as stranger, pytest.raises(ServerUnavailable):
         stranger.mailbox("jill").status()

@@ -17,7 +17,7 @@ from faults.interrupts import SOURCE, interrupted_at
 from faults.proxy import Proxy
 from faults.waiting import eventually
 from holdfast.core._sync.caller import Caller
-from holdfast.core.concurrency.semaphore import Mutex, Semaphore
+from holdfast.core.concurrency.semaphore import LocalSemaphore, Mutex
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
@@ -28,7 +28,7 @@ PATIENCE_S = 20.0
 ALL = SOURCE.removesuffix("src/holdfast")
 
 
-def enter(mutex: Semaphore, inside: list[int]) -> None:
+def enter(mutex: LocalSemaphore, inside: list[int]) -> None:
     with mutex:
         inside.append(1)
         inside.append(2)
@@ -45,7 +45,7 @@ def in_thread(function: Callable[[], object]) -> bool:
 @pytest.mark.parametrize("limit", [1, 2])
 def test_an_interrupted_thread_does_not_keep_others_out(limit: int) -> None:
     for step in range(1, 100):
-        semaphore = Semaphore(limit)
+        semaphore = LocalSemaphore(limit)
         use = partial(enter, semaphore, [])
         for _ in range(limit):
             place = interrupted_at(step, use, files=ALL)
@@ -88,7 +88,7 @@ def test_an_interrupted_waiter_is_skipped() -> None:
 @pytest.mark.parametrize("limit", [1, 3])
 def test_no_more_than_the_limit_are_inside(limit: int) -> None:
     """Eight threads, thousands of entries, some of them slow."""
-    semaphore = Semaphore(limit)
+    semaphore = LocalSemaphore(limit)
     inside: list[int] = []
     most: list[int] = []
 

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Site
 from holdfast import Holdfast, Retry, TaskRegistry
-from holdfast.errors.records import logger_of, one_line
+from holdfast.errors.one_line_logger import logger_of, one_line
 from project.sources import PACKAGE, modules, relative, tree
 
 FORGED = "x\n2026-11-23 INFO ann (operator) queue/purge: done\r\n\x85\u2028\u202e\x1b[2Jx"

@@ -122,7 +122,7 @@ def test_an_invalid_name_is_a_value_error_of_ours() -> None:
     assert issubclass(InvalidName, HoldfastError)
 
 
-@given(NAMES, NAMES, st.sampled_from(["bodies", "ready:h", "ledger:0", "bell:1.2"]))
+@given(NAMES, NAMES, st.sampled_from(["bodies", "ready:h", "ledger:0", "notify:1.2"]))
 @example("}", "{", "bodies")
 @example("{a}", "}:{", "bodies")
 def test_all_keys_of_a_unit_lie_in_its_slot(namespace: str, name: str, part: str) -> None:

@@ -1,4 +1,4 @@
-"""The bell: rings reach the one that waits, and a lost line costs at most a moment."""
+"""Notifications reach the one that waits, and a lost connection costs at most a moment."""
 
 import secrets
 import threading
@@ -19,14 +19,14 @@ from holdfast.core.notifier import Notifier
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
 
-RING = Script.of(
-    "test/ring", "#!lua\nreturn redis.call('SPUBLISH', ARGV[1], redis.call('EXISTS', KEYS[1]))"
+NOTIFY = Script.of(
+    "test/notify", "#!lua\nreturn redis.call('SPUBLISH', ARGV[1], redis.call('EXISTS', KEYS[1]))"
 )
 
 
 @pytest.fixture
 def unit(site: Site) -> Unit:
-    return Namespace.of(site.namespace).unit("queue", "bell")
+    return Namespace.of(site.namespace).unit("queue", "mail")
 
 
 @pytest.fixture
@@ -36,24 +36,24 @@ def caller(site: Site) -> Iterator[Caller]:
     caller.close()
 
 
-def ring(caller: Caller, unit: Unit, channel: str) -> int:
-    receivers: int = caller.call(RING, unit, [unit.key("k")], [channel])
+def notify(caller: Caller, unit: Unit, channel: str) -> int:
+    receivers: int = caller.call(NOTIFY, unit, [unit.key("k")], [channel])
     return receivers
 
 
-def test_a_ring_raises_the_flag(site: Site, caller: Caller, unit: Unit) -> None:
+def test_a_notification_sets_the_flag(site: Site, caller: Caller, unit: Unit) -> None:
     notifier, flag = Notifier(Settings.from_url(site.url)), Event()
     with notifier.listen(unit, flag) as channel:
         assert flag.wait(20), "notified once it is subscribed"
         for _ in range(3):
             flag.clear()
-            assert ring(caller, unit, channel) == 1
+            assert notify(caller, unit, channel) == 1
             assert flag.wait(20)
-    eventually(lambda: ring(caller, unit, channel) == 0, reason="no listener is left")
+    eventually(lambda: notify(caller, unit, channel) == 0, reason="no listener is left")
     notifier.close()
 
 
-def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
+def test_every_listener_is_notified_by_itself(site: Site, caller: Caller) -> None:
     """Units on all nodes of a cluster, and two listeners to one unit."""
     notifier = Notifier(Settings.from_url(site.url))
     units = [Namespace.of(site.namespace).unit("queue", f"q{n // 2}") for n in range(20)]
@@ -63,7 +63,7 @@ def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
     assert all(flag.wait(20) for flag in flags)
     for flag in flags:
         flag.clear()
-    ring(caller, units[7], channels[7])
+    notify(caller, units[7], channels[7])
     assert flags[7].wait(20)
     assert [n for n, flag in enumerate(flags) if flag.is_set()] == [7]
     for one in listening:
@@ -74,17 +74,19 @@ def test_every_listener_is_rung_by_itself(site: Site, caller: Caller) -> None:
 def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
     standalone: Server, proxy: Proxy
 ) -> None:
-    unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
+    unit = Namespace.of(secrets.token_hex(4)).unit("queue", "mail")
     notifier, flag = Notifier(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))
     with notifier.listen(unit, flag) as channel:
         assert flag.wait(20)
         flag.clear()
         with proxy.refuse():
-            eventually(lambda: ring(caller, unit, channel) == 0, reason="the server knows as well")
+            eventually(
+                lambda: notify(caller, unit, channel) == 0, reason="the server knows as well"
+            )
         assert flag.wait(30)
         flag.clear()
-        assert ring(caller, unit, channel) == 1
+        assert notify(caller, unit, channel) == 1
         assert flag.wait(20)
     caller.close()
     notifier.close()
@@ -116,16 +118,16 @@ def test_listeners_outlast_what_fails_on_the_way(site: Site, caller: Caller, uni
     notifier.close()
 
 
-def test_no_thread_stays_when_the_last_bell_is_closed(standalone: Server) -> None:
+def test_no_thread_stays_when_the_last_notifier_is_closed(standalone: Server) -> None:
     """Nothing goes on in the background of a program that has closed its clients."""
     before = threading.enumerate()  # threads of earlier tests may still be ending
-    bells = [Notifier(Settings.from_url(standalone.url)) for _ in range(2)]
-    for notifier in bells:
+    notifiers = [Notifier(Settings.from_url(standalone.url)) for _ in range(2)]
+    for notifier in notifiers:
         flag = Event()
         with notifier.listen(Namespace.of("x").unit("queue", "y"), flag):
             assert flag.wait(20)
     assert len(running_since(before)) == 1
-    for notifier in bells:
+    for notifier in notifiers:
         notifier.close()
         notifier.close()
     assert running_since(before) == []
@@ -141,7 +143,7 @@ def running_since(before: list[threading.Thread]) -> list[threading.Thread]:
 
 
 def broadcast(caller: Caller, unit: Unit) -> int:
-    return ring(caller, unit, unit.key("bell"))
+    return notify(caller, unit, unit.channel)
 
 
 def test_a_broadcast_reaches_all_followers_over_one_subscription(
@@ -207,7 +209,7 @@ def test_who_follows_and_leaves_at_once_is_heard_when_it_comes_back(
 
 
 def test_followers_look_while_there_is_no_line(standalone: Server, proxy: Proxy) -> None:
-    unit = Namespace.of(secrets.token_hex(4)).unit("queue", "bell")
+    unit = Namespace.of(secrets.token_hex(4)).unit("queue", "mail")
     notifier, flag = Notifier(Settings.from_url(proxy.url)), Event()
     caller = Caller(Settings.from_url(standalone.url))
     with notifier.follow([unit], flag):

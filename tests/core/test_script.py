@@ -35,11 +35,11 @@ def test_parts_come_in_where_they_are_named(lua: Path) -> None:
 
 def test_the_core_has_parts_for_all(lua: Path) -> None:
     """A block's own part goes before the core's of the same name."""
-    (lua / "parts" / "bell.lua").write_text("-- my own bell\n")
-    (lua / "verb.lua").write_text("#!lua\n-- include clock\n-- include bell\n")
+    (lua / "parts" / "notify.lua").write_text("-- my own notify\n")
+    (lua / "verb.lua").write_text("#!lua\n-- include clock\n-- include notify\n")
     source = Script.load("test_the_core_has_parts_for_all", "verb").source
     assert "redis.call('TIME')" in source
-    assert source.endswith("-- my own bell\n")
+    assert source.endswith("-- my own notify\n")
 
 
 @pytest.mark.parametrize(

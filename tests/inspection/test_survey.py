@@ -8,7 +8,7 @@ from conftest import Site
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, Holdfast, ServerUnavailable, TaskRegistry
-from holdfast.inspect.permits import Permits, process_name
+from holdfast.inspect.permits import PermitList, process_name
 from holdfast.inspect.survey import SurveyLimits, survey
 
 tasks = TaskRegistry()
@@ -73,14 +73,14 @@ def test_permits_of_a_lock_and_of_a_semaphore(site: Site) -> None:
     """One shape for both."""
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         lock, semaphore = hf.lock("report"), hf.semaphore("printer")
-        free = Permits.of_lock("report", lock.inspect())
+        free = PermitList.of_lock("report", lock.inspect())
         assert (free.free, free.in_use, free.next_free, str(free)) == (
             True, False, None, "lock 'report'",
         )  # fmt: skip
-        unknown = Permits.of_semaphore("printer", semaphore.inspect())
+        unknown = PermitList.of_semaphore("printer", semaphore.inspect())
         assert (unknown.limit, unknown.held_of_limit, unknown.free) == (None, "0/?", True)
         with lock.hold() as lease:
-            held = Permits.of_lock("report", lock.inspect())
+            held = PermitList.of_lock("report", lock.inspect())
         assert (held.free, held.fence, len(held.holders)) == (False, lease.fence, 1)
         assert held.next_free == held.holders[0]
         assert "process" in process_name(held.holders[0].name)

@@ -211,7 +211,7 @@ async def test_a_late_call_sends_only_what_was_not_repeated(hf: AsyncHoldfast, s
     assert await chat.send("second", sender="a", op_id="hf:0123456789abc.7:2") == 2
     unit = Namespace.of(site.namespace).unit(keys.CHAT, "c")
     messages = ["1", "a", 'j"one"', "", "2", "a", 'j"second"', "", "3", "x", 'j"three"', ""]
-    args: list[str | int] = ["0123456789abc", 7, unit.key("bell"), *messages]
+    args: list[str | int] = ["0123456789abc", 7, unit.channel, *messages]
     log = chat._log
     for _ in range(2):
         reply = await chat._messaging.caller.call(SEND, unit, SEND.keys(log.unit), args)

@@ -34,7 +34,7 @@ def direct_client(site: Site) -> Iterator[Holdfast]:
 
 
 def is_subscribed(site: Site, kind: str, name: str) -> bool:
-    channel = f"{site.namespace}:{{{kind}:{name}}}:bell"
+    channel = f"{site.namespace}:{{{kind}:{name}}}:notify"
     nodes = getattr(site.server, "nodes", [site.server])
     return any(node.execute("PUBSUB", "SHARDNUMSUB", channel)[1] for node in nodes)
 
@@ -165,7 +165,7 @@ def test_a_subscription_is_checked_every_second(
 
 
 def _is_subscribed(server: Server, namespace: str) -> bool:
-    channels = server.execute("PUBSUB", "SHARDNUMSUB", f"{namespace}:{{mailbox:jack}}:bell")
+    channels = server.execute("PUBSUB", "SHARDNUMSUB", f"{namespace}:{{mailbox:jack}}:notify")
     return bool(channels[1])
 
 
@@ -183,7 +183,7 @@ async def test_many_wait_in_one_process(standalone: Server, count: int) -> None:
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
         boxes = [hf.mailbox(f"m{n}") for n in range(count)]
         tasks = [spawn(box.fetch(timeout=None), "waits") for box in boxes]
-        channels = [f"{namespace}:{{mailbox:m{n}}}:bell" for n in (0, count - 1)]
+        channels = [f"{namespace}:{{mailbox:m{n}}}:notify" for n in (0, count - 1)]
 
         def all_listen() -> bool:
             return standalone.execute("PUBSUB", "SHARDNUMSUB", *channels)[1::2] == [1, 1]

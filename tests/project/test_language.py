@@ -15,7 +15,7 @@ DEMO = ROOT / "src" / "holdfast_demo"
 FOLDERS = [PACKAGE, DEMO, ROOT / "tests", ROOT / "tools", ROOT / "benchmarks", ROOT / "examples"]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-SHARED_NAMES = {"Semaphore", "Lease", "Source", "Permits", "Reader", "Batch"}
+SHARED_NAMES = {"Lease"}
 """Class names that still have two meanings. Remove each when one is renamed; add none."""
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from .pages import LOOPBACK_NAMES, ListenAddress, Status, TextPage
 
 logger = logger_of("holdfast.worker")

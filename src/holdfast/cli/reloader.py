@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import typer
 
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from .connection import fail
 
 logger = logger_of("holdfast.worker")

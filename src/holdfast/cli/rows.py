@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from rich.text import Text
 
 from .. import DecodeError, HoldfastError
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from .connection import fail, with_client
 from .event_loop import run_async
 from .exit_codes import WRONG_USAGE

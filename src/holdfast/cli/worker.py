@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from .address import server_name
 from .commands import Commands
 from .connection import Embedded, Namespace, Url, argument_errors, connected, fail

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from .connection import fail
 from .pages import ListenAddress, Status, TextPage
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, TypeVar, get_args
 
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 
 OnConflict = Literal["error", "keep", "update"]
 """Decides what happens if the server stores another value than this client gives.

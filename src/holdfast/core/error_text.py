@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..errors import on_one_line
-from ..errors.records import OneLineLogger
+from ..errors.one_line_logger import OneLineLogger
 
 _NAME: Final = type.__dict__["__name__"]
 _MRO: Final = type.__dict__["__mro__"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from ..errors import ServerRefused, ServerUnavailable
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from ._async.caller import AsyncCaller, CallKind
 from .names import Unit
 from .transport.settings import Address

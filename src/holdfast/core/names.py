@@ -88,6 +88,11 @@ class Unit:
         """Return the key, or the channel, that ends in *part*."""
         return self.prefix + part
 
+    @property
+    def channel(self) -> str:
+        """Return the channel on which its followers hear of changes."""
+        return self.prefix + "notify"
+
     def __str__(self) -> str:
         return f"{self.kind} {self.name!r}"
 

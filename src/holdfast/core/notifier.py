@@ -5,7 +5,7 @@ from the unit's wait list and publishes to it (`SPUBLISH`; see `lua/parts/notify
 notification is a hint and may be lost. So each waiter is also woken when its subscription begins,
 and checks the state at least every `RECHECK_S`: a lost notification costs a second, no data.
 
-*Followers* share the broadcast channel `bell` of their unit, to which a process subscribes once.
+*Followers* share the broadcast channel `notify` of their unit, to which a process subscribes once.
 There may be thousands of followers, too many to check the state every second. Instead, the process
 checks the connection every second, and wakes the followers if a notification may be lost.
 
@@ -80,7 +80,7 @@ class Notifier:
         """
         with self.lifetime.set_on_close(flag):
             pubsub = self._here(unit)
-            channel = unit.key(f"bell:{pubsub.name}.{next(pubsub.numbers)}")
+            channel = unit.key(f"notify:{pubsub.name}.{next(pubsub.numbers)}")
             try:
                 pubsub.call_soon(pubsub.join, unit, channel, _Waiter(flag, on_message))
                 yield channel
@@ -231,10 +231,9 @@ class _PubSub:
             del self._listening[channel]
 
     def _followers(self, unit: Unit) -> _Followers:
-        channel = unit.key("bell")
         return _Followers(
-            lambda followers: self.call_soon(self.join, unit, channel, followers),
-            lambda: self.call_soon(self.leave, channel),
+            lambda followers: self.call_soon(self.join, unit, unit.channel, followers),
+            lambda: self.call_soon(self.leave, unit.channel),
         )
 
     def call_soon(self, function: Callable[..., object], *args: object) -> None:

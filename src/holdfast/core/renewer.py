@@ -25,7 +25,7 @@ from weakref import ref
 import msgspec
 
 from ..errors import HoldfastError
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from ._async.caller import AsyncCaller, CallKind
 from ._async.catalog import AsyncCatalog
 from .clock import since_boot

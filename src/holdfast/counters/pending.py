@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 
 logger: Final = logger_of("holdfast.counters")
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ..core.error_text import described
 from ..errors import on_one_line
 from .chunk import BLOCK, UnpackedChunk, unpack
-from .source import decoded_name
+from .file_reader import decoded_name
 
 MAX_REASON: Final = 200
 """Characters of an error that the server stores as the reason of a failed attempt."""

@@ -12,7 +12,7 @@ import msgspec
 
 from ..core.concurrency.cpu_pool import Pool
 from .chunk import BLOCK, EMPTY, WINDOW, ChunkPacker, Codec, PackedChunk
-from .source import Source, SourceDamaged
+from .file_reader import FileReader, SourceDamaged
 
 PLAIN: Final = ChunkPacker(None)
 """Packs blocks that are not sent, only added to the digest."""
@@ -70,7 +70,7 @@ class Upload:
         codec: how the chunks are compressed; None: not at all.
     """
 
-    def __init__(self, source: Source, codec: Codec | None) -> None:
+    def __init__(self, source: FileReader, codec: Codec | None) -> None:
         self._source = source
         self._packer = ChunkPacker(codec)
         self._pool = Pool() if codec else None

@@ -10,7 +10,7 @@ from .. import Holder, LockState, SemaphoreState
 
 
 @dataclass(frozen=True, slots=True)
-class Permits:
+class PermitList:
     """The holders and waiters of a lock or a semaphore.
 
     Attributes:
@@ -30,13 +30,13 @@ class Permits:
     waiters: Sequence[str]
 
     @classmethod
-    def of_lock(cls, name: str, state: LockState) -> Permits:
+    def of_lock(cls, name: str, state: LockState) -> PermitList:
         """Return the permit of a lock."""
         held = () if state.holder is None else (Holder(state.holder, state.remaining),)
         return cls(name, "lock", 1, state.fence, held, state.waiters)
 
     @classmethod
-    def of_semaphore(cls, name: str, state: SemaphoreState) -> Permits:
+    def of_semaphore(cls, name: str, state: SemaphoreState) -> PermitList:
         """Return the permits of a semaphore."""
         return cls(name, "semaphore", state.limit, None, state.holders, state.waiters)
 
@@ -66,11 +66,11 @@ class Permits:
 
 def all_permits(
     locks: Mapping[str, LockState], semaphores: Mapping[str, SemaphoreState]
-) -> list[Permits]:
+) -> list[PermitList]:
     """Return the permits of *locks* and *semaphores*, sorted by name."""
-    found: Iterable[Permits] = (
-        *(Permits.of_lock(name, state) for name, state in locks.items()),
-        *(Permits.of_semaphore(name, state) for name, state in semaphores.items()),
+    found: Iterable[PermitList] = (
+        *(PermitList.of_lock(name, state) for name, state in locks.items()),
+        *(PermitList.of_semaphore(name, state) for name, state in semaphores.items()),
     )
     return sorted(found, key=lambda each: (each.name, each.kind))
 

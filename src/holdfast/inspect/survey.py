@@ -23,7 +23,7 @@ from .. import (
     Throughput,
     WorkerStatus,
 )
-from .permits import Permits, all_permits
+from .permits import PermitList, all_permits
 
 Kind = Literal[
     "queue", "lock", "semaphore", "mailbox", "chat",
@@ -149,7 +149,7 @@ class Survey:
         }
 
     @property
-    def permits(self) -> list[Permits]:
+    def permits(self) -> list[PermitList]:
         """Return the locks and semaphores in use, the one with the most waiters first."""
         found = all_permits(self.locks, self.semaphores)
         return sorted(found, key=lambda each: -len(each.waiters))

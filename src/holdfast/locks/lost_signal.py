@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Final
 
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 
 logger: Final = logger_of("holdfast.locks")
 

@@ -121,7 +121,7 @@ def _options(call: Call[Any]) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class Batch:
+class EnqueueBatch:
     """Tasks of one queue that are stored in one step.
 
     Attributes:
@@ -150,7 +150,7 @@ class Batch:
 
 def batched(
     calls: Sequence[Call[Any]], ids: Sequence[str], trace: TraceContext | None = None
-) -> Iterator[Batch]:
+) -> Iterator[EnqueueBatch]:
     """Yield batches of *calls*, in order within each queue.
 
     All calls are packed before the first batch is yielded. So if one call cannot be stored, none
@@ -164,10 +164,10 @@ def batched(
         size = len(task[-1]) - traced - stored_bytes(call.headers)
         by_queue.setdefault(call.queue, []).append((task, size))
     for queue, tasks in by_queue.items():
-        batch = Batch(queue, len(tasks))
+        batch = EnqueueBatch(queue, len(tasks))
         for task, size in tasks:
             if not batch.fits(size):
                 yield batch
-                batch = Batch(queue, 0)
+                batch = EnqueueBatch(queue, 0)
             batch.add(task, size)
         yield batch

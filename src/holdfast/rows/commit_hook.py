@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..errors import HoldfastError
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from .row_ids import RowId
 from .sql import SqlRows, is_one_of
 

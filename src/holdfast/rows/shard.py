@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.names import Unit
 from ..errors import DecodeError
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from . import keys
 from .row_ids import id_of
 

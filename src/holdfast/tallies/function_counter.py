@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..core.concurrency.interruption import raise_interruption
 from ..core.error_text import log_safely, type_name
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from .counted import (
     FAR_DAY,
     NO_COUNTED,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..errors.records import logger_of, one_line
+from ..errors.one_line_logger import logger_of, one_line
 
 ANONYMOUS: Final = "-"
 """The user name in the records of requests without a valid token."""

@@ -26,7 +26,7 @@ from .. import (
     StaleBatch,
     TooManyMembers,
 )
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 
 logger = logger_of("holdfast.web")
 

@@ -29,7 +29,7 @@ def own_cluster() -> Iterator[Cluster]:
 
 def is_followed(cluster: Cluster, unit: Unit) -> bool:
     where = cluster.owner(unit.slot)
-    return bool(where.execute("PUBSUB", "SHARDNUMSUB", unit.key("bell"))[1])
+    return bool(where.execute("PUBSUB", "SHARDNUMSUB", unit.channel)[1])
 
 
 @pytest.mark.parametrize("half_way", [False, True], ids=["moved", "half-way"])

@@ -39,7 +39,7 @@ def is_awaited(crew: Crew) -> bool:
 
 
 def lose_rings(crew: Crew, proxy: Proxy, server: Server) -> None:
-    proxy.drop_pushes(1_000, match=b"bell:")
+    proxy.drop_pushes(1_000, match=b"notify:")
 
 
 def cut(crew: Crew, proxy: Proxy, server: Server) -> None:

@@ -32,7 +32,7 @@ class Hand:
         self._number = 0
         self.ended: list[bytes] = []  # by the last step
         self._writer = ledger.new_writer()
-        self._channel = unit.key(f"bell:{self._writer}")
+        self._channel = unit.key(f"notify:{self._writer}")
         self._keys = (
             *(keys.bodies(unit), keys.state(unit), keys.leases(unit)),
             *(*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)),

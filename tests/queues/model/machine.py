@@ -117,7 +117,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.units = [self.bench.unit(name) for name in self.names]
         self.models = [QueueModel(), QueueModel()]
         self.workmen = [
-            [Workman(unit, f"worker-{n}", unit.key(f"bell:{n}")) for n in range(3)]
+            [Workman(unit, f"worker-{n}", unit.key(f"notify:{n}")) for n in range(3)]
             for unit in self.units
         ]
         self.task_ids: list[list[str]] = [[*"abcdefgh"], [*"abcdefgh"]]

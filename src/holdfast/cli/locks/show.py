@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from ...inspect.permits import Permits, process_name, process_of
+from ...inspect.permits import PermitList, process_name, process_of
 from ..connection import with_client
 from ..exit_codes import NOT_FOUND
 from ..options import argument, flag
@@ -25,7 +25,7 @@ Name = Annotated[str, argument("NAME", "The lock.")]
 IsSemaphore = Annotated[bool, flag("NAME is a semaphore.", "--semaphore")]
 
 
-def _rows(permits: Permits) -> Iterator[tuple[str, str | Text]]:
+def _rows(permits: PermitList) -> Iterator[tuple[str, str | Text]]:
     if permits.kind == "semaphore":
         yield "limit", "not known" if permits.limit is None else f"{permits.limit:,}"
     is_free = permits.kind == "lock" and permits.free
@@ -44,12 +44,12 @@ def _numbered(noun: str, lines: list[str]) -> Iterator[tuple[str, str]]:
         yield "", f"… and {len(lines) - SHOWN:,} more {noun}s"
 
 
-def _counts(permits: Permits) -> dict[str, Any]:
+def _counts(permits: PermitList) -> dict[str, Any]:
     numbers = {"holders": len(permits.holders), "waiters": len(permits.waiters)}
     return {"kind": permits.kind, "limit": permits.limit, **numbers}
 
 
-def _json(permits: Permits) -> dict[str, Any]:
+def _json(permits: PermitList) -> dict[str, Any]:
     return {
         "name": permits.name,
         "kind": permits.kind,
@@ -60,12 +60,12 @@ def _json(permits: Permits) -> dict[str, Any]:
     }
 
 
-def _locks(hf: Holdfast) -> dict[str, Permits]:
-    return {name: Permits.of_lock(name, state) for name, state in hf.locks().items()}
+def _locks(hf: Holdfast) -> dict[str, PermitList]:
+    return {name: PermitList.of_lock(name, state) for name, state in hf.locks().items()}
 
 
-def _semaphores(hf: Holdfast) -> dict[str, Permits]:
-    return {name: Permits.of_semaphore(name, state) for name, state in hf.semaphores().items()}
+def _semaphores(hf: Holdfast) -> dict[str, PermitList]:
+    return {name: PermitList.of_semaphore(name, state) for name, state in hf.semaphores().items()}
 
 
 COLUMNS: Final = {
@@ -74,11 +74,11 @@ COLUMNS: Final = {
     "waiters": lambda permits: f"{len(permits.waiters):,}",
 }
 
-LOCKS: Final = Resource[Permits](
+LOCKS: Final = Resource[PermitList](
     noun="lock",
     key="name",
     names=lambda hf: hf.locks(),
-    read=lambda hf, name: Permits.of_lock(name, hf.lock(name).inspect()),
+    read=lambda hf, name: PermitList.of_lock(name, hf.lock(name).inspect()),
     every=_locks,
     columns=COLUMNS,
     left=("kind",),
@@ -87,11 +87,11 @@ LOCKS: Final = Resource[Permits](
     recent="acquired last",
 )
 
-SEMAPHORES: Final = Resource[Permits](
+SEMAPHORES: Final = Resource[PermitList](
     noun="semaphore",
     key="name",
     names=lambda hf: hf.semaphores(),
-    read=lambda hf, name: Permits.of_semaphore(name, hf.semaphore(name).inspect()),
+    read=lambda hf, name: PermitList.of_semaphore(name, hf.semaphore(name).inspect()),
     every=_semaphores,
     columns=COLUMNS,
     left=("kind",),

@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .role import HURRY, LATE_S, LIMIT, READY, RETIRE, STOP, ProcessRole, health_report
 
 if TYPE_CHECKING:

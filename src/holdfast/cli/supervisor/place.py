@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...errors.one_line_logger import logger_of
 from ...errors.process_exit import how_ended
-from ...errors.records import logger_of
 from .role import RETIRE
 from .worker_process import WorkerProcess
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from ...inspect.formats import counted
 from ..exit_codes import FAILED
 from .group_health import GroupHealth

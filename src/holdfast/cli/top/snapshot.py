@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ... import AsyncHoldfast, FeedStatus, RowCacheStatus, WorkerStatus
-from ...inspect.permits import Permits
+from ...inspect.permits import PermitList
 from ...inspect.survey import Survey, SurveyLimits, survey
 from ...inspect.throughput import ThroughputMeter
 
@@ -80,7 +80,7 @@ class TopSnapshot:
         return sorted(self.survey.workers, key=lambda worker: (worker.alive, worker.name))
 
     @property
-    def permits(self) -> list[Permits]:
+    def permits(self) -> list[PermitList]:
         """Return the locks and semaphores, those with most waiters first."""
         return self.survey.permits[:LISTED]
 
@@ -169,7 +169,7 @@ class TopSnapshot:
         }
 
 
-def _permits_json(permits: Permits) -> dict[str, Any]:
+def _permits_json(permits: PermitList) -> dict[str, Any]:
     first = permits.next_free
     return {
         "name": permits.name,

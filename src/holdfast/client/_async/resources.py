@@ -24,7 +24,7 @@ from ...core.renewer import Renewer
 from ...core.telemetry import Telemetry
 from ...core.transport.settings import Settings
 from ...errors import HoldfastError
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from ..shared import shared
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from ..concurrency._async.local_resource import LocalResource
-from ..concurrency._async.primitives import Semaphore
+from ..concurrency._async.primitives import LocalSemaphore
 from ..ledger import Writers
 from ..transport.settings import Settings
 from .router import AsyncRouter
@@ -22,7 +22,7 @@ class AsyncCallSession:
     def __init__(self, settings: Settings) -> None:
         self.router = AsyncRouter(settings)
         self.writers = Writers()
-        self.read_limiter = Semaphore(READ_LIMIT)
+        self.read_limiter = LocalSemaphore(READ_LIMIT)
 
     def abort(self) -> None:
         """Close all connections at once."""

@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
 from ..attempt import Attempt, not_applied, value
 from ..concurrency._sync.local_resource import LocalResource
-from ..concurrency._sync.primitives import Semaphore
+from ..concurrency._sync.primitives import LocalSemaphore
 from ..ledger import Operation, Writers
 from ..lifetime import Lifetime
 from ..names import Unit
@@ -63,7 +63,7 @@ class Caller:
         return self.sessions.get().writers
 
     @property
-    def read_limiter(self) -> Semaphore:
+    def read_limiter(self) -> LocalSemaphore:
         """Return a semaphore that limits concurrent calls of low priority.
 
         Without a limit, some of thousands of concurrent calls would time out.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from ..concurrency._sync.local_resource import LocalResource
-from ..concurrency._sync.primitives import Semaphore
+from ..concurrency._sync.primitives import LocalSemaphore
 from ..ledger import Writers
 from ..transport.settings import Settings
 from .router import Router
@@ -23,7 +23,7 @@ class CallSession:
     def __init__(self, settings: Settings) -> None:
         self.router = Router(settings)
         self.writers = Writers()
-        self.read_limiter = Semaphore(READ_LIMIT)
+        self.read_limiter = LocalSemaphore(READ_LIMIT)
 
     def abort(self) -> None:
         """Close all connections at once."""

@@ -67,7 +67,7 @@ def _callers(frame: FrameType) -> Iterator[tuple[int, CodeType]]:
         caller = caller.f_back
 
 
-class Semaphore:
+class LocalSemaphore:
     """Limits how many threads run a section at once, in the order of arrival.
 
     Use it only in a `with` statement. If the thread of a signal handler is inside or waits, the
@@ -170,7 +170,7 @@ class Semaphore:
                 called.release()
 
 
-class Mutex(Semaphore):
+class Mutex(LocalSemaphore):
     """Lets only one thread at a time run a section."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from ...core.concurrency._sync.primitives import Mutex
 from ...core.concurrency.fork_hooks import register_after_fork
 from ...core.ledger import Operation, Writers
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .. import keys
 from ..pending import PendingAdd, PendingCounts
 from .counter import ADD, MAX_COUNT, MAX_TRIES, MIN_COUNT, Counter, checked_count

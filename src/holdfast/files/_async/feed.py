@@ -22,18 +22,18 @@ from ...errors import (
     UnknownConsumer,
 )
 from ..chunk import Codec, checked_codec
-from ..file_status import FileStatus
-from ..folders import walked
-from ..options import FeedOptions, checked_budget, checked_lease
-from ..source import (
+from ..file_reader import (
     MAX_UNPACKED,
+    FileReader,
     Packing,
     Readable,
-    Source,
     encoded_name,
     packing_of,
     published_name,
 )
+from ..file_status import FileStatus
+from ..folders import walked
+from ..options import FeedOptions, checked_budget, checked_lease
 from ..states import FeedStatus, PublishedFile, PublishedFolder
 from ..upload import Upload
 from .consumer import AsyncConsumer
@@ -125,7 +125,7 @@ class AsyncFileFeed:
         timeout_s = to_timeout_s(timeout)
 
         def opened() -> Upload:
-            return Upload(Source(source, packing, max_unpacked), compress)
+            return Upload(FileReader(source, packing, max_unpacked), compress)
 
         return await self._publish(stored, opened, timeout_s, on_progress)
 
@@ -188,7 +188,7 @@ class AsyncFileFeed:
             packing = packing_of(name) if unpack else None
 
             def opened(path: Path = path, packing: Packing | None = packing) -> Upload:
-                return Upload(Source(path, packing, max_unpacked, within), compress)
+                return Upload(FileReader(path, packing, max_unpacked, within), compress)
 
             try:
                 stored = encoded_name(published_name(name, packing))

@@ -23,18 +23,18 @@ from ...errors import (
     UnknownConsumer,
 )
 from ..chunk import Codec, checked_codec
-from ..file_status import FileStatus
-from ..folders import walked
-from ..options import FeedOptions, checked_budget, checked_lease
-from ..source import (
+from ..file_reader import (
     MAX_UNPACKED,
+    FileReader,
     Packing,
     Readable,
-    Source,
     encoded_name,
     packing_of,
     published_name,
 )
+from ..file_status import FileStatus
+from ..folders import walked
+from ..options import FeedOptions, checked_budget, checked_lease
 from ..states import FeedStatus, PublishedFile, PublishedFolder
 from ..upload import Upload
 from .consumer import Consumer
@@ -126,7 +126,7 @@ class FileFeed:
         timeout_s = to_timeout_s(timeout)
 
         def opened() -> Upload:
-            return Upload(Source(source, packing, max_unpacked), compress)
+            return Upload(FileReader(source, packing, max_unpacked), compress)
 
         return self._publish(stored, opened, timeout_s, on_progress)
 
@@ -189,7 +189,7 @@ class FileFeed:
             packing = packing_of(name) if unpack else None
 
             def opened(path: Path = path, packing: Packing | None = packing) -> Upload:
-                return Upload(Source(path, packing, max_unpacked, within), compress)
+                return Upload(FileReader(path, packing, max_unpacked, within), compress)
 
             try:
                 stored = encoded_name(published_name(name, packing))

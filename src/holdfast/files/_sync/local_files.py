@@ -12,10 +12,10 @@ from typing import Final, Self
 
 from ...core.concurrency._sync.user_calls import in_thread
 from ...errors import DamagedFile
+from ..file_reader import MAX_UNPACKED, FileReader, SourceDamaged, packing_of, published_name
 from ..folders import walked
 from ..lines import MAX_LINE, Block, LineSplitter, checked_max_line, checked_offset
 from ..marks import Tail, length_of, marked
-from ..source import MAX_UNPACKED, Source, SourceDamaged, packing_of, published_name
 
 PathLike = str | os.PathLike[str]
 
@@ -112,7 +112,7 @@ class LocalFile:
         self._path = path
         self._growing = growing
         self._max_unpacked = max_unpacked
-        self._source: Source | None = None
+        self._source: FileReader | None = None
         self._problem = ""
         self._head = b""
         self._found = Tail(0, b"")
@@ -139,7 +139,7 @@ class LocalFile:
         begin = checked_offset(start or 0, "start")
         within = in_thread(self._start_at, begin)
         splitter = LineSplitter(begin, checked_max_line(max_line), within=within)
-        while data := in_thread(self._more, PIECE, Source.whole_lines):
+        while data := in_thread(self._more, PIECE, FileReader.whole_lines):
             for block in splitter.cut(data):
                 yield block
         if self._problem:
@@ -212,7 +212,7 @@ class LocalFile:
     def _open(self) -> None:
         packing = packing_of(self.name)
         try:
-            self._source = Source(self._path, packing, self._max_unpacked)
+            self._source = FileReader(self._path, packing, self._max_unpacked)
         except (OSError, ValueError) as error:
             raise DamagedFile(None, self.name, f"it cannot be read: {error}") from None
         try:
@@ -236,7 +236,9 @@ class LocalFile:
             self._problem = str(error)
         return before not in (b"", b"\n")
 
-    def _more(self, size: int, read: Callable[[Source, int], bytes] = Source.piece) -> bytes:
+    def _more(
+        self, size: int, read: Callable[[FileReader, int], bytes] = FileReader.piece
+    ) -> bytes:
         """Return up to *size* of the next bytes, read by *read*; none at the end of the file.
 
         If damage is met, set `_problem` and return the readable bytes before it; after that, none.

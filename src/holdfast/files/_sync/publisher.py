@@ -18,7 +18,7 @@ from ...core.stored import decoding
 from ...errors import BudgetExceeded, DamagedFile, FeedLost, FeedSealed, FileDiffers
 from .. import keys
 from ..chunk import DIGEST_AT, WINDOW
-from ..source import decoded_name
+from ..file_reader import decoded_name
 from ..states import PublishedFile
 from ..upload import PutReply, Upload, UploadBatch
 from .feed_store import FeedStore

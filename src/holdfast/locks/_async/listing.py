@@ -9,7 +9,7 @@ from ...core._async.caller import AsyncCaller, Step
 from ...core._async.catalog import AsyncCatalog
 from ...core.names import Namespace, Unit
 from ...errors import DamagedData, DecodeError, HoldfastError
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .. import keys
 from ..states import LockState, SemaphoreState, lock_state, semaphore_state
 from .lock import INSPECT

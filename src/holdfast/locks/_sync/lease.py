@@ -16,7 +16,7 @@ from ...core.concurrency._sync.user_calls import CallbackRunner
 from ...core.concurrency.fork_hooks import process_id
 from ...core.stored import stored_score
 from ...errors import HoldfastError, LeaseLost
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from ..lost_signal import LostSignal
 from .permits import Permits
 

@@ -15,10 +15,10 @@ from ..states import Unread
 from .inbox_chats import AsyncInboxChats
 from .inbox_stream import AsyncInboxStream
 from .messaging import AsyncMessaging
-from .reader import AsyncReader
+from .reader import AsyncMessageReader
 
 
-class AsyncInbox(AsyncReader):
+class AsyncInbox(AsyncMessageReader):
     """Read the new messages of all chats of a user.
 
     Create the object with `AsyncHoldfast.inbox`. All tasks and threads may share it. It remembers

@@ -35,7 +35,7 @@ class AsyncLog:
 
     def __init__(self, caller: AsyncCaller, unit: Unit) -> None:
         self.unit = unit
-        self.channel = unit.key("bell")
+        self.channel = unit.channel
         self.message = f"a message to {unit}"
         self.fetch_keys = FETCH.keys(unit)
         self.unread_keys = UNREAD.keys(unit)

@@ -28,13 +28,13 @@ from ..seen_positions import batch_position, lost_since, position_text
 from ..states import MailboxStatus, instant, mailbox_status
 from .log import FETCH, REPLY_BYTES
 from .messaging import AsyncMessaging
-from .reader import AsyncReader
+from .reader import AsyncMessageReader
 
 DELIVER: Final = Script.load("holdfast.messages", "deliver")
 MAILBOX_STATUS: Final = Script.load("holdfast.messages", "mailbox_status")
 
 
-class AsyncMailbox(AsyncReader):
+class AsyncMailbox(AsyncMessageReader):
     """Send messages to a mailbox; or, as its owner, read and acknowledge them.
 
     Create the object with `AsyncHoldfast.mailbox`. All tasks and threads may share it. It remembers

@@ -104,7 +104,7 @@ class AsyncMembership:
         steps: list[Step] = []
         for user, by in users:
             unit = self.unit(user)
-            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.key("bell"), by]))
+            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.channel, by]))
         scores = await self._caller.call_many(ADD_CHAT, steps, harmless=True, durable=False)
         for answer in scores:
             if isinstance(answer, HoldfastError):

@@ -25,7 +25,7 @@ because a subscription loses no notification while its connection exists. It sho
 10,000 readers may wait in one process."""
 
 
-class AsyncReader(ABC):
+class AsyncMessageReader(ABC):
     """Wait for new messages. `AsyncMailbox` and `AsyncInbox` inherit from this class."""
 
     def __init__(self, messaging: AsyncMessaging, unit: Unit) -> None:

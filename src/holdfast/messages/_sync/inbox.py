@@ -16,10 +16,10 @@ from ..states import Unread
 from .inbox_chats import InboxChats
 from .inbox_stream import InboxStream
 from .messaging import Messaging
-from .reader import Reader
+from .reader import MessageReader
 
 
-class Inbox(Reader):
+class Inbox(MessageReader):
     """Read the new messages of all chats of a user.
 
     Create the object with `Holdfast.inbox`. All tasks and threads may share it. It remembers

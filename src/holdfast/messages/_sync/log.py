@@ -36,7 +36,7 @@ class Log:
 
     def __init__(self, caller: Caller, unit: Unit) -> None:
         self.unit = unit
-        self.channel = unit.key("bell")
+        self.channel = unit.channel
         self.message = f"a message to {unit}"
         self.fetch_keys = FETCH.keys(unit)
         self.unread_keys = UNREAD.keys(unit)

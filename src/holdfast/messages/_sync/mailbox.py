@@ -29,13 +29,13 @@ from ..seen_positions import batch_position, lost_since, position_text
 from ..states import MailboxStatus, instant, mailbox_status
 from .log import FETCH, REPLY_BYTES
 from .messaging import Messaging
-from .reader import Reader
+from .reader import MessageReader
 
 DELIVER: Final = Script.load("holdfast.messages", "deliver")
 MAILBOX_STATUS: Final = Script.load("holdfast.messages", "mailbox_status")
 
 
-class Mailbox(Reader):
+class Mailbox(MessageReader):
     """Send messages to a mailbox; or, as its owner, read and acknowledge them.
 
     Create the object with `Holdfast.mailbox`. All tasks and threads may share it. It remembers

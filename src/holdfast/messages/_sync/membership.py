@@ -105,7 +105,7 @@ class Membership:
         steps: list[Step] = []
         for user, by in users:
             unit = self.unit(user)
-            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.key("bell"), by]))
+            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.channel, by]))
         scores = self._caller.call_many(ADD_CHAT, steps, harmless=True, durable=False)
         for answer in scores:
             if isinstance(answer, HoldfastError):

@@ -26,7 +26,7 @@ because a subscription loses no notification while its connection exists. It sho
 10,000 readers may wait in one process."""
 
 
-class Reader(ABC):
+class MessageReader(ABC):
     """Wait for new messages. `Mailbox` and `Inbox` inherit from this class."""
 
     def __init__(self, messaging: Messaging, unit: Unit) -> None:

@@ -18,7 +18,7 @@ from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable, TaskExists
 from .. import keys
 from ..call import Call, checked_call, checked_calls
-from ..enqueue_batch import Batch, Packed, StoredTask, batched, packed, stored_tasks
+from ..enqueue_batch import EnqueueBatch, Packed, StoredTask, batched, packed, stored_tasks
 from .handle import AsyncTaskHandle
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
@@ -141,7 +141,7 @@ class AsyncProducer:
         return [self._handle(call, next(stored[call.queue])) for call in calls]
 
     async def _store_all(
-        self, operation: ledger.Operation, batches: Sequence[Batch]
+        self, operation: ledger.Operation, batches: Sequence[EnqueueBatch]
     ) -> dict[str, Iterator[StoredTask]]:
         """Enqueue batches, a step for each. Return the tasks that run, by queue."""
         found: dict[str, list[StoredTask]] = {}

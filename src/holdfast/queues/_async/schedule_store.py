@@ -71,7 +71,7 @@ class AsyncScheduleStore:
         while True:
             now_ms, stored = await self._read(unit, definition.name)
             next_ms, anchor_ms = _begin(definition, stored, now_ms)
-            facts = (definition.name, definition.packed(), next_ms, anchor_ms, unit.key("bell"))
+            facts = (definition.name, definition.packed(), next_ms, anchor_ms, unit.channel)
             answer = await self._caller.write(DEFINE, unit, *facts, op_id=op_id, repeat=again)
             if answer in (b"declared", b"stored"):
                 raise ScheduleExists(definition.name, _REASONS[answer])
@@ -82,7 +82,7 @@ class AsyncScheduleStore:
     async def refresh(self, definition: ScheduleDefinition) -> None:
         """Report that this process still declares *definition*, if that is the one in force."""
         unit = self._unit(definition.queue)
-        facts = (definition.name, definition.packed(), "", 0, unit.key("bell"))
+        facts = (definition.name, definition.packed(), "", 0, unit.channel)
         await self._caller.write(DEFINE, unit, *facts, op_id=None, repeat=self.refresh)
 
     async def queue_of(self, name: str) -> str:
@@ -120,7 +120,7 @@ class AsyncScheduleStore:
         queue = await self.queue_of(name)
         unit = self._unit(queue)
         found = await self._caller.write(
-            *(SET, unit, name, change, next_ms, unit.key("bell")),
+            *(SET, unit, name, change, next_ms, unit.channel),
             op_id=op_id,
             repeat=repeat,
             verb=change,

@@ -72,7 +72,7 @@ class ScheduleStore:
         while True:
             now_ms, stored = self._read(unit, definition.name)
             next_ms, anchor_ms = _begin(definition, stored, now_ms)
-            facts = (definition.name, definition.packed(), next_ms, anchor_ms, unit.key("bell"))
+            facts = (definition.name, definition.packed(), next_ms, anchor_ms, unit.channel)
             answer = self._caller.write(DEFINE, unit, *facts, op_id=op_id, repeat=again)
             if answer in (b"declared", b"stored"):
                 raise ScheduleExists(definition.name, _REASONS[answer])
@@ -83,7 +83,7 @@ class ScheduleStore:
     def refresh(self, definition: ScheduleDefinition) -> None:
         """Report that this process still declares *definition*, if that is the one in force."""
         unit = self._unit(definition.queue)
-        facts = (definition.name, definition.packed(), "", 0, unit.key("bell"))
+        facts = (definition.name, definition.packed(), "", 0, unit.channel)
         self._caller.write(DEFINE, unit, *facts, op_id=None, repeat=self.refresh)
 
     def queue_of(self, name: str) -> str:
@@ -121,7 +121,7 @@ class ScheduleStore:
         queue = self.queue_of(name)
         unit = self._unit(queue)
         found = self._caller.write(
-            *(SET, unit, name, change, next_ms, unit.key("bell")),
+            *(SET, unit, name, change, next_ms, unit.channel),
             op_id=op_id,
             repeat=repeat,
             verb=change,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.concurrency.thread_pool import Threads
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .fair_share import FairShare
 
 logger = logger_of("holdfast.worker")

@@ -11,7 +11,7 @@ from typing import Final
 from ...core.error_text import log_safely
 from ...core.trace import current_trace
 from ...errors import on_one_line
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from ..outcomes import GiveUp, RetryAfter
 from .step import Settlement
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.concurrency.watchdog import Blockage
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 
 logger = logger_of("holdfast.worker")
 

@@ -22,7 +22,7 @@ from ...core.notifier import RECHECK_S, Notifier
 from ...core.renewer import Lease, Renewer
 from ...core.script import Script
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .. import keys
 from .claim import Claim
 from .damage import QueueDamage

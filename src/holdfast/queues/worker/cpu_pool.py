@@ -11,11 +11,11 @@ import msgspec
 
 from ...core.concurrency._async.background_task import RunningTask, spawn, wait_ended
 from ...core.concurrency._async.cancellation import time_limit
-from ...core.concurrency._async.primitives import Semaphore
+from ...core.concurrency._async.primitives import LocalSemaphore
 from ...core.concurrency.child_process import ChildEnded, ChildProcess
 from ...core.names import Namespace
+from ...errors.one_line_logger import logger_of
 from ...errors.process_exit import how_ended
-from ...errors.records import logger_of
 from ..registry import TaskRegistry
 from .claim import Claim
 from .cpu_messages import REPORT, Begun, Failed, Job, Logged, Ready, Report, Settled, Setup
@@ -74,7 +74,7 @@ class CpuPool:
         self._registry = registry
         self._namespace = namespace
         self._on_change = on_change
-        self._places = Semaphore(limit)
+        self._places = LocalSemaphore(limit)
         self._busy = 0
         self._idle: list[ChildProcess] = []
         self._children: set[ChildProcess] = set()

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...core.names import Unit
 from ...errors import DecodeError
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 
 logger = logger_of("holdfast.worker")
 

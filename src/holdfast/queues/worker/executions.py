@@ -11,7 +11,7 @@ from ...core.concurrency._async.background_task import RunningTask, spawn, wait_
 from ...core.concurrency._async.cancellation import Cancelled
 from ...core.error_text import log_safely, type_name
 from ...errors import HoldfastError
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .claim import Claim
 from .claimer import Claimer
 from .runner import Runner

@@ -30,7 +30,7 @@ from ...core.maxmemory import MaxmemoryCheck
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...errors import HoldfastError
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .abandoned import AbandonedFunctions
 from .blockage_log import log_blockage
 from .claim import Claim

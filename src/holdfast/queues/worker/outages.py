@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ...core.names import Unit
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 
 logger = logger_of("holdfast.worker")
 

@@ -12,7 +12,7 @@ from ...core.concurrency._async.background_task import is_cancelling
 from ...core.concurrency._async.cancellation import Cancelled, CancelScope
 from ...core.error_text import described, log_safely
 from ...errors import LifespanFailed
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from ..lifespan import Lifespan, State, WorkerInfo
 
 logger = logger_of("holdfast.worker")

@@ -18,7 +18,7 @@ from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...core.script import Script
 from ...errors import DecodeError, HoldfastError, ScheduleExists
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .._async.schedule_store import AsyncScheduleStore
 from ..schedule.definition import ScheduleDefinition
 from ..schedule.firing import MAX_PER_STEP, Firing, firing

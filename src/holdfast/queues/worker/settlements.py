@@ -8,7 +8,7 @@ from typing import Any
 from ...core.codec import JSON, encoded
 from ...core.error_text import described, error_text, log_safely
 from ...errors import PayloadTooLarge
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from ..envelope import Envelope
 from ..outcomes import REASON_LIMIT, ending_of, reason_of
 from ..registry import Task

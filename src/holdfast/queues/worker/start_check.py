@@ -11,7 +11,7 @@ from ...core.clock import backoff_s
 from ...core.concurrency._async.user_calls import in_thread
 from ...core.names import Namespace, Unit
 from ...errors import OutcomeUnknown, ServerUnavailable, WorkerCannotStart
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .claimer import NEXT_DUE, RENEW, Claimer
 from .heartbeat import HEARTBEAT, LEAVE
 from .outages import Outages, plain_reason

@@ -10,7 +10,7 @@ from ...core.clock import Deadline, backoff_s
 from ...core.concurrency._async.primitives import Event
 from ...core.notifier import Notifier
 from ...errors import DecodeError, OutcomeUnknown, ServerUnavailable
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from ..options import MAX_BATCH
 from ..report import RefreshReport
 from ..source import NOT_SCHEDULED, LoadResult

@@ -219,7 +219,7 @@ class AsyncRowStore:
         args: list[Argument] = [
             lease.token,
             lease.read_ms,
-            shard.load_events.key("bell"),
+            shard.load_events.channel,
             source_error,
         ]
         args += [options.stale_ms, options.absent_ttl_ms, options.ttl_ms]
@@ -233,7 +233,7 @@ class AsyncRowStore:
         for number, (shard, part) in enumerate(_parted(await self.shards(), list(periods))):
             unit = shard.unit
             pairs = [word for member in part for word in (member, periods[member])]
-            args: list[Argument] = [write.part(number), write.number, unit.key("bell"), *pairs]
+            args: list[Argument] = [write.part(number), write.number, unit.channel, *pairs]
             steps.append((unit, SCHEDULE.keys(unit), args))
         await self._apply(SCHEDULE, steps)
 
@@ -244,7 +244,7 @@ class AsyncRowStore:
             unit = shard.unit
             names = UNSCHEDULE.keys(unit, *shard.rows(part))
             writer = f"{write.part(number)}-"
-            args: list[Argument] = [writer, write.number, shard.load_events.key("bell"), *part]
+            args: list[Argument] = [writer, write.number, shard.load_events.channel, *part]
             steps.append((unit, names, args))
         await self._apply(UNSCHEDULE, steps)
 
@@ -254,8 +254,8 @@ class AsyncRowStore:
         steps: list[Step] = []
         for shard, part in _parted(await self.shards(create=False), members):
             names = INVALIDATE.keys(shard.unit, *shard.rows(part))
-            bells = [shard.unit.key("bell"), shard.load_events.key("bell")]
-            steps.append((shard.unit, names, [*bells, *part]))
+            channels = [shard.unit.channel, shard.load_events.channel]
+            steps.append((shard.unit, names, [*channels, *part]))
         return sum(await self._run(INVALIDATE, steps, harmless=True))
 
     async def explain(self, member: str) -> list[bytes]:

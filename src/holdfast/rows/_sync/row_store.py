@@ -220,7 +220,7 @@ class RowStore:
         args: list[Argument] = [
             lease.token,
             lease.read_ms,
-            shard.load_events.key("bell"),
+            shard.load_events.channel,
             source_error,
         ]
         args += [options.stale_ms, options.absent_ttl_ms, options.ttl_ms]
@@ -234,7 +234,7 @@ class RowStore:
         for number, (shard, part) in enumerate(_parted(self.shards(), list(periods))):
             unit = shard.unit
             pairs = [word for member in part for word in (member, periods[member])]
-            args: list[Argument] = [write.part(number), write.number, unit.key("bell"), *pairs]
+            args: list[Argument] = [write.part(number), write.number, unit.channel, *pairs]
             steps.append((unit, SCHEDULE.keys(unit), args))
         self._apply(SCHEDULE, steps)
 
@@ -245,7 +245,7 @@ class RowStore:
             unit = shard.unit
             names = UNSCHEDULE.keys(unit, *shard.rows(part))
             writer = f"{write.part(number)}-"
-            args: list[Argument] = [writer, write.number, shard.load_events.key("bell"), *part]
+            args: list[Argument] = [writer, write.number, shard.load_events.channel, *part]
             steps.append((unit, names, args))
         self._apply(UNSCHEDULE, steps)
 
@@ -255,8 +255,8 @@ class RowStore:
         steps: list[Step] = []
         for shard, part in _parted(self.shards(create=False), members):
             names = INVALIDATE.keys(shard.unit, *shard.rows(part))
-            bells = [shard.unit.key("bell"), shard.load_events.key("bell")]
-            steps.append((shard.unit, names, [*bells, *part]))
+            channels = [shard.unit.channel, shard.load_events.channel]
+            steps.append((shard.unit, names, [*channels, *part]))
         return sum(self._run(INVALIDATE, steps, harmless=True))
 
     def explain(self, member: str) -> list[bytes]:

@@ -14,7 +14,7 @@ from ...core.concurrency._sync.background_task import BackgroundTask
 from ...core.concurrency._sync.user_calls import in_thread
 from ...core.names import Unit
 from ...errors import DamagedFile, FileTaken
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from ..counted import CountedRange, LineCounter, LineCounts
 from ..days import DayRange
 from ..report import TallyReport

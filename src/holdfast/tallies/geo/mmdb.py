@@ -23,7 +23,7 @@ import maxminddb
 import polars as pl
 
 from ...errors import BadGeoData
-from ...errors.records import logger_of
+from ...errors.one_line_logger import logger_of
 from .geo_data import FIRST_LOCATION, UNKNOWN, AddressRanges, GeoData
 from .mmdb_records import BadRecord, RecordDecoder
 

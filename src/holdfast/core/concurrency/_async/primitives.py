@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-Semaphore = asyncio.Semaphore
+LocalSemaphore = asyncio.Semaphore
 Mutex = asyncio.Lock
 sleep = asyncio.sleep
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from .. import semaphore
 from ..semaphore import lock_timeout
 
-Semaphore = semaphore.Semaphore
+LocalSemaphore = semaphore.LocalSemaphore
 Mutex = semaphore.Mutex
 sleep = time.sleep
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from holdfast import InvalidName
 from holdfast.files.chunk import BLOCK, zstd
-from holdfast.files.source import (
+from holdfast.files.file_reader import (
+    FileReader,
     Packing,
-    Source,
     SourceDamaged,
     decoded_name,
     encoded_name,
@@ -31,10 +31,10 @@ NOISE = random.Random(3).randbytes(3 * BLOCK + 5)
 
 
 def read(data: bytes, packing: Packing | None = None, limit: int = LIMIT) -> bytes:
-    return read_all(Source(io.BytesIO(data), packing, limit))
+    return read_all(FileReader(io.BytesIO(data), packing, limit))
 
 
-def read_all(source: Source) -> bytes:
+def read_all(source: FileReader) -> bytes:
     blocks = []
     while block := source.block():
         blocks.append(block)
@@ -47,7 +47,7 @@ def test_bytes_come_as_they_are(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(data)
     assert read(data) == data
-    source = Source(path, None, LIMIT)
+    source = FileReader(path, None, LIMIT)
     assert source.size == len(data)
     assert read_all(source) == data
     source.close()
@@ -101,14 +101,14 @@ def test_a_bomb_stops_at_the_limit(packing: Packing) -> None:
         bomb = b"".join(packer.compress(bytes(2**24)) for _ in range(4)) + packer.flush()
     else:
         bomb = zstd().compress(bytes(2**26))
-    source = Source(io.BytesIO(bomb), packing, 2**20)
+    source = FileReader(io.BytesIO(bomb), packing, 2**20)
     with pytest.raises(SourceDamaged, match="more than 1,048,576 bytes"):
         read_all(source)
     assert len(source.rest()) <= BLOCK
 
 
 def test_good_bytes_before_the_damage_are_returned() -> None:
-    source = Source(io.BytesIO(gzip.compress(b"good\n") + b"bad"), "gzip", LIMIT)
+    source = FileReader(io.BytesIO(gzip.compress(b"good\n") + b"bad"), "gzip", LIMIT)
     with pytest.raises(SourceDamaged):
         source.block()
     assert source.rest() == b"good\n"
@@ -125,7 +125,7 @@ def test_pieces_end_with_a_line_if_they_can(
     path = tmp_path_factory.getbasetemp() / "lines"
     data = b"".join(lines) + last
     path.write_bytes(data)
-    source, pieces = Source(path, None, LIMIT), []
+    source, pieces = FileReader(path, None, LIMIT), []
     while piece := source.whole_lines(size):
         pieces.append(piece)
     source.close()
@@ -140,7 +140,7 @@ def test_pieces_end_with_a_line_if_they_can(
 def test_a_file_that_grows_is_as_long_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(LINES)
-    source = Source(path, None, LIMIT)
+    source = FileReader(path, None, LIMIT)
     head = source.block()
     with path.open("ab") as more:
         more.write(b"more\n" * 100_000)
@@ -151,7 +151,7 @@ def test_a_file_that_grows_is_as_long_as_it_was(tmp_path: Path) -> None:
 def test_a_file_that_shrinks_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(LINES)
-    source = Source(path, None, LIMIT)
+    source = FileReader(path, None, LIMIT)
     source.block()
     os.truncate(path, 10)
     with pytest.raises(SourceDamaged, match=r"it shrank from 538,890 bytes to"):
@@ -162,7 +162,7 @@ def test_a_file_that_shrinks_is_damaged(tmp_path: Path) -> None:
 def test_a_file_that_vanishes_is_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(LINES)
-    source = Source(path, None, LIMIT)
+    source = FileReader(path, None, LIMIT)
     path.unlink()
     assert read_all(source) == LINES
     source.close()
@@ -172,9 +172,9 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe"):
         with pytest.raises(ValueError, match="only regular files"):
-            Source(path, None, LIMIT)
+            FileReader(path, None, LIMIT)
     with pytest.raises(FileNotFoundError):
-        Source(tmp_path / "none", None, LIMIT)
+        FileReader(tmp_path / "none", None, LIMIT)
 
 
 @pytest.mark.parametrize(("piece", "error"), [(None, BlockingIOError), ("text", TypeError)])
@@ -184,7 +184,7 @@ def test_a_file_object_must_block_and_read_bytes(piece: object, error: type[Exce
             return piece
 
     with pytest.raises(error, match="the file object"):
-        Source(Odd(), None, LIMIT).block()
+        FileReader(Odd(), None, LIMIT).block()
 
 
 def test_names_show_how_files_are_packed() -> None:

@@ -42,7 +42,7 @@ class SourceDamaged(Exception):
     """Raised when the source is damaged; the message says why."""
 
 
-class Source:
+class FileReader:
     """Read and unpack one file.
 
     Args:
