@@ -11,7 +11,17 @@ import pytest
 
 from faults.history import Operation
 from faults.matrix.verdict import Violation, counted
-from faults.matrix.workloads import chats, counts, feeds, lines, names, places, queues, rows
+from faults.matrix.workloads import (
+    chats,
+    counts,
+    feeds,
+    lines,
+    names,
+    places,
+    queues,
+    rows,
+    schedules,
+)
 
 Judge = Callable[[Sequence[Operation]], list[Violation]]
 
@@ -59,6 +69,19 @@ def run(key: str, token: int, enqueued: str = "monday") -> Operation:
 
 def queue(dead: set[str] = frozenset(), token: int = 1) -> Judge:
     return lambda history: queues.judge(history, set(dead), {"id-a": token})
+
+
+def fired(*labels: str) -> list[Operation]:
+    """Return a history in which tasks of a schedule ran; `t…` are triggered."""
+    triggers = [op("trigger", each, f"s@{each}") for each in labels if each.startswith("t")]
+    return [
+        *triggers,
+        *(op("complete", "s", task_id=f"s@{each}", token=1, enqueued="monday") for each in labels),
+    ]
+
+
+def SCHEDULE(history: Sequence[Operation]) -> list[Violation]:  # noqa: N802 (as the judges below)
+    return schedules.judge(history, {"s": 5000})
 
 
 def fetch(*seqs: int, body: int | None = None) -> Operation:
@@ -178,6 +201,18 @@ CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
     "queue: an old claim settled": (
         *(queue(), [enqueued("a"), run("a", 1), run("a", 2)]),
         {"stale": 1},
+    ),
+    "schedules: each instant": (SCHEDULE, fired("3000", "4000", "5000", "t1"), {}),
+    "schedules: an instant never ran": (SCHEDULE, fired("3000", "5000"), {"lost": 1}),
+    "schedules: nothing was due": (SCHEDULE, fired("4000", "4100", "5000"), {"doubled": 1}),
+    "schedules: one instant ran twice": (SCHEDULE, fired("5000", "5000"), {"doubled": 1}),
+    "schedules: a trigger never ran": (
+        *(SCHEDULE, [*fired("5000"), op("trigger", "t", "s@t1")]),
+        {"lost": 1},
+    ),
+    "schedules: a trigger became two tasks": (
+        *(SCHEDULE, [*fired("5000", "t1"), op("complete", "s", task_id="s@u", token=1)]),
+        {"doubled": 1},
     ),
     "chat: read once": (CHAT, [*said(1, 2), *read(1), *read(2)], {}),
     "chat: one is skipped": (

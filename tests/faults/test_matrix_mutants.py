@@ -32,6 +32,8 @@ def nursery() -> Iterator[Nursery]:
         ("semaphore", mutants.parts, "overlap"),
         ("queue", mutants.renames, "doubled"),
         ("queue", mutants.forgets, "lost"),
+        ("schedules", mutants.renames, "doubled"),
+        ("schedules", mutants.forgets, "lost"),
         ("completions", mutants.forgets, "lost"),
         ("completions", mutants.keeps, "stale"),
         ("counter", mutants.renames, "doubled"),

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from faults.history import Pending
 from faults.matrix.client import Client
-from faults.matrix.workloads import counts, feeds, lines, names, queues
+from faults.matrix.workloads import counts, feeds, lines, names, queues, schedules
 from holdfast import AsyncHoldfast, FeedFile, FileFeed, Holdfast, RowCache
 
 SOMETIMES = 0.3
@@ -53,6 +53,7 @@ def repeats() -> None:
 def forgets() -> None:
     """Acknowledge what was not done."""
     _put(queues, "_enqueue", _sometimes(SimpleNamespace(task_id="none"), queues._enqueue))
+    _put(schedules, "_trigger", _sometimes(SimpleNamespace(task_id="none"), schedules._trigger))
     for module, name in [(counts, "_add"), (names, "_add"), (feeds, "_publish")]:
         _put(module, name, _sometimes(None, getattr(module, name)))
     _misread(lambda paths: paths[-1:] if random.random() < SOMETIMES else paths)

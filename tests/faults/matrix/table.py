@@ -14,41 +14,41 @@ from dataclasses import dataclass
 from faults.matrix.verdict import Kind
 
 MARKS = """
-         lock  semaphore  queue  mailbox  chat  completions  counter  rows  files  tallies
-    F1   S     S          S      S        S     S            S        S     S      S
-    F2   S     S          S      S        S     S            S        S     S      S
-    F3   U     U          U      U        U     U            U        U     U      U
-    F4   U     U          U      U        U     U            U        U     U      U
-    F5   V     V          B      B        B     B            B        V     B      B
-    F5d  V     V          B      U        U     U            U        U     U      U
-    F6   U     U          U      U        U     U            U        U     U      U
-    F7   U     U          U      U        U     U            U        U     U      U
-    F8   U     U          U      U        U     U            U        U     U      U
-    F9   V     V          B      B        B     B            B        V     B      B
-    F9d  V     V          B      U        U     U            U        U     U      U
-    F10  V     V          B      B        B     B            B        V     B      B
-    F10b V     V          B      B        B     B            B        V     B      B
-    F10d V     V          B      U        U     U            U        U     U      U
-    F11  S     S          S      S        S     S            S        S     S      S
-    F11b S     S          S      S        S     S            S        S     S      S
-    F12  V     V          S      S        S     S            V        S     S      S
-    F13  S     S          S      S        S     S            S        S     S      S
-    F14  U     U          U      U        U     U            U        U     U      U
-    F15  U     U          U      U        U     U            U        U     U      U
-    F15b V     V          V      V        -     V            V        V     -      V
-    F15c U     U          U      U        U     U            U        U     U      U
-    F15d U     U          U      U        U     U            U        U     U      U
-    F15e U     U          U      U        U     U            U        U     U      U
-    F16  -     -          S      -        -     S            S        -     -      -
-    F17  -     -          S      -        -     -            -        S     -      -
-    F18  S     S          S      S        S     S            S        S     S      S
-    F19  -     -          -      -        -     -            -        S     -      -
-    F19b U     U          U      U        U     U            U        U     U      U
-    F20  V     V          B      B        B     B            B        V     B      B
-    F21  U     U          U      U        U     U            U        U     U      U
-    F22  -     -          S      -        -     -            -        -     -      -
-    F22b -     -          S      -        -     -            -        -     -      -
-    F22c -     -          S      -        -     -            -        -     -      -
+       lock  semaphore  queue  schedules  mailbox  chat  completions  counter  rows  files  tallies
+  F1   S     S          S      S          S        S     S            S        S     S      S
+  F2   S     S          S      S          S        S     S            S        S     S      S
+  F3   U     U          U      U          U        U     U            U        U     U      U
+  F4   U     U          U      U          U        U     U            U        U     U      U
+  F5   V     V          B      B          B        B     B            B        V     B      B
+  F5d  V     V          B      B          U        U     U            U        U     U      U
+  F6   U     U          U      U          U        U     U            U        U     U      U
+  F7   U     U          U      U          U        U     U            U        U     U      U
+  F8   U     U          U      U          U        U     U            U        U     U      U
+  F9   V     V          B      B          B        B     B            B        V     B      B
+  F9d  V     V          B      B          U        U     U            U        U     U      U
+  F10  V     V          B      B          B        B     B            B        V     B      B
+  F10b V     V          B      B          B        B     B            B        V     B      B
+  F10d V     V          B      B          U        U     U            U        U     U      U
+  F11  S     S          S      S          S        S     S            S        S     S      S
+  F11b S     S          S      S          S        S     S            S        S     S      S
+  F12  V     V          S      S          S        S     S            V        S     S      S
+  F13  S     S          S      S          S        S     S            S        S     S      S
+  F14  U     U          U      U          U        U     U            U        U     U      U
+  F15  U     U          U      U          U        U     U            U        U     U      U
+  F15b V     V          V      -          V        -     V            V        V     -      V
+  F15c U     U          U      U          U        U     U            U        U     U      U
+  F15d U     U          U      U          U        U     U            U        U     U      U
+  F15e U     U          U      U          U        U     U            U        U     U      U
+  F16  -     -          S      S          -        -     S            S        -     -      -
+  F17  -     -          S      -          -        -     -            -        S     -      -
+  F18  S     S          S      S          S        S     S            S        S     S      S
+  F19  -     -          -      -          -        -     -            -        S     -      -
+  F19b U     U          U      U          U        U     U            U        U     U      U
+  F20  V     V          B      B          B        B     B            B        V     B      B
+  F21  U     U          U      U          U        U     U            U        U     U      U
+  F22  -     -          S      -          -        -     -            -        -     -      -
+  F22b -     -          S      -          -        -     -            -        -     -      -
+  F22c -     -          S      -          -        -     -            -        -     -      -
 """
 
 
@@ -90,6 +90,10 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 lock": ({"overlap", "stale"}, FORGETFUL),
     "F5 semaphore": ({"overlap"}, FENCED),
     "F5 queue": ({"lost", "doubled"}, LOST),
+    "F5 schedules": (
+        {"lost", "doubled"},
+        f"{LOST}; an instant that the server forgot is fired again, under the same task id",
+    ),
     "F5 chat": (
         {"lost", "reported"},
         f"{LOST}; readers shown more than is left get an error",
@@ -106,6 +110,7 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5d lock": ({"overlap"}, RENEWED),
     "F5d semaphore": ({"overlap"}, RENEWED),
     "F5d queue": ({"doubled"}, CLAIMED),
+    "F5d schedules": ({"doubled"}, CLAIMED),
     "F12 lock": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
     "F12 semaphore": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
     "F12 counter": ({"lost", "disordered"}, "a sample is counted when the server says it is"),
@@ -130,6 +135,7 @@ CHANCE = {
     "F5 lock": "a client must hold it by an acquisition that is lost, and another one ask",
     "F5 semaphore": "a client must hold a permit by an acquisition that is lost, and others ask",
     "F5 queue": "what is lost must be a task that waits, or the end of one",
+    "F5 schedules": "what is lost must be a task that waits, or the end of one",
     "F5 mailbox": "what is lost must be a message that was not yet read",
     "F5 chat": "what is lost must be a message that one of its readers has not yet read",
     "F5 rows": "what is lost must be an invalidation, and a reader come before the next refresh",
@@ -137,6 +143,7 @@ CHANCE = {
     "F5 tallies": "what is lost must be the count of a file",
     "F5d lock": "what is lost must be the last renewal before a lease ends",
     "F5d semaphore": "what is lost must be the last renewal before a lease ends",
+    "F5d schedules": "the lost write must be the claim of a task that has begun",
     "F5d queue": "the lost write must be the claim of a task that has begun",
     "F12 lock": "a client must hold it when the clock steps, and another one ask",
     "F12 semaphore": "all places must be held when the clock steps, and another one ask",
@@ -148,6 +155,7 @@ UNDECODABLE = "what cannot be decoded is shown in its place: tests/messages/test
 
 REASONS = {
     "F15b chat": "it is gone, and every call raises NoSuchChat",
+    "F15b schedules": "they are gone; declared ones come back when a worker starts",
     "F15b files": "the feed is gone, and every call raises FeedLost",
     "F16 lock": "an acquisition is named before it is sent; F7 repeats it",
     "F16 semaphore": "an acquisition is named before it is sent; F7 repeats it",
@@ -157,6 +165,7 @@ REASONS = {
     "F16 files": "killed publishers publish again: F1",
     "F16 tallies": "in every cell files are counted that others have counted",
     "F17": "nothing of the user's runs in it",
+    "F17 schedules": "a task that kills its workers: queue",
     "F17 mailbox": UNDECODABLE,
     "F17 chat": UNDECODABLE,
     "F17 files": "what is damaged is given up by itself: tests/files/test_trouble.py",
@@ -164,8 +173,11 @@ REASONS = {
     "F17 lock": "a holder that dies: F1",
     "F17 semaphore": "a holder that dies: F1",
     "F19": "no database",
+    "F22 schedules": "worker processes: queue",
     "F22": "it has no worker processes; killed clients: F1",
+    "F22b schedules": "worker processes: queue",
     "F22b": "it has no worker processes; killed clients: F1",
+    "F22c schedules": "worker processes: queue",
     "F22c": "it has no worker processes",
 }
 
@@ -192,23 +204,23 @@ CELLS = _cells()
 
 
 CHOICE = """
-    F1   queue mailbox completions files
+    F1   queue schedules mailbox completions files
     F2   lock semaphore queue
     F3   counter rows
-    F4   queue chat completions
+    F4   queue schedules chat completions
     F5   lock files tallies
     F5d  counter
     F6   lock rows
-    F7   lock queue chat counter rows files
+    F7   lock queue schedules chat counter rows files
     F8   semaphore queue chat completions
-    F9   lock queue
+    F9   lock queue schedules
     F9d  queue
     F10  lock queue chat
     F10b queue
     F10d mailbox
     F11  queue chat counter files
     F11b queue tallies
-    F12  lock queue
+    F12  lock queue schedules
     F13  semaphore queue chat
     F14  lock queue chat counter
     F15  lock queue completions rows

@@ -9,11 +9,13 @@ from faults.matrix.workloads.names import Names
 from faults.matrix.workloads.places import Locks, Semaphores
 from faults.matrix.workloads.queues import Queues
 from faults.matrix.workloads.rows import Rows
+from faults.matrix.workloads.schedules import Schedules
 
 WORKLOADS: dict[str, type[Workload]] = {
     "lock": Locks,
     "semaphore": Semaphores,
     "queue": Queues,
+    "schedules": Schedules,
     "mailbox": Mailboxes,
     "chat": Chats,
     "completions": Names,
