@@ -91,7 +91,10 @@ class Cluster:
         old = self.owner(slot)
         old_id = node_id(old)
         follower = self.followers[old]
-        # Else it holds itself for too old a copy if this takes long.
+        # After its first copy, a replica gets no writes until it has acknowledged that, within 1 s.
+        written = int(old.execute("INFO", "replication")["master_repl_offset"])
+        eventually(lambda: _replicated(old) >= written, READY_S, reason="the replica has a copy")
+        # Otherwise it holds itself for too old a copy if this takes long.
         follower.execute("CONFIG SET cluster-replica-validity-factor 0")
         follower.execute("CONFIG SET cluster-replica-no-failover yes")
         old.kill()
@@ -283,6 +286,11 @@ def node_id(node: Server) -> str:
 def is_primary(node: Server) -> bool:
     """Return whether a node takes itself for one."""
     return bool(node.execute("INFO", "replication")["role"] == "master")
+
+
+def _replicated(primary: Server) -> int:
+    """Return up to which offset the replica has acknowledged the writes."""
+    return int(primary.execute("INFO", "replication").get("slave0", {}).get("offset", -1))
 
 
 def _has_replica(primary: Server) -> bool:

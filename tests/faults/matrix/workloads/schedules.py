@@ -1,7 +1,7 @@
 """Schedules that fire each second: workers fire them, and managers change and trigger them."""
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -83,6 +83,12 @@ class Schedules(queues.Queues):
             for name in NAMES:
                 insist(hf.schedule_handle(name).pause)
         super().end()
+
+    def repeated(self, history: Sequence[Operation]) -> int:
+        """Tasks that ran to their end more than once."""
+        ended = [op for op in history if op.kind == "complete" and op.outcome == "ok"]
+        ran = Counter(op.fields["task_id"] for op in ended)
+        return sum(times > 1 for times in ran.values())
 
     def longest_s(self, history: Sequence[Operation]) -> float:
         return 0.0  # its tasks are those of the queue
