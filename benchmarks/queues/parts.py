@@ -7,7 +7,7 @@ from typing import Final
 
 from ..harness import Bench
 from ..report import Table
-from . import enqueue, latency, memory, processes, recovery, step, throughput
+from . import enqueue, latency, memory, processes, recovery, schedules, step, throughput
 
 PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "throughput": throughput.run,
@@ -17,6 +17,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "memory": memory.run,
     "step": step.run,
     "processes": processes.run,
+    "schedules": schedules.run,
 }
 
 

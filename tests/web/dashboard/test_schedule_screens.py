@@ -41,6 +41,21 @@ def test_an_operator_runs_a_schedule_now(live: RunningApp) -> None:
     assert live.hf.queue("reports").history()[0].outcome == "done"
 
 
+def test_the_durations_of_the_last_runs(live: RunningApp) -> None:
+    """Those of other schedules and of other tasks do not count."""
+    daily = live.hf.schedule("daily", report.call("a"), Every(86_400))
+    live.hf.schedule("daily-report", report.call("b"), Every(86_400)).trigger()
+    live.hf.enqueue(report.call("c"))
+    for _ in range(3):
+        daily.trigger()
+    work(live.hf, tasks)
+    one = see(live, "schedule", name="daily")
+    assert len(one["durations"]) == 3
+    listed = {each["name"]: each["durations"] for each in see(live, "schedules")["schedules"]}
+    assert listed["daily"] == one["durations"]
+    assert len(listed["daily-report"]) == 1
+
+
 def test_an_operator_pauses_resumes_and_removes_a_schedule(live: RunningApp) -> None:
     handle = live.hf.schedule("daily", report.call("a"), Every(86_400))
     done(live, "schedule/pause", name="daily")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any, Final
 
 from .... import AsyncHoldfast, NoSuchSchedule, ScheduleStatus
@@ -19,6 +20,12 @@ MAX_QUEUES: Final = 100
 INSTANTS: Final = 10
 """How many of the next instants of a schedule are shown."""
 
+RUNS: Final = 30
+"""How many of the last runs of a schedule are in its small chart."""
+
+HISTORY: Final = 1000
+"""How many ended tasks of a queue are searched for the runs of its schedules."""
+
 
 async def show_schedules(view: PageRequest) -> dict[str, Any]:
     """Return a page of the schedules, the next to fire first; paused ones come last."""
@@ -28,13 +35,22 @@ async def show_schedules(view: PageRequest) -> dict[str, Any]:
     names = sorted(schedules, key=lambda name: _order(schedules[name]))
     shown, where = page_of(view, names)
     states = await for_each(shown, lambda name: _last_state(view.hf, schedules[name]))
+    queues = sorted({schedules[name].queue for name in shown})
+    runs = await for_each(queues, lambda queue: _last_runs(view.hf, queue))
     return {
         **where,
         "queues": MAX_QUEUES if len(known) > MAX_QUEUES else None,
         "paused": sum(each.paused for each in schedules.values()),
         "missed": sum(each.missed for each in schedules.values()),
         "skipped": sum(each.skipped for each in schedules.values()),
-        "schedules": [{**_fields(schedules[name]), "last_state": states[name]} for name in shown],
+        "schedules": [
+            {
+                **_fields(schedules[name]),
+                "last_state": states[name],
+                "durations": runs[schedules[name].queue].get(name, []),
+            }
+            for name in shown
+        ],
     }
 
 
@@ -50,6 +66,16 @@ async def _last_state(hf: AsyncHoldfast, schedule: ScheduleStatus) -> str:
     return (await hf.queue(schedule.queue).handle(schedule.last_task_id).status()).state
 
 
+async def _last_runs(hf: AsyncHoldfast, queue: str, name: str = "") -> dict[str, list[float]]:
+    """Return schedule → how long its last runs took in ms, the latest last; of one or of all."""
+    durations: dict[str, list[float]] = defaultdict(list)
+    for ended in await hf.queue(queue).history(limit=HISTORY, search=f"{name}@"):
+        found = durations[ended.task_id.rpartition("@")[0]]
+        if ended.duration is not None and len(found) < RUNS:
+            found.insert(0, ended.duration * 1000)
+    return durations
+
+
 async def show_schedule(view: PageRequest) -> dict[str, Any]:
     """Return one schedule, and its next instants."""
     name = view.required("name")
@@ -59,8 +85,14 @@ async def show_schedule(view: PageRequest) -> dict[str, Any]:
         instants = await handle.next(INSTANTS)
     except NoSuchSchedule:
         return {"name": name, "known": False}
-    state = await _last_state(view.hf, schedule)
-    return {**_fields(schedule), "known": True, "instants": instants, "last_state": state}
+    runs = await _last_runs(view.hf, schedule.queue, name)
+    return {
+        **_fields(schedule),
+        "known": True,
+        "instants": instants,
+        "last_state": await _last_state(view.hf, schedule),
+        "durations": runs.get(name, []),
+    }
 
 
 def _fields(schedule: ScheduleStatus) -> dict[str, Any]:
