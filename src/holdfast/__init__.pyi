@@ -27,8 +27,13 @@ from .locks._sync.lock import LockAll as LockAll
 from .locks._async.lock import AsyncLockAll as AsyncLockAll
 from .locks._sync.lock import Semaphore as Semaphore
 from .locks._async.lock import AsyncSemaphore as AsyncSemaphore
+from .locks._sync.rw_lock import RwLock as RwLock
+from .locks._async.rw_lock import AsyncRwLock as AsyncRwLock
+from .locks._sync.singleton import Singleton as Singleton
+from .locks._async.singleton import AsyncSingleton as AsyncSingleton
 from .locks.states import Holder as Holder
 from .locks.states import LockState as LockState
+from .locks.states import RwLockState as RwLockState
 from .locks.states import SemaphoreState as SemaphoreState
 from .queues._sync.handle import TaskHandle as TaskHandle
 from .queues._async.handle import AsyncTaskHandle as AsyncTaskHandle

@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 
 from ..core.audit import Fault, Part, Snapshot, number, shown
-from .keys import FENCED, LOCK, SEMAPHORE
+from .keys import FENCED, LOCK, RW_LOCK, SEMAPHORE
 
-KINDS = (LOCK, SEMAPHORE, FENCED)
+KINDS = (LOCK, SEMAPHORE, RW_LOCK, FENCED)
 
 _PARTS: Final[Mapping[str, Part]] = {
     "state": Part("hash"),

@@ -10,6 +10,7 @@ from ..core.names import Unit
 
 LOCK = "lock"
 SEMAPHORE = "semaphore"
+RW_LOCK = "rw_lock"
 FENCED = "fenced"
 
 
@@ -23,6 +24,8 @@ def state(unit: Unit) -> str:
       `ends_ms` are removed.
     * `ends_ms`: when the lease of the uncontended holder ends (ms).
     * `unconfirmed`: number of recent grants that waiters did not confirm.
+    * `phase`: of a reader-writer lock: `w` while a writer has it and after; otherwise the ticket of
+      the last reader that enters before the next writer.
     * `unconfirmed_ms`: when the last unconfirmed grant was taken back (ms).
     """
     return unit.key("state")
@@ -39,6 +42,16 @@ def holders(unit: Unit) -> str:
 def wait_queue(unit: Unit) -> str:
     """ZSET of `id channel` of each waiter, scored by rising tickets; it expires after a week."""
     return unit.key("wait_queue")
+
+
+def read_queue(unit: Unit) -> str:
+    """ZSET of the readers that wait for a reader-writer lock, as in `wait_queue`."""
+    return unit.key("read_queue")
+
+
+def write_queue(unit: Unit) -> str:
+    """ZSET of the writers that wait for a reader-writer lock, as in `wait_queue`."""
+    return unit.key("write_queue")
 
 
 def fenced(unit: Unit) -> str:

@@ -54,6 +54,26 @@ class SemaphoreState:
     waiters: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RwLockState:
+    """The holders of a reader-writer lock, and the waiters for it.
+
+    Attributes:
+        writer: the writer that holds it; None: no writer does.
+        fence: fence of the writer; None: no writer holds it.
+        readers: at most 1,000 readers that hold it, the one with the earliest end of its lease
+            first.
+        waiting_writers: names of at most 1,000 writers that wait, the next one first.
+        waiting_readers: names of at most 1,000 readers that wait, the next one first.
+    """
+
+    writer: Holder | None
+    fence: int | None
+    readers: tuple[Holder, ...]
+    waiting_writers: tuple[str, ...]
+    waiting_readers: tuple[str, ...]
+
+
 def lock_state(reply: Sequence[Any], key: str) -> LockState:
     """Return the state in a *reply* of `inspect.lua`. An error names *key*, the key `state`."""
     _, fence, held, waiters = reply
@@ -69,6 +89,24 @@ def semaphore_state(reply: Sequence[Any], key: str) -> SemaphoreState:
     limit, _, held, waiters = reply
     number = stored_int(limit, f"the limit in {key}", 1) if limit else None
     return SemaphoreState(number, _holders(held), _names(waiters))
+
+
+def rw_lock_state(reply: Sequence[Any], key: str) -> RwLockState:
+    """Return the state in a *reply* of `rw_inspect.lua`. An error names *key*, the key `state`."""
+    fence, held, readers, writers = reply
+    holders = _holders(held)
+    writer = next((each for each in holders if _is_writer(each.name)), None)
+    return RwLockState(
+        writer,
+        stored_int(fence or 0, f"the fence in {key}") if writer else None,
+        () if writer else holders,
+        _names(writers),
+        _names(readers),
+    )
+
+
+def _is_writer(name: str) -> bool:
+    return name.rpartition(".")[2].startswith("w")
 
 
 def _holders(held: Sequence[Any]) -> tuple[Holder, ...]:

@@ -152,9 +152,9 @@ class WaiterRegistry:
         self._reset()
         register_after_fork(self)
 
-    def new_name(self) -> str:
-        """Return a new name for an acquisition: `host:process id:number`."""
-        return f"{self._process}.{next(self._numbers)}"
+    def new_name(self, mode: str = "") -> str:
+        """Return a new name for an acquisition: `host:process id:number`, with *mode* before it."""
+        return f"{self._process}.{mode}{next(self._numbers)}"
 
     def arrive(self, unit: Unit, member: str, now: float) -> None:
         """Record that an acquisition begins. Later ones do not queue before it, until `depart`.

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from ...files.options import Mode
     from ...locks._async.fenced import AsyncFenced
     from ...locks._async.lock import AsyncLock, AsyncLockAll, AsyncSemaphore
-    from ...locks._async.permits import AsyncPermits
+    from ...locks._async.permits import AsyncPermits, PermitScripts
+    from ...locks._async.rw_lock import AsyncRwLock
+    from ...locks._async.singleton import AsyncSingleton
     from ...locks.options import LockOptions
-    from ...locks.states import LockState, SemaphoreState
+    from ...locks.states import LockState, RwLockState, SemaphoreState
     from ...messages._async.chat import AsyncChat
     from ...messages._async.inbox import AsyncInbox
     from ...messages._async.mailbox import AsyncMailbox
@@ -264,6 +266,47 @@ class AsyncHoldfast:
         options = LockOptions.checked(lease, auto_renew, max_hold, limit, on_conflict)
         return AsyncSemaphore(self._permits(SEMAPHORE, name, options))
 
+    def rw_lock(
+        self,
+        name: str,
+        *,
+        lease: Duration = 10.0,
+        auto_renew: bool = True,
+        max_hold: Duration | None = None,
+        **unknown: Never,
+    ) -> AsyncRwLock:
+        """Return the reader-writer lock called *name*: many readers hold it at a time, or one
+        writer.
+
+        Args:
+            name: name of the lock. A lock of `lock` with the same name is another one.
+            lease: see `lock`.
+            auto_renew: see `lock`.
+            max_hold: see `lock`.
+        """
+        from holdfast.locks._async.permits import READ_SCRIPTS, WRITE_SCRIPTS
+        from holdfast.locks._async.rw_lock import AsyncRwLock
+        from holdfast.locks.keys import RW_LOCK
+        from holdfast.locks.options import FAMILIAR_OPTIONS, LockOptions
+
+        check_options("rw_lock", unknown, FAMILIAR_OPTIONS)
+        options = LockOptions.checked(lease, auto_renew, max_hold, 1)
+        readers = self._permits(RW_LOCK, name, options, READ_SCRIPTS)
+        return AsyncRwLock(readers, self._permits(RW_LOCK, name, options, WRITE_SCRIPTS))
+
+    def singleton(self, name: str, *, lease: Duration = 10.0, **unknown: Never) -> AsyncSingleton:
+        """Return the singleton called *name*: `run` runs a function in one process at a time.
+
+        Args:
+            name: name of the lock for which the processes compete.
+            lease: seconds after which another process takes over from one that crashed; at least 1.
+        """
+        from holdfast.locks._async.singleton import AsyncSingleton
+        from holdfast.locks.options import FAMILIAR_OPTIONS
+
+        check_options("singleton", unknown, FAMILIAR_OPTIONS)
+        return AsyncSingleton(self.lock(name, lease=lease))
+
     def lock_all(
         self,
         names: Iterable[str],
@@ -312,6 +355,12 @@ class AsyncHoldfast:
         """Return name → state of the semaphores that have a holder or a waiter now; see `locks`."""
         return await self._resources.lock_listing.semaphores(among, containing)
 
+    async def rw_locks(
+        self, *, among: int = CATALOGUED, containing: str = ""
+    ) -> dict[str, RwLockState]:
+        """Return name → state of the reader-writer locks that are in use now; see `locks`."""
+        return await self._resources.lock_listing.rw_locks(among, containing)
+
     def fenced(self, key: str) -> AsyncFenced:
         """Return the fenced value called *key*, which refuses writes with an old fence."""
         from holdfast.locks._async.fenced import AsyncFenced
@@ -320,12 +369,16 @@ class AsyncHoldfast:
         parts = self._resources
         return AsyncFenced(parts.caller, parts.namespace.unit(FENCED, key))
 
-    def _permits(self, kind: str, name: str, options: LockOptions) -> AsyncPermits:
-        from holdfast.locks._async.permits import AsyncPermits
+    def _permits(
+        self, kind: str, name: str, options: LockOptions, scripts: PermitScripts | None = None
+    ) -> AsyncPermits:
+        from holdfast.locks._async.permits import PERMIT_SCRIPTS, AsyncPermits
 
         parts = self._resources
         unit = parts.namespace.unit(kind, name)
-        return AsyncPermits(parts.caller, parts.renewer, parts.waiters, unit, options)
+        return AsyncPermits(
+            parts.caller, parts.renewer, parts.waiters, unit, options, scripts or PERMIT_SCRIPTS
+        )
 
     # Task queues
 

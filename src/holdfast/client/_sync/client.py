@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from ...files.options import Mode
     from ...locks._sync.fenced import Fenced
     from ...locks._sync.lock import Lock, LockAll, Semaphore
-    from ...locks._sync.permits import Permits
+    from ...locks._sync.permits import Permits, PermitScripts
+    from ...locks._sync.rw_lock import RwLock
+    from ...locks._sync.singleton import Singleton
     from ...locks.options import LockOptions
-    from ...locks.states import LockState, SemaphoreState
+    from ...locks.states import LockState, RwLockState, SemaphoreState
     from ...messages._sync.chat import Chat
     from ...messages._sync.inbox import Inbox
     from ...messages._sync.mailbox import Mailbox
@@ -265,6 +267,47 @@ class Holdfast:
         options = LockOptions.checked(lease, auto_renew, max_hold, limit, on_conflict)
         return Semaphore(self._permits(SEMAPHORE, name, options))
 
+    def rw_lock(
+        self,
+        name: str,
+        *,
+        lease: Duration = 10.0,
+        auto_renew: bool = True,
+        max_hold: Duration | None = None,
+        **unknown: Never,
+    ) -> RwLock:
+        """Return the reader-writer lock called *name*: many readers hold it at a time, or one
+        writer.
+
+        Args:
+            name: name of the lock. A lock of `lock` with the same name is another one.
+            lease: see `lock`.
+            auto_renew: see `lock`.
+            max_hold: see `lock`.
+        """
+        from holdfast.locks._sync.permits import READ_SCRIPTS, WRITE_SCRIPTS
+        from holdfast.locks._sync.rw_lock import RwLock
+        from holdfast.locks.keys import RW_LOCK
+        from holdfast.locks.options import FAMILIAR_OPTIONS, LockOptions
+
+        check_options("rw_lock", unknown, FAMILIAR_OPTIONS)
+        options = LockOptions.checked(lease, auto_renew, max_hold, 1)
+        readers = self._permits(RW_LOCK, name, options, READ_SCRIPTS)
+        return RwLock(readers, self._permits(RW_LOCK, name, options, WRITE_SCRIPTS))
+
+    def singleton(self, name: str, *, lease: Duration = 10.0, **unknown: Never) -> Singleton:
+        """Return the singleton called *name*: `run` runs a function in one process at a time.
+
+        Args:
+            name: name of the lock for which the processes compete.
+            lease: seconds after which another process takes over from one that crashed; at least 1.
+        """
+        from holdfast.locks._sync.singleton import Singleton
+        from holdfast.locks.options import FAMILIAR_OPTIONS
+
+        check_options("singleton", unknown, FAMILIAR_OPTIONS)
+        return Singleton(self.lock(name, lease=lease))
+
     def lock_all(
         self,
         names: Iterable[str],
@@ -313,6 +356,10 @@ class Holdfast:
         """Return name → state of the semaphores that have a holder or a waiter now; see `locks`."""
         return self._resources.lock_listing.semaphores(among, containing)
 
+    def rw_locks(self, *, among: int = CATALOGUED, containing: str = "") -> dict[str, RwLockState]:
+        """Return name → state of the reader-writer locks that are in use now; see `locks`."""
+        return self._resources.lock_listing.rw_locks(among, containing)
+
     def fenced(self, key: str) -> Fenced:
         """Return the fenced value called *key*, which refuses writes with an old fence."""
         from holdfast.locks._sync.fenced import Fenced
@@ -321,12 +368,16 @@ class Holdfast:
         parts = self._resources
         return Fenced(parts.caller, parts.namespace.unit(FENCED, key))
 
-    def _permits(self, kind: str, name: str, options: LockOptions) -> Permits:
-        from holdfast.locks._sync.permits import Permits
+    def _permits(
+        self, kind: str, name: str, options: LockOptions, scripts: PermitScripts | None = None
+    ) -> Permits:
+        from holdfast.locks._sync.permits import PERMIT_SCRIPTS, Permits
 
         parts = self._resources
         unit = parts.namespace.unit(kind, name)
-        return Permits(parts.caller, parts.renewer, parts.waiters, unit, options)
+        return Permits(
+            parts.caller, parts.renewer, parts.waiters, unit, options, scripts or PERMIT_SCRIPTS
+        )
 
     # Task queues
 

@@ -76,7 +76,7 @@ async def acquire(
         timeout_s: seconds to wait; None: no limit.
         waits: whether to wait for a permit. Otherwise return None if no permit is free.
     """
-    member, acquisition, lease = permits.waiters.new_name(), None, None
+    member, acquisition, lease = permits.new_name(), None, None
     try:
         began, asked_at = time.monotonic(), since_boot()
         permits.waiters.arrive(permits.unit, member, asked_at)
@@ -328,7 +328,7 @@ class AsyncAcquisition:
 
     async def _is_queued(self) -> bool:
         """Return whether the waiter is still in the wait queue."""
-        ticket = await self._read("ZSCORE", keys.wait_queue(self._unit), self._waiter)
+        ticket = await self._read("ZSCORE", self._permits.wait_queue, self._waiter)
         return ticket is not None
 
     async def _read(self, *command: str | int) -> Any:

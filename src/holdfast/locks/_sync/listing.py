@@ -9,15 +9,24 @@ from typing import Any, Final, TypeVar
 from ...core._sync.caller import Caller, Step
 from ...core._sync.catalog import Catalog
 from ...core.names import Namespace, Unit
+from ...core.script import Script
 from ...errors import DamagedData, DecodeError, HoldfastError
 from ...errors.one_line_logger import logger_of
 from .. import keys
-from ..states import LockState, SemaphoreState, lock_state, semaphore_state
+from ..states import (
+    LockState,
+    RwLockState,
+    SemaphoreState,
+    lock_state,
+    rw_lock_state,
+    semaphore_state,
+)
 from .lock import INSPECT
+from .rw_lock import RW_INSPECT
 
 logger: Final = logger_of("holdfast.locks")
 
-State = TypeVar("State", LockState, SemaphoreState)
+State = TypeVar("State", LockState, RwLockState, SemaphoreState)
 
 LISTED: Final = 1000
 """Largest number of states that one call returns."""
@@ -51,26 +60,37 @@ class LockListing:
         """Return the semaphores that are held or waited for, by name."""
         return self._in_use(keys.SEMAPHORE, semaphore_state, among, containing)
 
+    def rw_locks(self, among: int, containing: str = "") -> dict[str, RwLockState]:
+        """Return the reader-writer locks that are held or waited for, by name."""
+        return self._in_use(keys.RW_LOCK, rw_lock_state, among, containing, RW_INSPECT)
+
     def _in_use(
-        self, kind: str, parse: Callable[[Any, str], State], among: int, containing: str
+        self,
+        kind: str,
+        parse: Callable[[Any, str], State],
+        among: int,
+        containing: str,
+        script: Script = INSPECT,
     ) -> dict[str, State]:
         found: dict[str, State] = {}
-        for unit, reply in self._replies(kind, among, containing):
-            _, _, held, waiters = reply
+        for unit, reply in self._replies(kind, among, containing, script):
             state = _parsed(parse, unit, reply)
-            if state is not None and (held or waiters):
+            # Holders and waiters are arrays; what else is in the reply stays for a week.
+            if state is not None and any(each for each in reply if isinstance(each, list)):
                 found[unit.name] = state
             if len(found) == LISTED:
                 break
         return found
 
-    def _replies(self, kind: str, among: int, containing: str) -> Iterator[tuple[Unit, Any]]:
-        """Yield the reply of `inspect.lua` for each unit. Remove expired units from the catalog."""
+    def _replies(
+        self, kind: str, among: int, containing: str, script: Script
+    ) -> Iterator[tuple[Unit, Any]]:
+        """Yield the reply of *script* for each unit. Remove expired units from the catalog."""
         names = self._catalog.every(kind, among, containing)
         for i in range(0, len(names), _BATCH):
             units = [self._namespace.unit(kind, name) for name in names[i : i + _BATCH]]
-            steps: list[Step] = [(unit, INSPECT.keys(unit), ()) for unit in units]
-            replies = self._caller.call_many(INSPECT, steps)
+            steps: list[Step] = [(unit, script.keys(unit), ()) for unit in units]
+            replies = self._caller.call_many(script, steps)
             gone = []
             for unit, reply in zip(units, replies, strict=True):
                 if isinstance(reply, DamagedData):

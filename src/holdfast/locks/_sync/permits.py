@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
@@ -16,6 +16,7 @@ from ...core.renewer import Lease as RenewedLease
 from ...core.renewer import Renewer
 from ...core.script import Script
 from ...errors import OutcomeUnknown, ServerUnavailable
+from .. import keys as key_of
 from ..lost_signal import LostSignal
 from ..options import LockOptions
 from ..waiters import WaiterRegistry
@@ -23,6 +24,30 @@ from ..waiters import WaiterRegistry
 ACQUIRE: Final = Script.load("holdfast.locks", "acquire")
 RELEASE: Final = Script.load("holdfast.locks", "release")
 RENEW: Final = Script.load("holdfast.locks", "renew")
+RW_ACQUIRE: Final = Script.load("holdfast.locks", "rw_acquire")
+RW_RELEASE: Final = Script.load("holdfast.locks", "rw_release")
+
+
+@dataclass(frozen=True, slots=True)
+class PermitScripts:
+    """How permits of one kind are taken and released.
+
+    Attributes:
+        acquire: takes a permit, as `acquire.lua`.
+        release: releases it, as `release.lua`.
+        wait_queue: returns the key of the wait queue.
+        mode: part of the name of each acquisition: `r` and `w` for a reader-writer lock.
+    """
+
+    acquire: Script
+    release: Script
+    wait_queue: Callable[[Unit], str]
+    mode: str = ""
+
+
+PERMIT_SCRIPTS: Final = PermitScripts(ACQUIRE, RELEASE, key_of.wait_queue)
+READ_SCRIPTS: Final = PermitScripts(RW_ACQUIRE, RW_RELEASE, key_of.read_queue, "r")
+WRITE_SCRIPTS: Final = PermitScripts(RW_ACQUIRE, RW_RELEASE, key_of.write_queue, "w")
 
 
 class Permits:
@@ -34,6 +59,10 @@ class Permits:
         waiters: the waiters of this client.
         unit: the lock or semaphore.
         options: its options.
+        scripts: those of its kind.
+
+    Attributes:
+        wait_queue: key of the wait queue.
     """
 
     def __init__(
@@ -43,6 +72,7 @@ class Permits:
         waiters: WaiterRegistry,
         unit: Unit,
         options: LockOptions,
+        scripts: PermitScripts = PERMIT_SCRIPTS,
     ) -> None:
         self.caller = caller
         self.waiters = waiters
@@ -50,22 +80,28 @@ class Permits:
         self.options = options
         self.keep = renewer.keep
         self.drop = renewer.drop
+        self.wait_queue = scripts.wait_queue(unit)
         self._renewer = renewer
-        self._acquire_keys = ACQUIRE.keys(unit)
-        self._release_keys = RELEASE.keys(unit)
+        self._scripts = scripts
+        self._acquire_keys = scripts.acquire.keys(unit)
+        self._release_keys = scripts.release.keys(unit)
         self._renew_keys = RENEW.keys(unit)
         self._margin_ms = options.margin_ms
         self._longest_hold_s = options.longest_hold_s
         self._limit: Argument = given_option(options.limit, options.on_conflict)
         self._acquire = PreparedCall(
-            caller, ACQUIRE, unit, self._acquire_keys, options.lease_ms, self._limit
+            caller, scripts.acquire, unit, self._acquire_keys, options.lease_ms, self._limit
         )
-        self._release = PreparedCall(caller, RELEASE, unit, self._release_keys)
+        self._release = PreparedCall(caller, scripts.release, unit, self._release_keys)
 
     def with_limit(self, limit: int) -> Permits:
         """Return the same permits with another limit."""
         options = replace(self.options, limit=limit)
-        return Permits(self.caller, self._renewer, self.waiters, self.unit, options)
+        return Permits(self.caller, self._renewer, self.waiters, self.unit, options, self._scripts)
+
+    def new_name(self) -> str:
+        """Return a new name for an acquisition."""
+        return self.waiters.new_name(self._scripts.mode)
 
     def check_client(self) -> None:
         """Raise `ClientClosed` if the client is closed."""
@@ -97,7 +133,7 @@ class Permits:
         channel = self.waiters.channel(self.unit)
         if channel or ticket:
             args += [channel, ticket]
-        return self._call(ACQUIRE, self._acquire_keys, args, harmless=repeated)
+        return self._call(self._scripts.acquire, self._acquire_keys, args, harmless=repeated)
 
     def release(self, member: str) -> Any:
         """Release the permit of *member*, and return the reply of `release.lua`.
@@ -136,16 +172,16 @@ class Permits:
             durable: see `Caller.call`.
         """
         args: list[Argument] = [member]
-        channel = self.waiters.channel(self.unit)
+        release, channel = self._scripts.release, self.waiters.channel(self.unit)
         if in_flight or channel or waiter:
             args += [int(in_flight), channel, waiter]
         try:
             if not repeated:
-                return self._call(RELEASE, self._release_keys, args, durable=durable)
+                return self._call(release, self._release_keys, args, durable=durable)
         except OutcomeUnknown:
             pass
         # `gone` means that the call with the lost reply released it: no other client could have.
-        reply = self._call(RELEASE, self._release_keys, args, harmless=True, durable=durable)
+        reply = self._call(release, self._release_keys, args, harmless=True, durable=durable)
         reply[0] = b"released" if reply[0] == b"gone" else reply[0]
         return reply
 

@@ -41,6 +41,7 @@ end
 -- include contention
 -- include ledger
 -- include hand_over
+-- include endings
 
 local now_ms, now_s, now_us = clock()
 local limit, fence, uncontended = read_state(state)
@@ -50,18 +51,9 @@ local permits = {
 }
 end_uncontended(permits)
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
-if not held or in_flight then
-  local answer = ledger_answer(ledger, id, '1')
-  if in_flight and not answer then
-    ledger_write(ledger, ended_entry(id), '1', id)
-  end
-  local since, successor = (answer or ''):match('^lost (%d+) (%S*)$')
-  if since and not held then
-    local first = redis.call('ZRANGE', holders, 0, 0)[1] or ''
-    return {'lost', {}, since, successor ~= '' and successor or first}
-  elseif not held then
-    return {'gone', {}}
-  end
+local reply = end_acquisition(permits, ledger, id, held, in_flight)
+if reply then
+  return reply
 end
 if limit then  -- Without a limit the server has lost the state, which the waiters notice by themselves.
   hand_over(permits)

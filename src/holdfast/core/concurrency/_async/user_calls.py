@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, TypeVar
 
 from ..detached_thread import detached
 from .background_task import spawn
 
 Item = TypeVar("Item")
+Argument = TypeVar("Argument")
+
+UserFunction: TypeAlias = Callable[[Argument], Awaitable[Item]]
+"""A function of the user for this half, with one argument."""
 
 
 class CallbackRunner:

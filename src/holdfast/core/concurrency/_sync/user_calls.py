@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ..detached_thread import detached
 
 Item = TypeVar("Item")
+Argument = TypeVar("Argument")
+
+UserFunction: TypeAlias = Callable[[Argument], Item]
+"""A function of the user for this half, with one argument."""
 
 
 class CallbackRunner:

@@ -7,6 +7,8 @@
 --   limit, fence, uncontended    the stored values; `limit` may be a new one
 --   is_new                       whether the limit is new
 --   channel                      channel of the calling process; '': none
+--   free, most                   how many permits `hand_over` may grant, and to how many waiters it may
+--                                offer them; nil: as many as are free, and to any number
 -- `end_uncontended` adds these fields:
 --   last_fence                   the stored fence; `fence` may be raised
 --   unconfirmed                  number of recent grants that were not confirmed

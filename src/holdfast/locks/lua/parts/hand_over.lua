@@ -33,11 +33,11 @@ end
 -- first waiter with a grant ('': none), and the set of the ids of all.
 local function hand_over(permits)
   local holders, now_ms = permits.holders, permits.now_ms
-  local free, granted = permits.limit - redis.call('ZCARD', holders), 0
+  local free, granted = permits.free or permits.limit - redis.call('ZCARD', holders), 0
   local claim_ms = math.floor(CLAIM_MS * 0.45 ^ permits.unconfirmed)
   local ends_ms = now_ms + math.max(SHORTEST_CLAIM_MS, claim_ms)
   local successor, successors = '', {}
-  for _ = 1, NOTIFIED_AT_ONCE do
+  for _ = 1, math.min(permits.most or NOTIFIED_AT_ONCE, NOTIFIED_AT_ONCE) do
     local waiter = free > 0 and granted < AT_ONCE and redis.call('ZPOPMIN', permits.wait_queue)[1]
     if not waiter then
       break

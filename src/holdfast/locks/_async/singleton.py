@@ -1,0 +1,81 @@
+"""Provide the singleton: a function that runs in one process at a time."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final, TypeVar
+
+from ...core.clock import backoff_s
+from ...core.concurrency._async.primitives import sleep
+from ...core.concurrency._async.user_calls import UserFunction
+from ...core.error_text import log_safely
+from ...errors import ClientClosed, LeaseLost, OutcomeUnknown, ServerUnavailable
+from ...errors.one_line_logger import logger_of
+from .lease import AsyncLease
+from .lock import AsyncLock
+
+logger: Final = logger_of("holdfast.locks")
+
+R = TypeVar("R")
+
+_LONGEST_PAUSE_S: Final = 1.0
+"""Seconds between two attempts at most while the server is away."""
+
+
+class AsyncSingleton:
+    """Runs a function in exactly one of the processes that ask for it.
+
+    The others wait. If the process ends, one of them takes over: at once if it ended in good order,
+    otherwise when its lease ends. It is the lock of the same name that they compete for.
+
+    Made by `AsyncHoldfast.singleton`.
+    """
+
+    def __init__(self, lock: AsyncLock) -> None:
+        self._lock = lock
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """Return the name."""
+        return self._lock.name
+
+    async def run(self, function: UserFunction[AsyncLease, R]) -> R:
+        """Wait until no other process runs the function of this name, run it, return its result.
+
+        If the lease is lost, for example because the server was away for longer than the lease, the
+        function is cancelled, and this process waits for its next turn. A blocking function cannot
+        be cancelled: it must return when `lease.lost` is true. What it returns then does not count.
+        An outage of the server is survived.
+
+        Args:
+            function: called with the lease. `lease.fence` rises with each run, so that other
+                systems can refuse what an older run still writes.
+
+        Raises:
+            ClientClosed: The client was closed.
+            Exception: The function raised it. The next process takes over.
+        """
+        failures = 0
+        while True:
+            lease: AsyncLease | None = None
+            try:
+                async with self._lock.hold() as lease:
+                    return await function(lease)
+            except ClientClosed:
+                raise
+            except LeaseLost:
+                if lease is None or not lease.lost:
+                    raise  # It is about another lease, of the function.
+                failures = 0
+                logger.warning("singleton %s has lost its lease, and waits again", self.name)
+            except (ServerUnavailable, OutcomeUnknown) as error:
+                if lease is not None:
+                    raise  # The function raised it.
+                failures += 1
+                level = logging.WARNING if failures == 1 else logging.DEBUG
+                text = "singleton %s waits for the server"
+                log_safely(logger, level, text, self.name, error=error)
+                await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))

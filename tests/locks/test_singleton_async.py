@@ -1,0 +1,53 @@
+"""Functions that run in one process at a time."""
+
+import time
+
+import pytest
+
+from conftest import Site
+from holdfast import AsyncHoldfast, AsyncLease, LeaseLost, LockTimeout
+
+
+async def test_the_result_of_the_function_is_returned(hf: AsyncHoldfast) -> None:
+    async def work(lease: AsyncLease) -> int:
+        state = await hf.lock("reports").inspect()
+        assert (state.holder, state.fence) == (lease.holder, lease.fence)
+        with pytest.raises(LockTimeout):
+            await hf.lock("reports").acquire(timeout=0)
+        return 42
+
+    assert await hf.singleton("reports").run(work) == 42
+    assert (await hf.lock("reports").inspect()).holder is None
+
+
+async def test_an_error_of_the_function_ends_it(hf: AsyncHoldfast) -> None:
+    async def fail(lease: AsyncLease) -> None:
+        raise LeaseLost("lock 'another'", 1)
+
+    with pytest.raises(LeaseLost, match="another"):
+        await hf.singleton("reports").run(fail)
+    assert (await hf.lock("reports").inspect()).holder is None
+
+
+async def test_after_a_loss_it_waits_for_its_next_turn(hf: AsyncHoldfast, site: Site) -> None:
+    """What the function returned does not count: another process may run."""
+    runs: list[int] = []
+
+    async def work(lease: AsyncLease) -> int:
+        runs.append(lease.fence)
+        if len(runs) == 1:
+            for key in site.client.scan_iter(match=f"{site.namespace}:{{lock:*"):
+                site.client.delete(key)
+            began = time.monotonic()
+            assert await lease.wait_lost(30)
+            assert time.monotonic() - began < 20
+        return len(runs)
+
+    assert await hf.singleton("reports", lease=1.0).run(work) == 2
+    assert runs[0] < runs[1]
+
+
+async def test_options_are_checked(hf: AsyncHoldfast) -> None:
+    with pytest.raises(ValueError, match="lease"):
+        hf.singleton("reports", lease=0.1)
+    assert repr(hf.singleton("reports")).endswith("Singleton('reports')")
