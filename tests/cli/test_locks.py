@@ -102,6 +102,11 @@ def test_a_lock_that_is_not_in_use_is_not_found(busy: Holdfast, run: Run) -> Non
         assert "no: it is free" in result.stdout
     result = run("locks", "show", "market", "--semaphore")
     assert (result.exit_code, "a lock of that name is in use" in result.stderr) == (3, True)
+    with busy.rw_lock("index").write():
+        eventually(busy.rw_locks)
+        result = run("locks", "show", "index")
+        assert (result.exit_code, "in use: add --rw" in result.stderr) == (3, True)
+        assert "1 writer" in run("locks", "show", "index", "--rw").stdout
     [row] = rows(run("locks", "show", "markt", "--json"))
     assert (row["fence"], row["holders"], row["waiters"]) == (None, [], [])
 

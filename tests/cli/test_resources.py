@@ -74,6 +74,13 @@ def held(hf: Holdfast, _: Site, name: str) -> Iterator[None]:
 
 
 @contextmanager
+def rw_held(hf: Holdfast, _: Site, name: str) -> Iterator[None]:
+    with hf.rw_lock(name).read():
+        eventually(hf.rw_locks)
+        yield
+
+
+@contextmanager
 def permit_held(hf: Holdfast, _: Site, name: str) -> Iterator[None]:
     with hf.semaphore(name, limit=3).hold():
         eventually(hf.semaphores)
@@ -112,6 +119,15 @@ CASES = {
         "no locks or semaphores in use",
         "name",
         {"kind": "lock", "limit": 1, "holders": 1, "waiters": 0},
+    ),
+    "rw_locks": Case(
+        "locks",
+        rw_held,
+        "kind held waiters",
+        "no locks or semaphores in use",
+        "name",
+        {"kind": "rw_lock", "limit": None, "holders": 1, "waiters": 0},
+        show=lambda name: (name, "--rw"),
     ),
     "semaphores": Case(
         "locks",
@@ -272,11 +288,11 @@ def test_options_before_a_command_are_not_dropped(run: Run, group: str) -> None:
     assert (result.exit_code, "options come after the command" in result.stderr) == (2, True)
 
 
-def test_two_kinds_of_one_name_are_listed_together(site: Site) -> None:
-    """List locks and semaphores together, by name and kind."""
+def test_all_kinds_of_one_name_are_listed_together(site: Site) -> None:
+    """List locks, reader-writer locks and semaphores together, by name and kind."""
     with ExitStack() as stack:
         hf = stack.enter_context(Holdfast.from_url(site.url, namespace=site.namespace))
-        for add in (permit_held, held):
+        for add in (permit_held, rw_held, held):
             stack.enter_context(add(hf, site, "api"))
         kinds = [row["kind"] for row in rows(runner(site)("locks", "--json"))]
-        assert kinds == ["lock", "semaphore"]
+        assert kinds == ["lock", "rw_lock", "semaphore"]

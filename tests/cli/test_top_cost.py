@@ -16,7 +16,7 @@ QUEUES = 300
 NAMES = 2_000
 """Of each other kind."""
 
-KINDS = ("lock", "semaphore", "mailbox", "chat", "counter", "row_cache", "feed")
+KINDS = ("lock", "rw_lock", "semaphore", "mailbox", "chat", "counter", "row_cache", "feed")
 
 ROUND_TRIPS = 20
 LOOKS = 3

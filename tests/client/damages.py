@@ -113,6 +113,8 @@ LOCKS = [
         lambda c, k: c.zadd(k("holders"), {b"?" + c.hget(k("state"), "uncontended"): 1}),
         "has two permits",
     ),
+    Case("rw_lock", lambda c, k: c.zadd(k("write_queue"), {"alone": 1}), "is not a waiter"),
+    Case("rw_lock", lambda c, k: c.zadd(k("holders"), {"a:1:b.w1": 1}), "does not hold the lock"),
     Case("fenced", lambda c, k: c.hdel(k("fenced"), "fence"), "it has no fence"),
     Case("fenced", lambda c, k: c.hset(k("fenced"), "value", "{"), "its value is no JSON"),
 ]

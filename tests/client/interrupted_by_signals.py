@@ -34,7 +34,7 @@ def main(url: str, seconds: float) -> list[str]:
             wrong += struck(name, work, raised, seconds / 2)
         wrong += [f"{name} in another thread {each}" for each in elsewhere(work)]
     until = time.monotonic() + FREE_S
-    while (held := {**hf.locks(), **hf.semaphores()}) and time.monotonic() < until:
+    while (held := {**hf.locks(), **hf.semaphores(), **hf.rw_locks()}) and time.monotonic() < until:
         time.sleep(0.05)
     wrong += [f"{each} is held" for each in held]
     wrong += [f"close {each}" for each in elsewhere(hf.close)]

@@ -48,6 +48,14 @@ def try_a_semaphore(hf: Holdfast, _: str) -> None:
         assert semaphore.inspect().holders
 
 
+def hold_a_rw_lock(hf: Holdfast, _: str) -> None:
+    lock = hf.rw_lock("rw", lease=LEASE_S)
+    with lock.read(timeout=LONG_S), lock.read(timeout=LONG_S):
+        assert lock.inspect().readers
+    with lock.write(timeout=LONG_S) as lease:
+        lease.renew()
+
+
 def hold_several_locks(hf: Holdfast, _: str) -> None:
     with hf.lock_all(["l", "m"], lease=LEASE_S).hold(timeout=LONG_S) as leases:
         assert len(leases) == 2
@@ -153,6 +161,7 @@ USES: Final[dict[str, Callable[[Holdfast, str], None]]] = {
         hold_a_lock,
         acquire_and_release,
         try_a_semaphore,
+        hold_a_rw_lock,
         hold_several_locks,
         wait_for_a_lock,
         count,

@@ -25,14 +25,27 @@ Uses = dict[str, Callable[[], Any]]
 
 async def lock_uses(hf: AsyncHoldfast) -> Uses:
     lock, semaphore, fenced = hf.lock("l"), hf.semaphore("s", limit=2), hf.fenced("f")
-    both = hf.lock_all(["a", "b"])
+    both, rw = hf.lock_all(["a", "b"]), hf.rw_lock("rw")
     await semaphore.redefine(limit=3)
 
     async def held(thing: Any) -> None:
         async with thing.hold():
             raise AssertionError("it is held")
 
+    async def written() -> None:
+        async with rw.write():
+            raise AssertionError("it is held")
+
+    async def work(lease: Any) -> None:
+        raise AssertionError("it runs")
+
     return {
+        "read": rw.acquire_read,
+        "try_write": rw.try_write,
+        "write": written,
+        "rw inspect": rw.inspect,
+        "rw_locks": hf.rw_locks,
+        "singleton": lambda: hf.singleton("single").run(work),
         "acquire": lock.acquire,
         "try_acquire": lock.try_acquire,
         "hold": lambda: held(lock),

@@ -26,14 +26,27 @@ Uses = dict[str, Callable[[], Any]]
 
 def lock_uses(hf: Holdfast) -> Uses:
     lock, semaphore, fenced = hf.lock("l"), hf.semaphore("s", limit=2), hf.fenced("f")
-    both = hf.lock_all(["a", "b"])
+    both, rw = hf.lock_all(["a", "b"]), hf.rw_lock("rw")
     semaphore.redefine(limit=3)
 
     def held(thing: Any) -> None:
         with thing.hold():
             raise AssertionError("it is held")
 
+    def written() -> None:
+        with rw.write():
+            raise AssertionError("it is held")
+
+    def work(lease: Any) -> None:
+        raise AssertionError("it runs")
+
     return {
+        "read": rw.acquire_read,
+        "try_write": rw.try_write,
+        "write": written,
+        "rw inspect": rw.inspect,
+        "rw_locks": hf.rw_locks,
+        "singleton": lambda: hf.singleton("single").run(work),
         "acquire": lock.acquire,
         "try_acquire": lock.try_acquire,
         "hold": lambda: held(lock),

@@ -26,7 +26,7 @@ def key_of(site: Site, kind: str, name: str) -> Any:
 
 
 KINDS = [
-    ("queue",), ("lock", "semaphore", "fenced"), ("mailbox", "chat", "inbox"),
+    ("queue",), ("lock", "rw_lock", "semaphore", "fenced"), ("mailbox", "chat", "inbox"),
     ("recent", "completions", "counter", "rows"), ("feed",), ("tally",),
 ]  # fmt: skip
 

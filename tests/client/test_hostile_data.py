@@ -99,6 +99,7 @@ READERS: dict[str, list[Callable[[Holdfast, Path], object]]] = {
         lambda hf, _: hf.lock(NAME).inspect(),
         lambda hf, _: take(hf),
     ],
+    "rw_lock": [lambda hf, _: hf.rw_lock(NAME).inspect()],
     "semaphore": [lambda hf, _: hf.semaphore(NAME).inspect()],
     "fenced": [lambda hf, _: hf.fenced(NAME).get()],
     "mailbox": [

@@ -53,6 +53,11 @@ def lock(place: Place, name: str) -> None:
     _hold(place, place.hf.lock(name, lease=NEVER).acquire())
 
 
+def rw_lock(place: Place, name: str) -> None:
+    """Held by a writer, and waited for by nobody."""
+    _hold(place, place.hf.rw_lock(name, lease=NEVER).acquire_write())
+
+
 def semaphore(place: Place, name: str) -> None:
     """Acquire one of two permits."""
     _hold(place, place.hf.semaphore(name, limit=2, lease=NEVER).acquire())
@@ -133,8 +138,8 @@ def _by_who(line: bytes) -> Counted:
 BUILDERS: Final[Mapping[str, Callable[[Place, str], None]]] = {
     build.__name__: build
     for build in (
-        queue, lock, semaphore, fenced, mailbox, chat, inbox, recent, completions, counter, rows,
-        feed, tally,
+        queue, lock, rw_lock, semaphore, fenced, mailbox, chat, inbox, recent, completions,
+        counter, rows, feed, tally,
     )
 }  # fmt: skip
 """By kind of unit."""

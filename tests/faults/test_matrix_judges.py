@@ -53,6 +53,12 @@ def held(holder: str, fence: int) -> list[Operation]:
     ]
 
 
+def reading(holder: str, fence: int, *, shared: bool = True) -> list[Operation]:
+    """Return a history in which a holder of a reader-writer lock does not release it."""
+    until = 10 * next(_moments) + 10**12
+    return [op("acquire", "lock", fence, holder=holder, until_ns=until, shared=shared)]
+
+
 def late_write() -> list[Operation]:
     write = op("write", "lock", True, holder="a", fence=1)
     history = [*held("a", 1), *held("b", 2)]
@@ -183,6 +189,12 @@ CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
     "lock: one after the other": (LOCK, [*held("a", 1), *held("b", 2)], {}),
     "lock: two at once": (LOCK, [*held("a", 1)[:2], *held("b", 2)], {"overlap": 1}),
     "lock: a fence falls": (LOCK, held("a", 2) + held("b", 1), {"disordered": 1, "stale": 1}),
+    "rw_lock: two readers": (LOCK, [*reading("a", 1), *reading("b", 2)], {}),
+    "rw_lock: a reader and a writer": (
+        LOCK,
+        [*reading("a", 1), *reading("b", 2, shared=False)],
+        {"overlap": 1},
+    ),
     "lock: a late write": (LOCK, late_write(), {"stale": 1}),
     "queue: each ran": (queue(), [enqueued("a"), run("a", 1)], {}),
     "queue: not acknowledged": (queue(), [unknown(op("enqueue", "a")), run("a", 1)], {}),

@@ -18,8 +18,9 @@ tasks = TaskRegistry()
 def send() -> None: ...
 
 
-async def _both_listed(hf: AsyncHoldfast) -> bool:
-    return bool(await hf.locks() and await hf.semaphores())
+async def _all_listed(hf: AsyncHoldfast) -> bool:
+    listed = [await hf.locks(), await hf.semaphores(), await hf.rw_locks()]
+    return all(listed)
 
 
 async def test_a_survey_reads_every_kind(site: Site) -> None:
@@ -29,8 +30,14 @@ async def test_a_survey_reads_every_kind(site: Site) -> None:
         await hf.mailbox("ann").send("hello", sender="bob")
         await hf.create_chat(["ann", "bob"], sender="ann", body="hello", chat_id="guild")
         await hf.counter("hits").add(5)
-        async with hf.lock("report").hold(), hf.semaphore("printer", limit=2).hold():
-            await eventually_async(lambda: _both_listed(hf))
+        index = hf.rw_lock("index")
+        async with (
+            hf.lock("report").hold(),
+            hf.semaphore("printer", limit=2).hold(),
+            index.read(),
+            index.read(),
+        ):
+            await eventually_async(lambda: _all_listed(hf))
             found = await survey(hf)
             nothing = await survey(hf, SurveyLimits(0, 1, 0, 0, 0, 0, 0, 0, 0))
     assert (found.namespace, found.topology) == (site.namespace, site.shape[0])
@@ -46,9 +53,10 @@ async def test_a_survey_reads_every_kind(site: Site) -> None:
     assert [(each.kind, each.held_of_limit) for each in found.permits] == [
         ("semaphore", "1/2"),
         ("lock", "1/1"),
+        ("rw_lock", "2 readers"),
     ]
     assert found.known == {
-        "queue": 1, "lock": 1, "semaphore": 1, "mailbox": 1, "chat": 1, "counter": 1,
+        "queue": 1, "lock": 1, "rw_lock": 1, "semaphore": 1, "mailbox": 1, "chat": 1, "counter": 1,
         "row_cache": 0, "file_feed": 0, "tally": 0, "completions": 0,
     }  # fmt: skip
     assert [nothing.queues, nothing.permits, nothing.mailboxes, nothing.counters] == [

@@ -105,6 +105,7 @@ async def test_tasks_release_a_lease_together(site: Site) -> None:
             assert (await hf.lock("l").inspect()).holder is None
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
 def test_a_renewer_whose_start_was_interrupted_starts_again(standalone: Server) -> None:
     clients = []
 

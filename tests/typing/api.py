@@ -90,11 +90,14 @@ from holdfast import (
     RowCacheStatus,
     RowExplanation,
     RunningTask,
+    RwLock,
+    RwLockState,
     Semaphore,
     SemaphoreState,
     ServerFacts,
     ServerRefused,
     ServerUnavailable,
+    Singleton,
     SlowCommand,
     Snooze,
     SqlRows,
@@ -358,6 +361,21 @@ def locking(hf: Holdfast) -> None:
     lock.acquire(5)  # type: ignore[call-arg]
     lock.redefine(limit=2)  # type: ignore[attr-defined]
     semaphore.redefine(8)  # type: ignore[call-arg]
+
+
+def shared_locking(hf: Holdfast) -> None:
+    """Reader-writer locks and singletons."""
+    rw_lock = hf.rw_lock("index", lease=30)
+    assert_type(rw_lock, RwLock)
+    with rw_lock.read() as reading, rw_lock.write(timeout=1.0) as writing:
+        assert_type(reading, Lease)
+        assert_type(writing.fence, int)
+    assert_type(rw_lock.acquire_read(), Lease)
+    assert_type(rw_lock.try_write(), Lease | None)
+    assert_type(rw_lock.inspect(), RwLockState)
+    assert_type(hf.rw_locks(), dict[str, RwLockState])
+    assert_type(hf.singleton("reports"), Singleton)
+    assert_type(hf.singleton("reports").run(lambda lease: lease.fence), int)
 
 
 async def locking_asynchronously(hf: AsyncHoldfast) -> None:

@@ -47,7 +47,7 @@ def block_summaries(survey: Survey) -> list[BlockSummary]:
 
 
 def _in_use(survey: Survey, kind: Kind) -> bool:
-    return kind == "lock" and bool(survey.locks or survey.semaphores)
+    return kind == "lock" and bool(survey.permits)
 
 
 def _locks(survey: Survey) -> BlockSummary:

@@ -1,4 +1,4 @@
-"""Describe locks and semaphores in one form: both have permits; a lock has one."""
+"""Describe locks, reader-writer locks and semaphores in one form: all have permits."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .. import Holder, LockState, SemaphoreState
+from .. import Holder, LockState, RwLockState, SemaphoreState
+from .formats import counted
 
 
 @dataclass(frozen=True, slots=True)
 class PermitList:
-    """The holders and waiters of a lock or a semaphore.
+    """The holders and waiters of a lock, a reader-writer lock or a semaphore.
 
     Attributes:
         name: name of the lock or semaphore.
-        kind: `lock` or `semaphore`.
-        limit: number of permits; None: it is not defined yet.
-        fence: fence of the holder of a lock; None: the lock is free, or this is a semaphore.
+        kind: `lock`, `rw_lock` or `semaphore`.
+        limit: number of permits; None: it is not defined yet, or readers hold a lock.
+        fence: fence of the holder or the writer of a lock; None: there is none.
         holders: the holders of permits.
         waiters: names of the waiters, the next one first.
     """
 
     name: str
-    kind: Literal["lock", "semaphore"]
+    kind: Literal["lock", "rw_lock", "semaphore"]
     limit: int | None
     fence: int | None
     holders: Sequence[Holder]
@@ -34,6 +35,12 @@ class PermitList:
         """Return the permit of a lock."""
         held = () if state.holder is None else (Holder(state.holder, state.remaining),)
         return cls(name, "lock", 1, state.fence, held, state.waiters)
+
+    @classmethod
+    def of_rw_lock(cls, name: str, state: RwLockState) -> PermitList:
+        """Return the permits of a reader-writer lock."""
+        limit = None if state.readers else 1
+        return cls(name, "rw_lock", limit, state.fence, state.holders, state.waiters)
 
     @classmethod
     def of_semaphore(cls, name: str, state: SemaphoreState) -> PermitList:
@@ -55,7 +62,13 @@ class PermitList:
 
     @property
     def held_of_limit(self) -> str:
-        """Return the numbers of held and of all permits, as in `2/5`; `?` for an unknown limit."""
+        """Return the numbers of held and of all permits, as in `2/5`; `?` for an unknown limit.
+
+        Of a reader-writer lock, return what its holders do, as in `3 readers`.
+        """
+        if self.kind == "rw_lock":
+            mode = "reader" if self.limit is None else "writer"
+            return counted(len(self.holders), mode) if self.holders else "free"
         return f"{len(self.holders):,}/{'?' if self.limit is None else f'{self.limit:,}'}"
 
     @property
@@ -65,11 +78,14 @@ class PermitList:
 
 
 def all_permits(
-    locks: Mapping[str, LockState], semaphores: Mapping[str, SemaphoreState]
+    locks: Mapping[str, LockState],
+    rw_locks: Mapping[str, RwLockState],
+    semaphores: Mapping[str, SemaphoreState],
 ) -> list[PermitList]:
-    """Return the permits of *locks* and *semaphores*, sorted by name."""
+    """Return the permits of *locks*, *rw_locks* and *semaphores*, sorted by name."""
     found: Iterable[PermitList] = (
         *(PermitList.of_lock(name, state) for name, state in locks.items()),
+        *(PermitList.of_rw_lock(name, state) for name, state in rw_locks.items()),
         *(PermitList.of_semaphore(name, state) for name, state in semaphores.items()),
     )
     return sorted(found, key=lambda each: (each.name, each.kind))

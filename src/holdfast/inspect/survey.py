@@ -17,6 +17,7 @@ from .. import (
     NoSuchChat,
     QueueStats,
     RowCacheStatus,
+    RwLockState,
     Sample,
     SemaphoreState,
     ServerFacts,
@@ -26,7 +27,7 @@ from .. import (
 from .permits import PermitList, all_permits
 
 Kind = Literal[
-    "queue", "lock", "semaphore", "mailbox", "chat",
+    "queue", "lock", "rw_lock", "semaphore", "mailbox", "chat",
     "counter", "row_cache", "file_feed", "tally", "completions",
 ]  # fmt: skip
 
@@ -42,12 +43,13 @@ class SurveyLimits:
     """The largest number of units of each kind that a survey reads, the last used first.
 
     With 0, a survey reads no unit of that kind, but it still counts their names: of counters up to
-    *counter_names*, and of locks and semaphores none.
+    *counter_names*, and of all kinds of locks none.
 
     Attributes:
         queues: queues; 2 calls each.
         minutes: minutes of the throughput of each queue, with the current minute.
-        locks: locks, and as many semaphores, that are checked; a survey keeps those in use.
+        locks: locks that are checked, and as many reader-writer locks, and as many semaphores; a
+            survey keeps those in use.
         mailboxes: mailboxes; 1 call each.
         chats: chats; 1 call each.
         counters: counters; 2 calls each.
@@ -105,6 +107,7 @@ class Survey:
         queues: name → numbers of tasks, the last used queue first.
         throughputs: name of a queue → its throughput in each minute, the oldest first.
         locks: name → state, for locks that are held or waited for.
+        rw_locks: name → state, for reader-writer locks that are held or waited for.
         semaphores: name → state, for semaphores that are held or waited for.
         mailboxes: name → status, the last used mailbox first.
         chats: id → status, with the reader that is furthest behind; the last used chat first.
@@ -123,6 +126,7 @@ class Survey:
     queues: Mapping[str, QueueStats]
     throughputs: Mapping[str, Sequence[Throughput]]
     locks: Mapping[str, LockState] = field(default_factory=dict)
+    rw_locks: Mapping[str, RwLockState] = field(default_factory=dict)
     semaphores: Mapping[str, SemaphoreState] = field(default_factory=dict)
     mailboxes: Mapping[str, MailboxStatus] = field(default_factory=dict)
     chats: Mapping[str, ChatStatus] = field(default_factory=dict)
@@ -150,8 +154,8 @@ class Survey:
 
     @property
     def permits(self) -> list[PermitList]:
-        """Return the locks and semaphores in use, the one with the most waiters first."""
-        found = all_permits(self.locks, self.semaphores)
+        """Return the locks of all kinds in use, the one with the most waiters first."""
+        found = all_permits(self.locks, self.rw_locks, self.semaphores)
         return sorted(found, key=lambda each: -len(each.waiters))
 
     def serving(self, queue: str) -> list[WorkerStatus]:
@@ -178,6 +182,7 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
             workers = group.create_task(hf.workers())
             queues = group.create_task(reader.queues())
             locks = group.create_task(reader.locks())
+            rw_locks = group.create_task(reader.rw_locks())
             semaphores = group.create_task(reader.semaphores())
             mailboxes = group.create_task(reader.mailboxes())
             chats = group.create_task(reader.chats())
@@ -198,6 +203,7 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
         queues=stats,
         throughputs=throughputs,
         locks=locks.result(),
+        rw_locks=rw_locks.result(),
         semaphores=semaphores.result(),
         mailboxes=mailboxes.result(),
         chats=chats.result(),
@@ -235,6 +241,10 @@ class _Reader:
     async def locks(self) -> dict[str, LockState]:
         among = self._limits.locks
         return self._all("lock", await self._hf.locks(among=among) if among else {})
+
+    async def rw_locks(self) -> dict[str, RwLockState]:
+        among = self._limits.locks
+        return self._all("rw_lock", await self._hf.rw_locks(among=among) if among else {})
 
     async def semaphores(self) -> dict[str, SemaphoreState]:
         among = self._limits.locks

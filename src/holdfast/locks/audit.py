@@ -14,13 +14,25 @@ from .keys import FENCED, LOCK, RW_LOCK, SEMAPHORE
 
 KINDS = (LOCK, SEMAPHORE, RW_LOCK, FENCED)
 
-_PARTS: Final[Mapping[str, Part]] = {
-    "state": Part("hash"),
-    "holders": Part("zset"),
-    "wait_queue": Part("zset"),
+_QUEUES: Final = {
+    LOCK: ("wait_queue",),
+    SEMAPHORE: ("wait_queue",),
+    RW_LOCK: ("read_queue", "write_queue"),
+}
+"""The wait queues by kind."""
+
+_PARTS: Final[Mapping[str, Mapping[str, Part]]] = {
+    FENCED: {"fenced": Part("hash", expires=False)},
+    **{
+        kind: {"state": Part("hash"), "holders": Part("zset")} | dict.fromkeys(names, Part("zset"))
+        for kind, names in _QUEUES.items()
+    },
 }
 LAST_FENCE: Final = 2**53 - 2**40
 """Largest fence; the same number as in `lua/parts/state.lua`."""
+
+_WRITER: Final = re.compile(rb"\.w\d+$")
+"""The end of the id of a writer."""
 
 _WAITER: Final = re.compile(rb"\S+ \S*")
 
@@ -30,14 +42,12 @@ def part(kind: str, name: str) -> Part | None:
 
     None: such units have no key of that name.
     """
-    if kind == FENCED:
-        return Part("hash", expires=False) if name == "fenced" else None
-    return _PARTS.get(name)
+    return _PARTS[kind].get(name)
 
 
 def others(unit: Snapshot) -> Iterable[str]:
     """Return the keys to read even if the audit's listing did not have them."""
-    return () if unit.unit.kind == FENCED else _PARTS
+    return () if unit.unit.kind == FENCED else _PARTS[unit.unit.kind]
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
@@ -46,12 +56,13 @@ def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Yield the inconsistencies in the keys of a lock, a semaphore or a fenced value."""
+    """Yield the inconsistencies in the keys of a lock of any kind, or of a fenced value."""
     if unit.unit.kind == FENCED:
         yield from _fenced(unit)
     else:
         yield from _holders(unit)
-        yield from _wait_queue(unit)
+        for name in _QUEUES[unit.unit.kind]:
+            yield from _wait_queue(unit, name)
 
 
 def _holders(unit: Snapshot) -> Iterator[Fault]:
@@ -69,22 +80,28 @@ def _holders(unit: Snapshot) -> Iterator[Fault]:
         yield Fault("state", "there is a holder but no fence: writes cannot be guarded")
     if fence and fence > LAST_FENCE:
         yield Fault("state", f"fence {fence} is too high to rise any further")
-    # A semaphore may have more holders than permits after its limit was lowered; a lock may not.
-    if unit.unit.kind == LOCK and len(holders) > 1:
-        yield Fault("holders", f"{len(holders)} hold the lock at once")
+    yield from _too_many(unit.unit.kind, holders)
     for holder in holders:
         if holder.startswith(b"?") and holder[1:] in holders:
             yield Fault("holders", f"{shown(holder[1:])} has two permits")
 
 
-def _wait_queue(unit: Snapshot) -> Iterator[Fault]:
-    queue = unit.zset("wait_queue")
+def _too_many(kind: str, holders: Mapping[bytes, float]) -> Iterator[Fault]:
+    # A semaphore may have more holders than permits after its limit was lowered; a lock may not.
+    if kind == LOCK and len(holders) > 1:
+        yield Fault("holders", f"{len(holders)} hold the lock at once")
+    if kind == RW_LOCK and len(holders) > 1 and any(map(_WRITER.search, holders)):
+        yield Fault("holders", "a writer does not hold the lock alone")
+
+
+def _wait_queue(unit: Snapshot, name: str) -> Iterator[Fault]:
+    queue = unit.zset(name)
     for waiter in queue:
         if not _WAITER.fullmatch(waiter):
-            yield Fault("wait_queue", f"{shown(waiter)} is not a waiter: it cannot be notified")
+            yield Fault(name, f"{shown(waiter)} is not a waiter: it cannot be notified")
     for ticket, count in Counter(queue.values()).items():
         if count > 1:
-            yield Fault("wait_queue", f"{count} wait with the same ticket, {ticket:.0f}")
+            yield Fault(name, f"{count} wait with the same ticket, {ticket:.0f}")
 
 
 def _fenced(unit: Snapshot) -> Iterator[Fault]:

@@ -73,6 +73,16 @@ class RwLockState:
     waiting_writers: tuple[str, ...]
     waiting_readers: tuple[str, ...]
 
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Return the writer, or the readers."""
+        return self.readers if self.writer is None else (self.writer,)
+
+    @property
+    def waiters(self) -> tuple[str, ...]:
+        """Return the names of the writers that wait, then those of the readers."""
+        return self.waiting_writers + self.waiting_readers
+
 
 def lock_state(reply: Sequence[Any], key: str) -> LockState:
     """Return the state in a *reply* of `inspect.lua`. An error names *key*, the key `state`."""

@@ -46,9 +46,22 @@ async def _hold(held: Any) -> None:
             await lease.renew()
 
 
+async def _hold_both(lock: Any) -> None:
+    """Take a reader-writer lock as a reader, then as a writer, and release it."""
+    for take in (lock.try_read, lock.try_write):
+        lease = await take()
+        if lease is not None:
+            async with lease:
+                await lease.renew()
+
+
 async def _wait(held: Any) -> None:
     """Wait for a place, and give it back."""
-    async with held.hold(timeout=SHORT_S):
+    await _enter(held.hold)
+
+
+async def _enter(hold: Any) -> None:
+    async with hold(timeout=SHORT_S):
         pass
 
 
@@ -140,6 +153,13 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
         "wait": lambda hf, _, op: _wait(_of_lock(hf)),
         "inspect": lambda hf, _, op: _of_lock(hf).inspect(),
         "locks": lambda hf, _, op: hf.locks(),
+    },
+    "rw_lock": {
+        "hold": lambda hf, _, op: _hold_both(hf.rw_lock(NAME, lease=60.0)),
+        "wait to read": lambda hf, _, op: _enter(hf.rw_lock(NAME, lease=60.0).read),
+        "wait to write": lambda hf, _, op: _enter(hf.rw_lock(NAME, lease=60.0).write),
+        "inspect": lambda hf, _, op: hf.rw_lock(NAME).inspect(),
+        "rw_locks": lambda hf, _, op: hf.rw_locks(),
     },
     "semaphore": {
         "hold": lambda hf, _, op: _hold(_of_semaphore(hf)),

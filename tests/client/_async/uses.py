@@ -49,6 +49,10 @@ async def lock_writes(hf: AsyncHoldfast, folder: Path) -> None:
     async with hf.semaphore("s", limit=2).hold():
         pass
     await hf.semaphore("s").redefine(limit=3)
+    async with hf.rw_lock("rw").read(), hf.rw_lock("rw").read():
+        pass
+    async with hf.rw_lock("rw").write():
+        pass
 
 
 async def queue_writes(hf: AsyncHoldfast, folder: Path) -> None:
@@ -146,9 +150,14 @@ async def lock_reads(hf: AsyncHoldfast) -> None:
             await hf.lock("l").acquire(timeout=0.01)
         await hf.lock("l").inspect()
     await hf.semaphore("s").inspect()
+    async with hf.rw_lock("rw", lease=60.0).read():
+        with pytest.raises(LockTimeout):
+            await hf.rw_lock("rw").acquire_write(timeout=0.01)
+        await hf.rw_lock("rw").inspect()
     await hf.fenced("l").get()
     await hf.locks()
     await hf.semaphores()
+    await hf.rw_locks()
 
 
 async def queue_reads(hf: AsyncHoldfast) -> None:

@@ -47,9 +47,22 @@ def _hold(held: Any) -> None:
             lease.renew()
 
 
+def _hold_both(lock: Any) -> None:
+    """Take a reader-writer lock as a reader, then as a writer, and release it."""
+    for take in (lock.try_read, lock.try_write):
+        lease = take()
+        if lease is not None:
+            with lease:
+                lease.renew()
+
+
 def _wait(held: Any) -> None:
     """Wait for a place, and give it back."""
-    with held.hold(timeout=SHORT_S):
+    _enter(held.hold)
+
+
+def _enter(hold: Any) -> None:
+    with hold(timeout=SHORT_S):
         pass
 
 
@@ -141,6 +154,13 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
         "wait": lambda hf, _, op: _wait(_of_lock(hf)),
         "inspect": lambda hf, _, op: _of_lock(hf).inspect(),
         "locks": lambda hf, _, op: hf.locks(),
+    },
+    "rw_lock": {
+        "hold": lambda hf, _, op: _hold_both(hf.rw_lock(NAME, lease=60.0)),
+        "wait to read": lambda hf, _, op: _enter(hf.rw_lock(NAME, lease=60.0).read),
+        "wait to write": lambda hf, _, op: _enter(hf.rw_lock(NAME, lease=60.0).write),
+        "inspect": lambda hf, _, op: hf.rw_lock(NAME).inspect(),
+        "rw_locks": lambda hf, _, op: hf.rw_locks(),
     },
     "semaphore": {
         "hold": lambda hf, _, op: _hold(_of_semaphore(hf)),

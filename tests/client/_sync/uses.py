@@ -50,6 +50,10 @@ def lock_writes(hf: Holdfast, folder: Path) -> None:
     with hf.semaphore("s", limit=2).hold():
         pass
     hf.semaphore("s").redefine(limit=3)
+    with hf.rw_lock("rw").read(), hf.rw_lock("rw").read():
+        pass
+    with hf.rw_lock("rw").write():
+        pass
 
 
 def queue_writes(hf: Holdfast, folder: Path) -> None:
@@ -147,9 +151,14 @@ def lock_reads(hf: Holdfast) -> None:
             hf.lock("l").acquire(timeout=0.01)
         hf.lock("l").inspect()
     hf.semaphore("s").inspect()
+    with hf.rw_lock("rw", lease=60.0).read():
+        with pytest.raises(LockTimeout):
+            hf.rw_lock("rw").acquire_write(timeout=0.01)
+        hf.rw_lock("rw").inspect()
     hf.fenced("l").get()
     hf.locks()
     hf.semaphores()
+    hf.rw_locks()
 
 
 def queue_reads(hf: Holdfast) -> None:

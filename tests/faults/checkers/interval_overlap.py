@@ -24,6 +24,7 @@ class Hold:
     holder: str
     start_ns: float
     end_ns: float
+    shared: bool = False
 
     def __str__(self) -> str:
         return f"{self.holder} [{self.start_ns}…{self.end_ns}]"
@@ -31,6 +32,8 @@ class Hold:
 
 def interval_overlap(operations: Iterable[Operation], *, lease: float, limit: int = 1) -> None:
     """Check that never more than `limit` holders of one key hold at the same moment.
+
+    Holders that share it (field `shared` of "acquire") count only if one does not.
 
     Args:
         operations: The history: "acquire" (a value of None or False: not granted), "renew" (False:
@@ -82,7 +85,8 @@ def _begin(operation: Operation, lease_ns: float) -> Hold:
     until_ns = operation.fields.get("until_ns", operation.invoke_ns + lease_ns)
     if until_ns <= operation.return_ns and "until_ns" not in operation.fields:
         raise ValueError(f"it took longer than a lease; note its until_ns: {operation}")
-    return Hold(operation.key, _holder(operation), operation.return_ns, until_ns)
+    shared = bool(operation.fields.get("shared"))
+    return Hold(operation.key, _holder(operation), operation.return_ns, until_ns, shared)
 
 
 def _end(found: list[Hold], at_ns: float) -> None:
@@ -97,7 +101,7 @@ def _renew(found: list[Hold], operation: Operation, lease_ns: float) -> None:
     elif operation.invoke_ns < found[-1].end_ns:
         found[-1] = replace(found[-1], end_ns=max(found[-1].end_ns, renewed.end_ns))
     else:  # its own clock had ended the lease, and the reply says that it still holds the permit
-        found.append(renewed)
+        found.append(replace(renewed, shared=found[-1].shared))
 
 
 def _holder(operation: Operation) -> str:
@@ -108,7 +112,7 @@ def _check(key: str, held: list[Hold], limit: int) -> None:
     present: list[Hold] = []
     for hold in held:
         present = [*(other for other in present if other.end_ns > hold.start_ns), hold]
-        if len(present) > limit:
+        if len(present) > limit and not all(one.shared for one in present):
             names = "\n".join(f"  {one}" for one in present)
             raise AssertionError(
                 f"{key}: {len(present)} holders at {hold.start_ns}, the limit is {limit}:\n{names}"

@@ -36,12 +36,15 @@ from locks.faults import naive_locks
 
 KEY = "contended"
 
+WRITERS = 0.3
+"""This share of the acquisitions of a reader-writer lock is to write."""
+
 
 class HolderOptions(msgspec.Struct, kw_only=True):
     """What the holders of one process do.
 
     Attributes:
-        kind: `lock`, `semaphore`, `naive lock` or `naive semaphore`.
+        kind: `lock`, `rw_lock`, `semaphore`, `naive lock` or `naive semaphore`.
         half: `sync` or `async`.
         limit: permits of the semaphore.
         hold_s: how long each hold lasts.
@@ -89,9 +92,9 @@ class HolderLog:
     def acquiring(self) -> AbstractContextManager[Pending]:
         return self._recorder.operation("acquire", key=KEY, holder=self._holder)
 
-    def granted(self, op: Pending, lease: Lease | AsyncLease) -> None:
+    def granted(self, op: Pending, lease: Lease | AsyncLease, *, shared: bool) -> None:
         op.result = lease.fence
-        op.note(until_ns=until_ns(lease))
+        op.note(until_ns=until_ns(lease), **({"shared": True} if shared else {}))
 
     def still_held(self, lease: Lease | AsyncLease) -> bool:
         """Record that its lease is alive, or that it was lost; return which."""
@@ -121,20 +124,29 @@ def steps(options: HolderOptions) -> list[float]:
     return [options.hold_s / count] * count
 
 
+def chosen(hf: Any, options: HolderOptions) -> tuple[Callable[..., Any], bool, bool]:
+    """Return how to take it, whether others may then have it too, and whether to write."""
+    if options.kind == "semaphore":
+        return hf.semaphore(KEY, limit=options.limit, lease=options.lease).acquire, False, False
+    if options.kind == "lock":
+        return hf.lock(KEY, lease=options.lease).acquire, False, True
+    lock = hf.rw_lock(KEY, lease=options.lease)
+    writes = random.random() < WRITERS
+    return lock.acquire_write if writes else lock.acquire_read, not writes, writes
+
+
 def blocking(hf: Holdfast, options: HolderOptions, log: HolderLog) -> None:
     """Take, use and release it once."""
-    held = hf.lock(KEY, lease=options.lease)
-    if options.kind == "semaphore":
-        held = hf.semaphore(KEY, limit=options.limit, lease=options.lease)
+    acquire, shared, writes = chosen(hf, options)
     with log.acquiring() as op:
-        lease = struck(lambda: held.acquire(timeout=options.timeout), options.alarm_s)
-        log.granted(op, lease)
+        lease = struck(lambda: acquire(timeout=options.timeout), options.alarm_s)
+        log.granted(op, lease, shared=shared)
     try:
         for nap_s in steps(options):
             if not log.still_held(lease):
                 break
             time.sleep(nap_s)
-            if options.kind == "lock":
+            if writes:
                 with log.writing(lease.fence) as op:
                     op.result = True
                     hf.fenced(KEY).set(log._holder, lease.fence)
@@ -145,18 +157,16 @@ def blocking(hf: Holdfast, options: HolderOptions, log: HolderLog) -> None:
 
 async def asynchronous(hf: AsyncHoldfast, options: HolderOptions, log: HolderLog) -> None:
     """Take, use and release it once."""
-    held = hf.lock(KEY, lease=options.lease)
-    if options.kind == "semaphore":
-        held = hf.semaphore(KEY, limit=options.limit, lease=options.lease)
+    acquire, shared, writes = chosen(hf, options)
     with log.acquiring() as op:
-        lease = await held.acquire(timeout=options.timeout)
-        log.granted(op, lease)
+        lease = await acquire(timeout=options.timeout)
+        log.granted(op, lease, shared=shared)
     try:
         for nap_s in steps(options):
             if not log.still_held(lease):
                 break
             await asyncio.sleep(nap_s)
-            if options.kind == "lock":
+            if writes:
                 with log.writing(lease.fence) as op:
                     op.result = True
                     await hf.fenced(KEY).set(log._holder, lease.fence)

@@ -18,6 +18,8 @@ DAY: Final = "2011-10-10"
 QUERIES: Final[dict[str, list[dict[str, str]]]] = {
     "locks": [{}, {"q": HOSTILE}],
     "lock": [{"name": HOSTILE}, {"name": f"{HOSTILE} free"}],
+    "rw_locks": [{}, {"q": HOSTILE}],
+    "rw_lock": [{"name": HOSTILE}, {"name": f"{HOSTILE} read"}, {"name": f"{HOSTILE} free"}],
     "semaphores": [{}, {"q": HOSTILE}],
     "semaphore": [{"name": HOSTILE}, {"name": f"{HOSTILE} free"}],
     "mailboxes": [{}, {"q": HOSTILE}],
@@ -76,12 +78,15 @@ def fill_blocks(hf: Holdfast) -> None:
     fill_messages(hf)
     fill_data(hf)
     fill_logs(hf)
-    eventually(lambda: hf.locks() and hf.semaphores())  # what is held for a while is listed
+    # What is held for a while is listed.
+    eventually(lambda: hf.locks() and hf.semaphores() and len(hf.rw_locks()) == 2)
 
 
 def fill_locks(hf: Holdfast) -> None:
     """Held until the client is closed."""
     _held.append(hf.lock(HOSTILE).acquire())
+    _held.append(hf.rw_lock(HOSTILE).acquire_write())
+    _held.append(hf.rw_lock(f"{HOSTILE} read").acquire_read())
     _held.append(hf.semaphore(HOSTILE, limit=2).acquire())
 
 

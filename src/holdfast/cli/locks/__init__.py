@@ -7,7 +7,7 @@ from .run import run
 from .show import ls, show_lock
 from .wait import wait
 
-app = group("locks", "List locks and semaphores; run commands under them.", ls)
+app = group("locks", "List locks of all kinds; run commands under them.", ls)
 app.command("show", example="holdfast locks show nightly")(show_lock)
 app.command("wait", example="holdfast locks wait nightly --timeout 60")(wait)
 app.command("run", example="holdfast locks run nightly --timeout 60 -- ./backup --all")(run)

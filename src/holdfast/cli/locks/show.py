@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -23,12 +23,13 @@ SHOWN: Final = 10
 
 Name = Annotated[str, argument("NAME", "The lock.")]
 IsSemaphore = Annotated[bool, flag("NAME is a semaphore.", "--semaphore")]
+IsRwLock = Annotated[bool, flag("NAME is a reader-writer lock.", "--rw")]
 
 
 def _rows(permits: PermitList) -> Iterator[tuple[str, str | Text]]:
     if permits.kind == "semaphore":
         yield "limit", "not known" if permits.limit is None else f"{permits.limit:,}"
-    is_free = permits.kind == "lock" and permits.free
+    is_free = permits.kind != "semaphore" and permits.free
     yield "held", "no: it is free" if is_free else permits.held_of_limit
     holders = [f"{process_name(h.name)}, {h.remaining:.1f} s left" for h in permits.holders]
     yield from _numbered("holder", holders)
@@ -54,7 +55,7 @@ def _json(permits: PermitList) -> dict[str, Any]:
         "name": permits.name,
         "kind": permits.kind,
         "limit": permits.limit,
-        **({"fence": permits.fence} if permits.kind == "lock" else {}),
+        **({} if permits.kind == "semaphore" else {"fence": permits.fence}),
         "holders": [{**process_of(h.name), "remaining": h.remaining} for h in permits.holders],
         "waiters": [process_of(name) for name in permits.waiters],
     }
@@ -62,6 +63,10 @@ def _json(permits: PermitList) -> dict[str, Any]:
 
 def _locks(hf: Holdfast) -> dict[str, PermitList]:
     return {name: PermitList.of_lock(name, state) for name, state in hf.locks().items()}
+
+
+def _rw_locks(hf: Holdfast) -> dict[str, PermitList]:
+    return {name: PermitList.of_rw_lock(name, state) for name, state in hf.rw_locks().items()}
 
 
 def _semaphores(hf: Holdfast) -> dict[str, PermitList]:
@@ -74,38 +79,47 @@ COLUMNS: Final = {
     "waiters": lambda permits: f"{len(permits.waiters):,}",
 }
 
-LOCKS: Final = Resource[PermitList](
-    noun="lock",
-    key="name",
-    names=lambda hf: hf.locks(),
-    read=lambda hf, name: PermitList.of_lock(name, hf.lock(name).inspect()),
-    every=_locks,
-    columns=COLUMNS,
-    left=("kind",),
-    rows=_rows,
-    as_json=_counts,
-    recent="acquired last",
-)
 
-SEMAPHORES: Final = Resource[PermitList](
-    noun="semaphore",
-    key="name",
-    names=lambda hf: hf.semaphores(),
-    read=lambda hf, name: PermitList.of_semaphore(name, hf.semaphore(name).inspect()),
-    every=_semaphores,
-    columns=COLUMNS,
-    left=("kind",),
-    rows=_rows,
-    as_json=_counts,
-    recent="acquired last",
+def _resource(
+    noun: str,
+    every: Callable[[Holdfast], dict[str, PermitList]],
+    read: Callable[[Holdfast, str], PermitList],
+) -> Resource[PermitList]:
+    return Resource(
+        noun=noun,
+        key="name",
+        names=every,
+        read=read,
+        every=every,
+        columns=COLUMNS,
+        left=("kind",),
+        rows=_rows,
+        as_json=_counts,
+        recent="acquired last",
+    )
+
+
+LOCKS: Final = _resource(
+    "lock", _locks, lambda hf, name: PermitList.of_lock(name, hf.lock(name).inspect())
+)
+RW_LOCKS: Final = _resource(
+    "reader-writer lock",
+    _rw_locks,
+    lambda hf, name: PermitList.of_rw_lock(name, hf.rw_lock(name).inspect()),
+)
+SEMAPHORES: Final = _resource(
+    "semaphore",
+    _semaphores,
+    lambda hf, name: PermitList.of_semaphore(name, hf.semaphore(name).inspect()),
 )
 
 ls = list_command(
-    """List the locks and semaphores in use: permits held, and how many wait for one.
+    """List the locks of all kinds in use: permits held, and how many wait for one.
 
     A lock that was not held for half a second may be missing.
     """,
     LOCKS,
+    RW_LOCKS,
     SEMAPHORES,
     nothing="locks or semaphores in use",
 )
@@ -113,27 +127,38 @@ ls = list_command(
 
 @with_client()
 def show_lock(
-    hf: Holdfast, name: Name, semaphore: IsSemaphore = False, as_json: AsJson = False
+    hf: Holdfast,
+    name: Name,
+    semaphore: IsSemaphore = False,
+    rw: IsRwLock = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show one lock: who holds it, for how long, under which fence, and who is next.
 
     The exit code is 0 if it is held or waited for, and 3 if it is not.
     """
-    permits = (SEMAPHORES if semaphore else LOCKS).find(hf, name)
+    if semaphore and rw:
+        raise typer.BadParameter("--semaphore and --rw exclude each other")
+    resource = SEMAPHORES if semaphore else RW_LOCKS if rw else LOCKS
+    permits = resource.find(hf, name)
     if as_json:
         print_json(_json(permits))
     else:
         print_block(field_table([(permits.kind, permits.name), *_rows(permits)]))
     if not permits.in_use:
-        hint = _hint(hf, name, semaphore=semaphore)
+        hint = _hint(hf, name, resource)
         warn(f"{permits} is neither held nor waited for in namespace {hf.namespace!r}{hint}")
         raise typer.Exit(NOT_FOUND)
 
 
-def _hint(hf: Holdfast, name: str, *, semaphore: bool) -> str:
-    """Return a hint with the lock or semaphore that the user may have meant by *name*."""
-    same, other = (hf.semaphores, hf.locks) if semaphore else (hf.locks, hf.semaphores)
-    if name in other():
-        kind, option = ("lock", "leave out") if semaphore else ("semaphore", "add")
-        return f"; a {kind} of that name is in use: {option} --semaphore"
-    return similar(name, same())
+OPTIONS: Final = {"lock": "", "reader-writer lock": "--rw", "semaphore": "--semaphore"}
+
+
+def _hint(hf: Holdfast, name: str, asked: Resource[PermitList]) -> str:
+    """Return a hint with the lock that the user may have meant by *name*, of any kind."""
+    for other in (LOCKS, RW_LOCKS, SEMAPHORES):
+        if other is not asked and name in other.names(hf):
+            option = OPTIONS[other.noun]
+            how = f"add {option}" if option else f"leave out {OPTIONS[asked.noun]}"
+            return f"; a {other.noun} of that name is in use: {how}"
+    return similar(name, asked.names(hf))

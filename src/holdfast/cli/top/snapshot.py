@@ -123,7 +123,7 @@ class TopSnapshot:
         return {
             "queue": known["queue"],
             "worker": len(self.survey.workers),
-            "lock": known["lock"] + known["semaphore"],
+            "lock": known["lock"] + known["rw_lock"] + known["semaphore"],
             "mailbox": known["mailbox"],
             "chat": known["chat"],
             "counter": known["counter"],

@@ -31,7 +31,7 @@ local mode = mode_of(id)
 local _, last_fence = read_state(state)
 local permits = {
   state = state, holders = holders, read_queue = KEYS[3], write_queue = KEYS[4],
-  phase = redis.call('HGET', state, 'phase') or WRITE,
+  phase = read_phase(state),
   now_ms = now_ms, now_us = now_us, limit = limit, fence = last_fence, channel = channel,
 }
 local own_queue = mode == READ and permits.read_queue or permits.write_queue

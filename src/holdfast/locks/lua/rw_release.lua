@@ -36,7 +36,7 @@ local now_ms, now_s, now_us = clock()
 local limit, fence = read_state(KEYS[1])
 local permits = {
   state = KEYS[1], holders = holders, read_queue = read_queue, write_queue = write_queue,
-  phase = redis.call('HGET', KEYS[1], 'phase') or WRITE,
+  phase = read_phase(KEYS[1]),
   now_ms = now_ms, now_us = now_us, limit = limit, fence = fence, channel = channel,
 }
 end_uncontended(permits)

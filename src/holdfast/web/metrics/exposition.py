@@ -151,10 +151,12 @@ def _of_workers(survey: Survey) -> Iterator[Metric]:
 def _of_locks(survey: Survey) -> Iterator[Metric]:
     held = GaugeMetricFamily("holdfast_lock_holders", "Permits that are held.", labels=["kind"])
     held.add_metric(["lock"], sum(lock.holder is not None for lock in survey.locks.values()))
+    held.add_metric(["rw_lock"], sum(len(one.holders) for one in survey.rw_locks.values()))
     held.add_metric(["semaphore"], sum(len(one.holders) for one in survey.semaphores.values()))
     yield held
     waiting = GaugeMetricFamily("holdfast_lock_waiters", "Waiters for a permit.", labels=["kind"])
     waiting.add_metric(["lock"], sum(len(lock.waiters) for lock in survey.locks.values()))
+    waiting.add_metric(["rw_lock"], sum(len(one.waiters) for one in survey.rw_locks.values()))
     waiting.add_metric(["semaphore"], sum(len(one.waiters) for one in survey.semaphores.values()))
     yield waiting
 

@@ -6,13 +6,14 @@ from faults.matrix.workloads.counts import Counts
 from faults.matrix.workloads.feeds import Feeds
 from faults.matrix.workloads.lines import Tallies
 from faults.matrix.workloads.names import Names
-from faults.matrix.workloads.places import Locks, Semaphores
+from faults.matrix.workloads.places import Locks, RwLocks, Semaphores
 from faults.matrix.workloads.queues import Queues
 from faults.matrix.workloads.rows import Rows
 from faults.matrix.workloads.schedules import Schedules
 
 WORKLOADS: dict[str, type[Workload]] = {
     "lock": Locks,
+    "rw_lock": RwLocks,
     "semaphore": Semaphores,
     "queue": Queues,
     "schedules": Schedules,

@@ -1,6 +1,6 @@
-"""Locks and semaphores: holders of both halves that write under the fence."""
+"""Locks, reader-writer locks and semaphores: holders of both halves that write under the fence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from faults.checkers import interval_overlap, rising_fences
@@ -10,7 +10,7 @@ from faults.matrix.workloads.base import STORMS, Workload
 from faults.nursery import Actor
 from faults.stubborn import insist
 from faults.waiting import eventually
-from holdfast import Holdfast, LockState, SemaphoreState
+from holdfast import Holdfast, Lease, LockState, RwLockState, SemaphoreState
 from holdfast.core.names import Namespace
 from holdfast.locks import keys
 from locks.faults.contest import no_stale_write
@@ -27,12 +27,11 @@ class Locks(Workload):
 
     module: ClassVar[str] = "locks.faults.holder"
     kinds: ClassVar[frozenset[str]] = frozenset({"acquire", "release", "write"})
-    kind: ClassVar[str] = "lock"
+    kind: ClassVar[str] = keys.LOCK
     limit: ClassVar[int] = 1
 
     def slots(self) -> list[int]:
-        kind = keys.LOCK if self.kind == "lock" else keys.SEMAPHORE
-        return [Namespace.of(self.namespace).unit(kind, KEY).slot]
+        return [Namespace.of(self.namespace).unit(self.kind, KEY).slot]
 
     def actors(self) -> list[Actor]:
         about: dict[str, Any] = {
@@ -54,21 +53,46 @@ class Locks(Workload):
         """
         super().end()
         with Holdfast.from_url(self.url, namespace=self.namespace) as hf:
-            held = hf.lock(KEY) if self.kind == "lock" else hf.semaphore(KEY)
+            held = self.held(hf)
             if self.lossy:
-                insist(lambda: held.acquire(timeout=GONE_S).release())
+                insist(lambda: self.take(held)(timeout=GONE_S).release())
             eventually(lambda: _is_free(insist(held.inspect)), GONE_S, reason="all is free")
+
+    def held(self, hf: Holdfast) -> Any:
+        """Return what is held."""
+        return hf.lock(KEY)
+
+    def take(self, held: Any) -> Callable[..., Lease]:
+        """Return the method that takes it."""
+        found: Callable[..., Lease] = held.acquire
+        return found
 
     def judge(self, history: Sequence[Operation]) -> list[Violation]:
         return judge(history, self.limit)
+
+
+class RwLocks(Locks):
+    """Readers and writers of one lock."""
+
+    kind: ClassVar[str] = keys.RW_LOCK
+
+    def held(self, hf: Holdfast) -> Any:
+        return hf.rw_lock(KEY)
+
+    def take(self, held: Any) -> Callable[..., Lease]:
+        found: Callable[..., Lease] = held.acquire_write
+        return found
 
 
 class Semaphores(Locks):
     """Holders of one semaphore."""
 
     kinds: ClassVar[frozenset[str]] = frozenset({"acquire", "release"})
-    kind: ClassVar[str] = "semaphore"
+    kind: ClassVar[str] = keys.SEMAPHORE
     limit: ClassVar[int] = 3
+
+    def held(self, hf: Holdfast) -> Any:
+        return hf.semaphore(KEY)
 
 
 def judge(history: Sequence[Operation], limit: int) -> list[Violation]:
@@ -80,6 +104,6 @@ def judge(history: Sequence[Operation], limit: int) -> list[Violation]:
     ]
 
 
-def _is_free(state: LockState | SemaphoreState) -> bool:
+def _is_free(state: LockState | RwLockState | SemaphoreState) -> bool:
     held = state.holder if isinstance(state, LockState) else state.holders
     return not held and not state.waiters

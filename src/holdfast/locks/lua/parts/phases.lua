@@ -1,5 +1,5 @@
 -- Phases of a reader-writer lock: readers enter together, writers one by one, and the phases take turns.
--- Expects: state, contention, hand_over.
+-- Expects: stored, state, contention, hand_over.
 --
 -- A reader that comes while a writer waits enters in the next read phase. When that begins, all readers
 -- that wait enter, also those that came after the next writer. So a reader waits for one writer at most,
@@ -19,6 +19,15 @@ end
 local function held_mode(permits)
   local holder = redis.call('ZRANGE', permits.holders, 0, 0)[1]
   return holder and (mode_of(holder) or WRITE)
+end
+
+-- Returns the stored phase; see keys.state.
+local function read_phase(state)
+  local phase = redis.call('HGET', state, 'phase') or WRITE
+  if phase ~= WRITE then
+    whole(phase, 0, EXACT, 'phase', state)
+  end
+  return phase
 end
 
 local function set_phase(permits, phase)

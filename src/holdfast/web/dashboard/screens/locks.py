@@ -1,10 +1,10 @@
-"""Show locks and semaphores: holders, fences, remaining times and waiters. Change limits."""
+"""Show locks of all kinds: holders, fences, remaining times and waiters. Change limits."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from .... import SemaphoreState
+from .... import RwLockState, SemaphoreState
 from ....inspect.formats import counted
 from ...problems import Problem
 from ...request_parsing import MAX_ITEMS
@@ -91,6 +91,43 @@ def _summary(state: SemaphoreState) -> dict[str, Any]:
     }
 
 
+async def show_rw_locks(view: PageRequest) -> dict[str, Any]:
+    """Return a page of the reader-writer locks in use, those with most waiters first."""
+    states = await view.hf.rw_locks(among=MAX_READ, containing=view.text("q"))
+    names = sorted(states, key=lambda name: (-len(states[name].waiters), name))
+    shown, where = page_of(view, names)
+    return {
+        **where,
+        "among": MAX_READ,
+        "held": sum(bool(state.holders) for state in states.values()),
+        "waiting": sum(len(state.waiters) for state in states.values()),
+        "rw_locks": [{"name": name, **_rw_summary(states[name])} for name in shown],
+    }
+
+
+async def show_rw_lock(view: PageRequest) -> dict[str, Any]:
+    """Return one reader-writer lock."""
+    name = view.required("name")
+    state = await view.hf.rw_lock(name).inspect()
+    return {
+        "name": name,
+        **_rw_summary(state),
+        "fence": state.fence,
+        "holders": state.holders[:MAX_ITEMS],
+        "waiting": len(state.waiters),
+        "waiters": state.waiters[:MAX_ITEMS],
+    }
+
+
+def _rw_summary(state: RwLockState) -> dict[str, Any]:
+    return {
+        "writer": state.writer.name if state.writer else None,
+        "readers": len(state.readers),
+        "waiting_writers": len(state.waiting_writers),
+        "waiting_readers": len(state.waiting_readers),
+    }
+
+
 async def limit(action: ActionRequest) -> ActionResult:
     """Change the limit of a semaphore."""
     name, given = action.text("name"), action.text("limit")
@@ -111,6 +148,8 @@ SCREEN: Final = DashboardScreen(
     (
         Page("locks", show_locks),
         Page("lock", show_lock),
+        Page("rw-locks", show_rw_locks),
+        Page("rw-lock", show_rw_lock),
         Page("semaphores", show_semaphores),
         Page("semaphore", show_semaphore),
     ),
