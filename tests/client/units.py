@@ -54,7 +54,7 @@ def lock(place: Place, name: str) -> None:
 
 
 def rw_lock(place: Place, name: str) -> None:
-    """Held by a writer, and waited for by nobody."""
+    """Held by a writer."""
     _hold(place, place.hf.rw_lock(name, lease=NEVER).acquire_write())
 
 

@@ -51,9 +51,9 @@ async def test_a_survey_reads_every_kind(site: Site) -> None:
     assert found.counters["hits"].total == 5
     assert found.counters["hits"].seconds == 60
     assert [(each.kind, each.held_of_limit) for each in found.permits] == [
+        ("rw_lock", "2 readers"),
         ("semaphore", "1/2"),
         ("lock", "1/1"),
-        ("rw_lock", "2 readers"),
     ]
     assert found.known == {
         "queue": 1, "lock": 1, "rw_lock": 1, "semaphore": 1, "mailbox": 1, "chat": 1, "counter": 1,

@@ -15,7 +15,7 @@ from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncLock
 from holdfast.locks._async.lock import INSPECT
-from holdfast.locks._async.permits import ACQUIRE, RELEASE
+from holdfast.locks.permit_scripts import ACQUIRE, RELEASE
 
 Work = Callable[[AsyncLock], Coroutine[Any, Any, None]]
 

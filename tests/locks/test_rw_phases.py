@@ -15,7 +15,7 @@ from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast
 from holdfast.core.names import Namespace
 from holdfast.locks import keys
-from holdfast.locks._async.permits import RW_ACQUIRE, RW_RELEASE
+from holdfast.locks.permit_scripts import RW_ACQUIRE, RW_RELEASE
 
 LEASE_MS = 600_000
 
@@ -228,7 +228,7 @@ class Phases(RuleBasedStateMachine):
         return entering
 
     def confirmed(self, messages: list[bytes]) -> list[str]:
-        """Confirm all grants of a reply; return whose they are."""
+        """Confirm all grants of a reply; return the names that got them."""
         granted = sorted(each.split()[0].decode() for each in messages if each.split()[1] != b"0")
         for name in granted:
             reply = self.call(RW_ACQUIRE, name, LEASE_MS, 1, "channel", self.tickets[name])

@@ -15,7 +15,7 @@ from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
 from holdfast.locks import keys
 from holdfast.locks._sync.lock import INSPECT
-from holdfast.locks._sync.permits import ACQUIRE, RELEASE, RENEW
+from holdfast.locks.permit_scripts import ACQUIRE, RELEASE, RENEW
 
 LEASE_MS = 600_000
 STEPS = 150

@@ -100,6 +100,7 @@ ALLOW_OOM: Final = {
     "files/seal": "once all is read, nothing is left of what is sealed",
     "files/settle": "it frees memory",
     "locks/release": "it frees a place, and a full server must not cost the next one's",
+    "locks/rw_release": "it frees a place, and a full server must not cost the next one's",
     "locks/renew": "extends what exists; a full server must not cost the leases",
     "messages/ack": "it lets messages go, and a cursor takes no more room further on",
     "messages/leave": "it frees what only the one who leaves has held",

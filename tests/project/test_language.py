@@ -15,9 +15,6 @@ DEMO = ROOT / "src" / "holdfast_demo"
 FOLDERS = [PACKAGE, DEMO, ROOT / "tests", ROOT / "tools", ROOT / "benchmarks", ROOT / "examples"]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-SHARED_NAMES = {"Lease"}
-"""Class names that still have two meanings. Remove each when one is renamed; add none."""
-
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=relative)
 def test_prose_is_plain(folder: Path) -> None:
@@ -71,5 +68,4 @@ def test_a_class_name_has_one_meaning() -> None:
         for node in ast.walk(tree(path)) if path.suffix == ".py" else ():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name.removeprefix("Async")].add(relative(path))
-    several = {name: where for name, where in places.items() if len(where) > 1}
-    assert {name: several[name] for name in several if name not in SHARED_NAMES} == {}
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

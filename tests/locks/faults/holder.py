@@ -92,7 +92,7 @@ class HolderLog:
     def acquiring(self) -> AbstractContextManager[Pending]:
         return self._recorder.operation("acquire", key=KEY, holder=self._holder)
 
-    def granted(self, op: Pending, lease: Lease | AsyncLease, *, shared: bool) -> None:
+    def granted(self, op: Pending, lease: Lease | AsyncLease, *, shared: bool = False) -> None:
         op.result = lease.fence
         op.note(until_ns=until_ns(lease), **({"shared": True} if shared else {}))
 

@@ -18,7 +18,7 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast
 from holdfast.locks._sync.fenced import SET
-from holdfast.locks._sync.permits import ACQUIRE, RELEASE, RENEW
+from holdfast.locks.permit_scripts import ACQUIRE, RELEASE, RENEW
 from locks.faults.contest import (
     Contest,
     check,

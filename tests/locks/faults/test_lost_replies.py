@@ -15,7 +15,7 @@ from faults.servers import Server
 from faults.waiting import eventually, eventually_async, eventually_grows
 from holdfast import AsyncHoldfast, Holdfast
 from holdfast.locks._async import acquisition
-from holdfast.locks._sync.permits import ACQUIRE, RELEASE, RENEW
+from holdfast.locks.permit_scripts import ACQUIRE, RELEASE, RENEW
 
 LOSSES = ["drop_reply", "drop_request"]
 

@@ -18,8 +18,8 @@ DAY: Final = "2011-10-10"
 QUERIES: Final[dict[str, list[dict[str, str]]]] = {
     "locks": [{}, {"q": HOSTILE}],
     "lock": [{"name": HOSTILE}, {"name": f"{HOSTILE} free"}],
-    "rw_locks": [{}, {"q": HOSTILE}],
-    "rw_lock": [{"name": HOSTILE}, {"name": f"{HOSTILE} read"}, {"name": f"{HOSTILE} free"}],
+    "rw-locks": [{}, {"q": HOSTILE}],
+    "rw-lock": [{"name": HOSTILE}, {"name": f"{HOSTILE} read"}, {"name": f"{HOSTILE} free"}],
     "semaphores": [{}, {"q": HOSTILE}],
     "semaphore": [{"name": HOSTILE}, {"name": f"{HOSTILE} free"}],
     "mailboxes": [{}, {"q": HOSTILE}],

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from ...files.options import Mode
     from ...locks._async.fenced import AsyncFenced
     from ...locks._async.lock import AsyncLock, AsyncLockAll, AsyncSemaphore
-    from ...locks._async.permits import AsyncPermits, PermitScripts
+    from ...locks._async.permits import AsyncPermits
     from ...locks._async.rw_lock import AsyncRwLock
     from ...locks._async.singleton import AsyncSingleton
     from ...locks.options import LockOptions
+    from ...locks.permit_scripts import PermitScripts
     from ...locks.states import LockState, RwLockState, SemaphoreState
     from ...messages._async.chat import AsyncChat
     from ...messages._async.inbox import AsyncInbox
@@ -284,10 +285,10 @@ class AsyncHoldfast:
             auto_renew: see `lock`.
             max_hold: see `lock`.
         """
-        from holdfast.locks._async.permits import READ_SCRIPTS, WRITE_SCRIPTS
         from holdfast.locks._async.rw_lock import AsyncRwLock
         from holdfast.locks.keys import RW_LOCK
         from holdfast.locks.options import FAMILIAR_OPTIONS, LockOptions
+        from holdfast.locks.permit_scripts import READ_SCRIPTS, WRITE_SCRIPTS
 
         check_options("rw_lock", unknown, FAMILIAR_OPTIONS)
         options = LockOptions.checked(lease, auto_renew, max_hold, 1)
@@ -372,7 +373,8 @@ class AsyncHoldfast:
     def _permits(
         self, kind: str, name: str, options: LockOptions, scripts: PermitScripts | None = None
     ) -> AsyncPermits:
-        from holdfast.locks._async.permits import PERMIT_SCRIPTS, AsyncPermits
+        from holdfast.locks._async.permits import AsyncPermits
+        from holdfast.locks.permit_scripts import PERMIT_SCRIPTS
 
         parts = self._resources
         unit = parts.namespace.unit(kind, name)

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from ...files.options import Mode
     from ...locks._sync.fenced import Fenced
     from ...locks._sync.lock import Lock, LockAll, Semaphore
-    from ...locks._sync.permits import Permits, PermitScripts
+    from ...locks._sync.permits import Permits
     from ...locks._sync.rw_lock import RwLock
     from ...locks._sync.singleton import Singleton
     from ...locks.options import LockOptions
+    from ...locks.permit_scripts import PermitScripts
     from ...locks.states import LockState, RwLockState, SemaphoreState
     from ...messages._sync.chat import Chat
     from ...messages._sync.inbox import Inbox
@@ -285,10 +286,10 @@ class Holdfast:
             auto_renew: see `lock`.
             max_hold: see `lock`.
         """
-        from holdfast.locks._sync.permits import READ_SCRIPTS, WRITE_SCRIPTS
         from holdfast.locks._sync.rw_lock import RwLock
         from holdfast.locks.keys import RW_LOCK
         from holdfast.locks.options import FAMILIAR_OPTIONS, LockOptions
+        from holdfast.locks.permit_scripts import READ_SCRIPTS, WRITE_SCRIPTS
 
         check_options("rw_lock", unknown, FAMILIAR_OPTIONS)
         options = LockOptions.checked(lease, auto_renew, max_hold, 1)
@@ -371,7 +372,8 @@ class Holdfast:
     def _permits(
         self, kind: str, name: str, options: LockOptions, scripts: PermitScripts | None = None
     ) -> Permits:
-        from holdfast.locks._sync.permits import PERMIT_SCRIPTS, Permits
+        from holdfast.locks._sync.permits import Permits
+        from holdfast.locks.permit_scripts import PERMIT_SCRIPTS
 
         parts = self._resources
         unit = parts.namespace.unit(kind, name)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ...core.clock import since_boot
 from ...core.concurrency._async.primitives import AutoResetEvent
 from ...core.concurrency._async.user_calls import in_thread
-from ...core.renewer import Lease
+from ...core.renewer import RenewedLease
 from ...core.script import Script
 from ...core.stored import decoding
 from ...errors import DamagedFile, FileTaken
@@ -43,7 +43,7 @@ class AsyncChunkReader:
         asked_at: time just before the claim was sent, by `since_boot`.
     """
 
-    _lease: Lease | None = None  # set while this reader holds the file
+    _lease: RenewedLease | None = None  # set while this reader holds the file
 
     def __init__(
         self, store: AsyncFeedStore, session: AsyncSession, assignment: Assignment, asked_at: float

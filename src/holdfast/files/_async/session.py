@@ -10,7 +10,7 @@ from ...core.clock import Deadline, since_boot
 from ...core.concurrency._async.primitives import AutoResetEvent
 from ...core.ledger import new_writer
 from ...core.notifier import RECHECK_S
-from ...core.renewer import Lease
+from ...core.renewer import RenewedLease
 from ...core.script import Script
 from ...core.stored import decoding
 from ...errors import FilesFailed, FilesMissed, HoldfastError, UnknownConsumer
@@ -75,7 +75,7 @@ class AsyncSession:
         self._consumer = consumer
         self._claim_number = 0
         self._pid = os.getpid()
-        self._lease: Lease | None = None
+        self._lease: RenewedLease | None = None
         self._lease_ms = round(DEFAULT_LEASE_S * 1000)
         self._in_use: WeakSet[object] = WeakSet()
         self.asked_at = 0.0
@@ -123,7 +123,7 @@ class AsyncSession:
             self._lease = self._new_lease(self.id, 0, since_boot())
             self._store.renewer.keep(self._lease)
 
-    def hold(self, assignment: Assignment, asked_at: float) -> Lease:
+    def hold(self, assignment: Assignment, asked_at: float) -> RenewedLease:
         """Return a new lease of a file, for the renewer.
 
         Args:
@@ -132,9 +132,9 @@ class AsyncSession:
         """
         return self._new_lease(assignment.member, assignment.token, asked_at)
 
-    def _new_lease(self, member: bytes, token: int, asked_at: float) -> Lease:
+    def _new_lease(self, member: bytes, token: int, asked_at: float) -> RenewedLease:
         unit = self._store.unit
-        return Lease(
+        return RenewedLease(
             unit, RENEW, RENEW.keys(unit), member, token, self._lease_ms, asked_at, _ignore
         )
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...core.clock import since_boot
 from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.concurrency._sync.user_calls import in_thread
-from ...core.renewer import Lease
+from ...core.renewer import RenewedLease
 from ...core.script import Script
 from ...core.stored import decoding
 from ...errors import DamagedFile, FileTaken
@@ -44,7 +44,7 @@ class ChunkReader:
         asked_at: time just before the claim was sent, by `since_boot`.
     """
 
-    _lease: Lease | None = None  # set while this reader holds the file
+    _lease: RenewedLease | None = None  # set while this reader holds the file
 
     def __init__(
         self, store: FeedStore, session: Session, assignment: Assignment, asked_at: float

@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core._async.prepared_call import AsyncPreparedCall
 from ...core.clock import since_boot
 from ...core.definitions import given_option
 from ...core.names import Unit
-from ...core.renewer import Lease as RenewedLease
-from ...core.renewer import Renewer
+from ...core.renewer import RenewedLease, Renewer
 from ...core.script import Script
 from ...errors import OutcomeUnknown, ServerUnavailable
-from .. import keys as key_of
 from ..lost_signal import LostSignal
 from ..options import LockOptions
+from ..permit_scripts import PERMIT_SCRIPTS, RENEW, PermitScripts
 from ..waiters import WaiterRegistry
-
-ACQUIRE: Final = Script.load("holdfast.locks", "acquire")
-RELEASE: Final = Script.load("holdfast.locks", "release")
-RENEW: Final = Script.load("holdfast.locks", "renew")
-RW_ACQUIRE: Final = Script.load("holdfast.locks", "rw_acquire")
-RW_RELEASE: Final = Script.load("holdfast.locks", "rw_release")
-
-
-@dataclass(frozen=True, slots=True)
-class PermitScripts:
-    """How permits of one kind are taken and released.
-
-    Attributes:
-        acquire: takes a permit, as `acquire.lua`.
-        release: releases it, as `release.lua`.
-        wait_queue: returns the key of the wait queue.
-        mode: part of the name of each acquisition: `r` and `w` for a reader-writer lock.
-    """
-
-    acquire: Script
-    release: Script
-    wait_queue: Callable[[Unit], str]
-    mode: str = ""
-
-
-PERMIT_SCRIPTS: Final = PermitScripts(ACQUIRE, RELEASE, key_of.wait_queue)
-READ_SCRIPTS: Final = PermitScripts(RW_ACQUIRE, RW_RELEASE, key_of.read_queue, "r")
-WRITE_SCRIPTS: Final = PermitScripts(RW_ACQUIRE, RW_RELEASE, key_of.write_queue, "w")
 
 
 class AsyncPermits:

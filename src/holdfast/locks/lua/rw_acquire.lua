@@ -22,6 +22,7 @@
 -- include hand_over
 -- include holders
 -- include phases
+-- include hand_over_in_phases
 
 local now_ms, now_s, now_us = clock()
 local id, lease_ms, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- locks/rw_release: leave a reader-writer lock, or its wait queue. Let the waiters enter whose turn it is.
+-- locks/rw_release: leave a reader-writer lock, or its wait queue. Let the waiters enter that have their turn.
 --
 -- KEYS[1]  HASH    state    limit, fence, phase, unconfirmed, unconfirmed_ms
 -- KEYS[2]  ZSET    holders  ids, scored by when their lease ends (ms); `?id`: grant not confirmed
@@ -31,6 +31,7 @@ end
 -- include hand_over
 -- include endings
 -- include phases
+-- include hand_over_in_phases
 
 local now_ms, now_s, now_us = clock()
 local limit, fence = read_state(KEYS[1])

@@ -19,7 +19,7 @@ from ...core.concurrency._async.primitives import Event, sleep
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
-from ...core.renewer import Lease, Renewer
+from ...core.renewer import RenewedLease, Renewer
 from ...core.script import Script
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from ...errors.one_line_logger import logger_of
@@ -97,7 +97,7 @@ class Claimer:
         self._left = -1  # tasks of the queue that are not dead; -1: not known
         self._more = True
         self._settlements: deque[Settlement] = deque()
-        self._leases: dict[Claim, Lease] = {}
+        self._leases: dict[Claim, RenewedLease] = {}
         self._writer, self._number = ledger.new_writer(), 0
         self._pending: Step | None = None
         self._next_step = Deadline(0)
@@ -350,7 +350,7 @@ class Claimer:
 
     def _keep(self, claim: Claim, asked_at: float) -> None:
         """Renew the lease of *claim* from now on."""
-        self._leases[claim] = lease = Lease(
+        self._leases[claim] = lease = RenewedLease(
             self.unit,
             RENEW,
             self._renew_keys,
