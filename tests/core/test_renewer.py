@@ -16,7 +16,7 @@ from holdfast.core._sync.caller import Caller
 from holdfast.core.clock import since_boot
 from holdfast.core.concurrency._sync.primitives import Event
 from holdfast.core.names import Namespace, Unit
-from holdfast.core.renewer import Lease, Renewer, _RenewalLoop
+from holdfast.core.renewer import RenewedLease, Renewer, _RenewalLoop
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
 
@@ -48,7 +48,7 @@ class Held:
     def take(self, member: str, lease_ms: int = 4500) -> tuple[Lease, Event]:
         lost = Event()
         self.caller.read(self.unit, "HSET", self.key, member, 7)
-        lease = Lease(
+        lease = RenewedLease(
             self.unit, RENEW, [self.key], member.encode(), 7, lease_ms, since_boot(), lost.set
         )
         self.renewer.keep(lease)
