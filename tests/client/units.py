@@ -5,7 +5,17 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from holdfast import Counted, Every, Holdfast, HoldfastError, Lease, Retry, TaskRegistry, Unique
+from holdfast import (
+    Counted,
+    Every,
+    Holdfast,
+    HoldfastError,
+    Lease,
+    Limit,
+    Retry,
+    TaskRegistry,
+    Unique,
+)
 
 NEVER: Final = 3600.0
 
@@ -104,6 +114,16 @@ def counter(place: Place, name: str) -> None:
     place.hf.counter(name).add()
 
 
+def limit(place: Place, name: str) -> None:
+    """Let something pass a limiter."""
+    assert place.hf.rate_limit(name, Limit(9, per=3600.0)).try_acquire()
+
+
+def limiter(place: Place, name: str) -> None:
+    """Store the definition of a limiter, and let something pass."""
+    limit(place, name)
+
+
 def rows(place: Place, name: str) -> None:
     """Schedule a row, and load it."""
     cache = place.hf.row_cache(name, source=Source(), shards=1)
@@ -134,7 +154,7 @@ BUILDERS: Final[Mapping[str, Callable[[Place, str], None]]] = {
     build.__name__: build
     for build in (
         queue, lock, semaphore, fenced, mailbox, chat, inbox, recent, completions, counter, rows,
-        feed, tally,
+        feed, tally, limit, limiter,
     )
 }  # fmt: skip
 """By kind of unit."""
