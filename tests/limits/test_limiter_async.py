@@ -137,3 +137,19 @@ async def test_limiters_are_listed_and_audited(hf: AsyncHoldfast) -> None:
     assert await hf.rate_limits() == {"a/b~{c}": limits}
     assert await hf.rate_limits(containing="x") == {}
     assert (await hf.audit()).damages == ()
+
+
+async def test_a_decorated_function_is_limited(hf: AsyncHoldfast) -> None:
+    limiter = hf.rate_limit("api", Limit(10, per=60.0))
+
+    @limiter.limited(subject=lambda host, n: host, costs=lambda host, n: n, timeout=0)
+    async def fetch(host: str, n: int) -> int:
+        """Fetch a page."""
+        return n
+
+    assert fetch.__doc__ == "Fetch a page."
+    assert await fetch("a", 7) == 7
+    with pytest.raises(RateLimited):
+        await fetch("a", 4)
+    assert await fetch("b", n=4) == 4
+    assert (await limiter.of("a").peek()).remaining == {"requests": 3}

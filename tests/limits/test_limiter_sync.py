@@ -138,3 +138,19 @@ def test_limiters_are_listed_and_audited(hf: Holdfast) -> None:
     assert hf.rate_limits() == {"a/b~{c}": limits}
     assert hf.rate_limits(containing="x") == {}
     assert (hf.audit()).damages == ()
+
+
+def test_a_decorated_function_is_limited(hf: Holdfast) -> None:
+    limiter = hf.rate_limit("api", Limit(10, per=60.0))
+
+    @limiter.limited(subject=lambda host, n: host, costs=lambda host, n: n, timeout=0)
+    def fetch(host: str, n: int) -> int:
+        """Fetch a page."""
+        return n
+
+    assert fetch.__doc__ == "Fetch a page."
+    assert fetch("a", 7) == 7
+    with pytest.raises(RateLimited):
+        fetch("a", 4)
+    assert fetch("b", n=4) == 4
+    assert (limiter.of("a").peek()).remaining == {"requests": 3}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 from time import monotonic
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core._async.catalog import AsyncCatalog
@@ -23,6 +24,8 @@ from ..limit import Limit
 from .definitions import define
 from .permit import AsyncPermit
 from .subject import AsyncReservation, AsyncSubject
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _SUBJECTS: Final = 1000
 """Largest number of subjects that a limiter keeps prepared."""
@@ -152,6 +155,35 @@ class AsyncRateLimiter:
         Callers that wait keep their instants, so for one period more than the limit may pass.
         """
         return await self._subject.reset()
+
+    def limited(
+        self,
+        *,
+        subject: Callable[..., str] | None = None,
+        costs: Callable[..., Costs] | Costs = None,
+        timeout: Duration | None = None,
+    ) -> Callable[[F], F]:
+        """Return a decorator: each call of the function waits for `acquire` first.
+
+        Args:
+            subject: returns the subject from the arguments of the function; None: all calls count
+                together.
+            costs: what a call costs, see `try_acquire`, or a function that returns it from the
+                arguments.
+            timeout: see `acquire`; a call that would wait longer raises `RateLimited`.
+        """
+
+        def decorate(function: F) -> F:
+            @wraps(function)
+            async def limited_function(*args: Any, **kwargs: Any) -> Any:
+                limiter = self if subject is None else self.of(subject(*args, **kwargs))
+                cost = costs(*args, **kwargs) if callable(costs) else costs
+                await limiter.acquire(cost, timeout=timeout)
+                return await function(*args, **kwargs)
+
+            return cast(F, limited_function)
+
+        return decorate
 
     async def _wait(self, reservation: AsyncReservation) -> None:
         """Wait until the reserved instant, by the local monotonic clock.
