@@ -167,7 +167,7 @@ LIMITS = [
     Case("limiter", lambda c, k: c.set(k("definition"), "x", ex=99), "it cannot be read"),
     Case("limiter", lambda c, k: c.persist(k("definition")), "it never expires", "definition"),
     Case("limit", lambda c, k: c.set(k("log"), "x", ex=99), "it cannot be read", "log"),
-    Case("limit", lambda c, k: c.setrange(k("log"), 33, b"\xff"), "do not add up", "log"),
+    Case("limit", lambda c, k: c.setrange(k("log"), 45, b"\xff"), "do not add up", "log"),
     Case("limit", lambda c, k: c.append(k("log"), "x"), "it cannot be read", "log"),
     Case("limit", lambda c, k: c.persist(k("log")), "it never expires", "log"),
     Case("limit", lambda c, k: c.set(k("other"), "x"), "no key of Holdfast has this name"),

@@ -17,7 +17,8 @@ _NAMES: Final = {LIMITER: "definition", SUBJECT: "log"}
 
 _VERSION: Final = 1
 _HEAD: Final = Struct(">B6sBB")
-_LOG: Final = Struct(">2s5sB5s")
+_LOG: Final = Struct(">2s5sB")
+_SUM_BYTES: Final = 5
 _ENTRY: Final = Struct(">6s5s")
 _MARK_BYTES: Final = 12
 _AHEAD_BYTES: Final = 6
@@ -58,13 +59,15 @@ def _wrong(state: bytes) -> Iterator[str]:
         version, _, marks, logs = _HEAD.unpack_from(state)
         at = _HEAD.size + marks * _MARK_BYTES
         for _ in range(logs):
-            _, _, entries, total = _LOG.unpack_from(state, at)
-            at += _LOG.size + entries * _ENTRY.size
+            _, _, entries = _LOG.unpack_from(state, at)
+            at += _LOG.size
+            total = int.from_bytes(state[at : at + _SUM_BYTES])
+            at += (_SUM_BYTES if entries > 1 else 0) + entries * _ENTRY.size
             log = [*_ENTRY.iter_unpack(state[at - entries * _ENTRY.size : at])]
             if [when for when, _ in log] != sorted({when for when, _ in log}):
                 yield "its instants do not ascend"
             costs = sum(int.from_bytes(cost) for _, cost in log)
-            if costs != int.from_bytes(total) < _MOST:
+            if entries > 1 and costs != total < _MOST:
                 yield "its costs do not add up to their sum"
     except error:
         version = at = -1

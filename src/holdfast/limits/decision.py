@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Self
+from typing import Final
 
 from ..core.clock import from_epoch_ms
 from .limit import Limit
@@ -39,44 +39,53 @@ class LimitUsage:
         return self.limit.amount - self.remaining
 
 
-@dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a call may proceed. It is true if the call may.
+    """Whether a call may proceed. It is true if the call may. Made by `AsyncRateLimiter`.
 
     Attributes:
         allowed: whether the call may proceed. If not, nothing is charged.
         retry_after: seconds until the costs would fit; 0.0 if *allowed*.
-        limits: the state of each limit.
-        decided_at: when the server decided, by its clock.
     """
 
-    allowed: bool
-    retry_after: float
-    limits: tuple[LimitUsage, ...]
-    decided_at: datetime
+    __slots__ = ("_limits", "_usage", "_wall_ms", "allowed", "retry_after")
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         allowed: bool,
         wait_ms: int,
         wall_ms: int,
         limits: Sequence[Limit],
         usage: Sequence[int],
-    ) -> Self:
-        """Return the decision that the reply of a script describes."""
-        step = len(usage) // len(limits)
-        each = tuple(
+    ) -> None:
+        self.allowed = allowed
+        self.retry_after = 0.0 if allowed else wait_ms / 1000
+        self._wall_ms = wall_ms
+        self._limits = limits
+        self._usage = usage
+
+    def __repr__(self) -> str:
+        return f"Decision(allowed={self.allowed}, {dict(self.remaining)} remain)"
+
+    @property
+    def limits(self) -> tuple[LimitUsage, ...]:
+        """Return the state of each limit."""
+        usage, step = self._usage, len(self._usage) // len(self._limits)
+        names = shown_names(self._limits)
+        return tuple(
             LimitUsage(
                 limit,
-                name,
+                names[i],
                 usage[i * step],
                 usage[i * step + 1] / 1000,
                 usage[i * step + 2] if step > _FIELDS else 0,
             )
-            for i, (limit, name) in enumerate(zip(limits, shown_names(limits), strict=True))
+            for i, limit in enumerate(self._limits)
         )
-        return cls(allowed, 0.0 if allowed else wait_ms / 1000, each, from_epoch_ms(wall_ms))
+
+    @property
+    def decided_at(self) -> datetime:
+        """Return when the server decided, by its clock."""
+        return from_epoch_ms(self._wall_ms)
 
     def __bool__(self) -> bool:
         return self.allowed

@@ -56,7 +56,7 @@ class AsyncReservation:
     def decision(self) -> Decision:
         """Return the answer for users."""
         _, wait_ms, _, wall_ms, *usage = self._reply
-        return Decision.of(self.is_reserved, wait_ms, wall_ms, self._limits, usage)
+        return Decision(self.is_reserved, wait_ms, wall_ms, self._limits, usage)
 
 
 class AsyncSubject:
@@ -139,7 +139,7 @@ class AsyncSubject:
         reply = await self.caller.call(PEEK, self.unit, PEEK.keys(self.unit), args)
         with decoding(f"the answer of {self.unit}"):
             wait_ms, wall_ms, *usage = reply
-            return Decision.of(wait_ms == 0, wait_ms, wall_ms, self.limits, usage)
+            return Decision(wait_ms == 0, wait_ms, wall_ms, self.limits, usage)
 
     async def reset(self) -> bool:
         """Forget what passed. Return whether there was anything."""

@@ -3,11 +3,13 @@
 
 local VERSION = 1
 local HEAD = '>BI6BB'  -- version, clock, marks, logs
-local LOG = '>I2I5BI5'  -- tag, period (ms), entries, sum of their costs
+local LOG = '>I2I5B'  -- tag, period (ms), entries
+local SUM = '>I5'  -- before the entries if there are several: the sum of their costs
 local AHEAD = '>I6'  -- at the end, if the clock is ahead of the server's: by how much (ms)
 local MARK = 6  -- bytes of a mark; its instant follows
 local RECORD = 12  -- bytes of a mark with its instant
 local SIZE = 11  -- bytes of an entry of a log
+local SUM_BYTES = 5
 local MARKS = 64  -- marks that are kept
 
 local function fill_state(state, stored)
@@ -17,7 +19,12 @@ local function fill_state(state, stored)
   at = at + RECORD * marks
   for i = 1, logs do
     local log, entries = {}, 0
-    log.tag, log.per, entries, log.total, at = struct.unpack(LOG, stored, at)
+    log.tag, log.per, entries, at = struct.unpack(LOG, stored, at)
+    if entries > 1 then
+      log.total, at = struct.unpack(SUM, stored, at)
+    else  -- The cost is the last part of the only entry.
+      log.total = struct.unpack(SUM, stored, at + SIZE - SUM_BYTES)
+    end
     log.entries = stored:sub(at, at + SIZE * entries - 1)
     at = at + SIZE * entries
     state.logs[i], state.by_tag[log.tag] = log, log

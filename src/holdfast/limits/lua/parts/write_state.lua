@@ -6,7 +6,9 @@ local function write_state(state, key)
   for _, log in ipairs(state.logs) do
     local ends = log.entries == '' and 0 or log.per + struct.unpack('>I6', log.entries, #log.entries - SIZE + 1)
     if ends > state.now then
-      logs[#logs + 1] = struct.pack(LOG, log.tag, log.per, #log.entries / SIZE, log.total) .. log.entries
+      local entries = #log.entries / SIZE
+      local sum = entries > 1 and struct.pack(SUM, log.total) or ''
+      logs[#logs + 1] = struct.pack(LOG, log.tag, log.per, entries) .. sum .. log.entries
       last = math.max(last, ends)
     end
   end
