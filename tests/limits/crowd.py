@@ -1,4 +1,4 @@
-"""A process that acquires permits until a time is over; it prints when it got each, as JSON."""
+"""A process that acquires permits; it prints when it asked for each and which instant it got."""
 
 import json
 import sys
@@ -7,14 +7,16 @@ import time
 from holdfast import Holdfast, Limit
 
 if __name__ == "__main__":
-    url, namespace, amount, per, begin, end = sys.argv[1:]
+    url, namespace, processes, amount, per, permits = sys.argv[1:]
     with Holdfast.from_url(url, namespace=namespace) as hf:
         limiter = hf.rate_limit("crowd", Limit(int(amount), per=float(per)))
-        limiter.peek()
+        ready = hf.counter("ready")
+        ready.add()
+        while ready.total(3600) < int(processes):
+            time.sleep(0.05)
         got = []
-        time.sleep(max(0.0, float(begin) - time.time()))
-        while time.time() < float(end):
+        for _ in range(int(permits)):
             asked = time.time()
             permit = limiter.acquire()
-            got.append((asked, permit.waited, time.time(), permit._reservation.at_ms))
+            got.append((asked, permit.waited, permit._reservation.at_ms))
         print(json.dumps(got))
