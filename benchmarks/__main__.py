@@ -18,6 +18,7 @@ from .files import parts as files
 from .harness import Bench
 from .leases import lineup as leases_lineup
 from .leases import parts as leases
+from .limits import parts as limits
 from .messages import parts as messages
 from .queues import lineup as queues_lineup
 from .queues import parts as queues
@@ -46,6 +47,8 @@ BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
     **{f"completions:{name}": part for name, part in completions.PARTS.items()},
     "counters": counters.run,
     **{f"counters:{name}": part for name, part in counters.PARTS.items()},
+    "limits": limits.run,
+    **{f"limits:{name}": part for name, part in limits.PARTS.items()},
     "files": files.run,
     **{f"files:{name}": part for name, part in files.PARTS.items()},
     "tallies": tallies.run,
@@ -64,6 +67,7 @@ ALL: Final = (
     "messages",
     "completions",
     "counters",
+    "limits",
     "rows",
     "files",
     "tallies",

@@ -17,6 +17,14 @@ from .core.telemetry import Telemetry as Telemetry
 from .core.trace import TraceContext as TraceContext
 from .core.trace import current_trace as current_trace
 from .core.trace import use_trace as use_trace
+from .limits._sync.permit import Permit as Permit
+from .limits._async.permit import AsyncPermit as AsyncPermit
+from .limits._sync.rate_limiter import RateLimiter as RateLimiter
+from .limits._async.rate_limiter import AsyncRateLimiter as AsyncRateLimiter
+from .limits.asgi import RateLimitMiddleware as RateLimitMiddleware
+from .limits.decision import Decision as Decision
+from .limits.decision import LimitUsage as LimitUsage
+from .limits.limit import Limit as Limit
 from .locks._sync.fenced import Fenced as Fenced
 from .locks._async.fenced import AsyncFenced as AsyncFenced
 from .locks._sync.lease import Lease as Lease
@@ -167,6 +175,7 @@ from .errors import OutcomeUnknown as OutcomeUnknown
 from .errors import PayloadTooLarge as PayloadTooLarge
 from .errors import QueueAtCapacity as QueueAtCapacity
 from .errors import ScheduleExists as ScheduleExists
+from .errors import RateLimited as RateLimited
 from .errors import ResultTimeout as ResultTimeout
 from .errors import ServerFailed as ServerFailed
 from .errors import ServerInUse as ServerInUse

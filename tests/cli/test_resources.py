@@ -16,7 +16,7 @@ from cli.crowd import HOSTILE, VISIBLE, Run, rows
 from client.crew import working
 from conftest import Site
 from faults.waiting import eventually
-from holdfast import Counted, Holdfast, LocalFiles, TaskRegistry
+from holdfast import Counted, Holdfast, Limit, LocalFiles, TaskRegistry
 
 MANY_COLUMNS = 100
 """Characters of a name that is wider than a terminal."""
@@ -165,6 +165,15 @@ CASES = {
         "counter",
         {"last_minute": 1204, "last_hour": 1204, "last_day": 1204},
         noun="counter",
+    ),
+    "rate limiters": Case(
+        "limits",
+        then(lambda hf, name: hf.rate_limit(name, Limit(9, per=3600.0)).try_acquire(4)),
+        "limits used waiting",
+        "no rate limiters",
+        "limiter",
+        {"allowed": True},
+        noun="rate limiter",
     ),
     "row caches": Case(
         "rows",

@@ -165,6 +165,15 @@ COUNTERS = [
     Case("counter", lambda c, k: c.hset(k("60:0"), "x", "1"), "bucket 'x' cannot be read", "60:0"),
     Case("counter", lambda c, k: c.set(k("59:2"), "x"), "no key of Holdfast has this name"),
 ]
+LIMITS = [
+    Case("limiter", lambda c, k: c.set(k("definition"), "x", ex=99), "it cannot be read"),
+    Case("limiter", lambda c, k: c.persist(k("definition")), "it never expires", "definition"),
+    Case("limit", lambda c, k: c.set(k("log"), "x", ex=99), "it cannot be read", "log"),
+    Case("limit", lambda c, k: c.setrange(k("log"), 45, b"\xff"), "do not add up", "log"),
+    Case("limit", lambda c, k: c.append(k("log"), "x"), "it cannot be read", "log"),
+    Case("limit", lambda c, k: c.persist(k("log")), "it never expires", "log"),
+    Case("limit", lambda c, k: c.set(k("other"), "x"), "no key of Holdfast has this name"),
+]
 ROWS = [
     Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but not in due", "plan"),
     Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, but has no period", "due"),
@@ -232,7 +241,7 @@ TALLIES = [
     Case("tally", lambda c, k: c.lpush(k("journal:x"), "x"), "is not in `pending`", "journal:x"),
     Case("tally", lambda c, k: c.lpush(k("pending"), "y"), "'y' is missing: its counts are lost"),
 ]
-CASES = [*QUEUE, *LOCKS, *MESSAGES, *NAMES, *COUNTERS, *ROWS, *FILES, *TALLIES]
+CASES = [*QUEUE, *LOCKS, *MESSAGES, *NAMES, *COUNTERS, *LIMITS, *ROWS, *FILES, *TALLIES]
 
 _STANDS = {"acked": 0, "read": 0, "counted": 0, "session": "", "token": 0}
 _PLACE = msgspec.msgpack.encode(_STANDS)

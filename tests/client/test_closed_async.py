@@ -18,6 +18,7 @@ from holdfast import (
     AsyncLocalFiles,
     ClientClosed,
     LeaseLost,
+    Limit,
 )
 
 Uses = dict[str, Callable[[], Any]]
@@ -121,6 +122,8 @@ async def message_uses(hf: AsyncHoldfast) -> Uses:
 async def data_uses(hf: AsyncHoldfast) -> Uses:
     recent, names, hits = hf.recent("player"), hf.completions("guild"), hf.counter("hits")
     buffer, cache = hf.counter_buffer(), hf.row_cache("stock", source=Rows(), shards=2)
+    limiter = hf.rate_limit("api", Limit(9, per=60.0))
+    permit = await limiter.acquire()
     await hits.add()
     await cache.schedule(1, every=60.0)
     buffer.add("hits")
@@ -146,6 +149,12 @@ async def data_uses(hf: AsyncHoldfast) -> Uses:
         "samples": lambda: hits.samples(60),
         "total": lambda: hits.total(60),
         "inspect": hits.inspect,
+        "try_acquire": limiter.try_acquire,
+        "acquire": limiter.acquire,
+        "settle": lambda: permit.settle({"requests": 3}),
+        "peek": limiter.peek,
+        "reset": limiter.reset,
+        "rate_limits": hf.rate_limits,
         "buffer add": add,
         "buffer flush": buffer.flush,
         "new buffer add": add_to_a_new_one,

@@ -21,13 +21,13 @@ def place(site: Site, tmp_path: Path) -> Iterator[Place]:
 
 
 def key_of(site: Site, kind: str, name: str) -> Any:
-    unit = Namespace.of(site.namespace).unit(kind, f"{name}/0" if kind == "rows" else name)
-    return unit.key
+    stored = {"rows": f"{name}/0", "limit": f"{name}/"}.get(kind, name)
+    return Namespace.of(site.namespace).unit(kind, stored).key
 
 
 KINDS = [
     ("queue",), ("lock", "rw_lock", "semaphore", "fenced"), ("mailbox", "chat", "inbox"),
-    ("recent", "completions", "counter", "rows"), ("feed",), ("tally",),
+    ("recent", "completions", "counter", "rows"), ("feed",), ("tally",), ("limit", "limiter"),
 ]  # fmt: skip
 
 
@@ -48,7 +48,9 @@ def test_every_damage_is_found_and_named(place: Place, site: Site, kinds: tuple[
         key = key_of(site, case.kind, name)(case.part)
         found = [damage.what for damage in report.damages if damage.key.startswith(key)]
         assert any(case.told in what for what in found), (name, case.told, found)
-    damaged = {damage.name.removesuffix("/0") for damage in report.damages if damage.kind}
+    damaged = {
+        damage.name.removesuffix("/0").removesuffix("/") for damage in report.damages if damage.kind
+    }
     assert damaged <= set(cases)
 
 

@@ -1,11 +1,22 @@
 """One unit of each kind, with something of everything in it."""
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from holdfast import Counted, Every, Holdfast, HoldfastError, Lease, Retry, TaskRegistry, Unique
+from holdfast import (
+    Counted,
+    Every,
+    Holdfast,
+    HoldfastError,
+    Lease,
+    Limit,
+    Retry,
+    TaskRegistry,
+    Unique,
+)
 
 NEVER: Final = 3600.0
 
@@ -109,6 +120,19 @@ def counter(place: Place, name: str) -> None:
     place.hf.counter(name).add()
 
 
+def limit(place: Place, name: str) -> None:
+    """Let something pass a limiter."""
+    limiter = place.hf.rate_limit(name, Limit(9, per=3600.0))
+    assert limiter.try_acquire()
+    time.sleep(0.002)  # an instant of its own
+    assert limiter.try_acquire()
+
+
+def limiter(place: Place, name: str) -> None:
+    """Store the definition of a limiter, and let something pass."""
+    limit(place, name)
+
+
 def rows(place: Place, name: str) -> None:
     """Schedule a row, and load it."""
     cache = place.hf.row_cache(name, source=Source(), shards=1)
@@ -139,7 +163,7 @@ BUILDERS: Final[Mapping[str, Callable[[Place, str], None]]] = {
     build.__name__: build
     for build in (
         queue, lock, rw_lock, semaphore, fenced, mailbox, chat, inbox, recent, completions,
-        counter, rows, feed, tally,
+        counter, rows, feed, tally, limit, limiter,
     )
 }  # fmt: skip
 """By kind of unit."""

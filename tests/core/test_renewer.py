@@ -45,7 +45,7 @@ class Held:
         self.caller = Caller(Settings.from_url(url))
         self.key = self.unit.key("holders")
 
-    def take(self, member: str, lease_ms: int = 4500) -> tuple[Lease, Event]:
+    def take(self, member: str, lease_ms: int = 4500) -> tuple[RenewedLease, Event]:
         lost = Event()
         self.caller.read(self.unit, "HSET", self.key, member, 7)
         lease = RenewedLease(

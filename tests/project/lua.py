@@ -25,7 +25,8 @@ KEYWORDS = re.compile(
     "true|until|while"
 )
 GLOBALS = re.compile(
-    "KEYS|ARGV|redis|cjson|cmsgpack|math|string|table|error|ipairs|pcall|tonumber|type|unpack"
+    "KEYS|ARGV|redis|cjson|cmsgpack|math|string|table|error|ipairs|pcall|struct|tonumber|type|"
+    "unpack"
 )
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*|\.\.|==|~=|<=|>=|\S")
 

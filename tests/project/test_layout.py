@@ -154,7 +154,7 @@ def test_every_module_says_what_it_is_for(path: Path) -> None:
 
 
 LONGEST_FILE = 400
-LONGER_FILES = {"client.py": 960}
+LONGER_FILES = {"client.py": 1060}
 """The client has a method for each thing that a user can ask for; most lines are docstrings."""
 LONGEST_FUNCTION = 60
 

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "chat": "List chats and mailboxes, write to them, and follow them. Without a command: ls.",
     "rows": "Keep the rows of a cache fresh; list row caches. Without a command: ls.",
     "counters": "List and draw counters. Without a command: ls.",
+    "limits": "List rate limiters; show what they let pass, and reset them. Without a command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",
     "tallies": "List the tallies; `logs tally` counts lines into them. Without a command: ls.",
     "doctor": "Find what is wrong, or may go wrong, with the servers; each with a remedy.",

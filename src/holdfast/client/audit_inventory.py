@@ -14,6 +14,7 @@ from ..core.names import Namespace, Unit, decode_name, encode_name
 from ..counters import audit as counters
 from ..errors import InvalidName
 from ..files import audit as files
+from ..limits import audit as limits
 from ..locks import audit as locks
 from ..messages import audit as messages
 from ..queues import audit as queues
@@ -23,7 +24,7 @@ from .audit_report import Damage
 from .finding import Severity
 
 _BLOCKS: Final[tuple[Any, ...]] = (
-    catalog, completions, counters, files, locks, messages, queues, rows, tallies,
+    catalog, completions, counters, files, limits, locks, messages, queues, rows, tallies,
 )  # fmt: skip
 
 AUDITS: Final[Mapping[str, Any]] = {kind: audit for audit in _BLOCKS for kind in audit.KINDS}

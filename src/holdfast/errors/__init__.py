@@ -14,6 +14,7 @@
     ├── DefinitionConflict (ValueError)
     ├── NotDefined (LookupError)
     ├── LockTimeout (TimeoutError)
+    ├── RateLimited (TimeoutError)  nothing was charged
     ├── LeaseLost              another client may hold the lock by now
     ├── StaleFence             nothing was stored
     ├── NoSuchSchedule (LookupError)
@@ -89,6 +90,7 @@ from .files import (
     StillPublishing,
     UnknownConsumer,
 )
+from .limits import RateLimited
 from .locks import (
     LeaseLost,
     LockTimeout,
@@ -155,6 +157,7 @@ __all__ = [
     "OutcomeUnknown",
     "PayloadTooLarge",
     "QueueAtCapacity",
+    "RateLimited",
     "ResultTimeout",
     "ScheduleExists",
     "ServerFailed",

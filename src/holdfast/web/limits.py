@@ -71,7 +71,7 @@ class Limits:
     all_connections: int = 10_000
 
 
-class RateLimiter:
+class TokenBuckets:
     """Limits the rate of each of many names with a token bucket.
 
     Args:

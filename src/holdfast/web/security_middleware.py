@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .limits import RateLimiter, network_of
+from .limits import TokenBuckets, network_of
 from .problems import Problem
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
@@ -59,7 +59,7 @@ class SecurityMiddleware:
         address_rate: limits the requests of each address.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], address_rate: RateLimiter) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], address_rate: TokenBuckets) -> None:
         self._app = app
         self._hosts = frozenset(_host(host) for host in checked_hosts(hosts))
         self._address_rate = address_rate

@@ -10,7 +10,7 @@ from starlette.requests import HTTPConnection
 
 from .. import AsyncHoldfast
 from .audit_log import ANONYMOUS, record
-from .limits import Limits, RateLimiter, network_of, too_many
+from .limits import Limits, TokenBuckets, network_of, too_many
 from .problems import Problem
 from .revocation import DatedAuthenticator, Revocations, Validity
 
@@ -49,12 +49,12 @@ class SharedState(Generic[Identity]):
     ) -> None:
         self.hf = hf
         self.limits = limits
-        self.user_rate = RateLimiter(limits.user)
-        self.address_rate = RateLimiter(limits.address)
+        self.user_rate = TokenBuckets(limits.user)
+        self.address_rate = TokenBuckets(limits.address)
         self.closing = asyncio.Event()
         self._identify = identify
         self._dated = authenticator if isinstance(authenticator, DatedAuthenticator) else None
-        self._failures = RateLimiter(limits.failures)
+        self._failures = TokenBuckets(limits.failures)
         self._revocations = Revocations(hf)
 
     async def authenticate(self, connection: HTTPConnection, token: str | None = None) -> Identity:

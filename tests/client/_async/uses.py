@@ -12,6 +12,7 @@ from holdfast import (
     AsyncLocalFiles,
     Counted,
     Every,
+    Limit,
     LockTimeout,
     Once,
     ResultTimeout,
@@ -104,6 +105,16 @@ async def counter_writes(hf: AsyncHoldfast, folder: Path) -> None:
     await buffer.close()
 
 
+async def limit_writes(hf: AsyncHoldfast, folder: Path) -> None:
+    limiter = hf.rate_limit("api", Limit(100, per=600.0))
+    await limiter.of("jill").try_acquire()
+    permit = await limiter.acquire(5)
+    await permit.settle({"requests": 2})
+    await permit.cancel()
+    await limiter.reset()
+    await limiter.acquire()
+
+
 async def row_writes(hf: AsyncHoldfast, folder: Path) -> None:
     cache = hf.row_cache("stock", source=Rows(), shards=2)
     await cache.schedule(1, every=60.0)
@@ -137,6 +148,7 @@ WRITES: Final[Mapping[str, Callable[[AsyncHoldfast, Path], Awaitable[None]]]] = 
     "messages": message_writes,
     "completions": completion_writes,
     "counters": counter_writes,
+    "limits": limit_writes,
     "rows": row_writes,
     "files": file_writes,
     "tallies": tally_writes,
@@ -211,6 +223,11 @@ async def counter_reads(hf: AsyncHoldfast) -> None:
     await hf.known_counters()
 
 
+async def limit_reads(hf: AsyncHoldfast) -> None:
+    await hf.rate_limit("api", Limit(100, per=600.0)).peek()
+    await hf.rate_limits()
+
+
 async def row_reads(hf: AsyncHoldfast) -> None:
     cache = hf.row_cache("stock")
     await cache.get(1)
@@ -247,6 +264,7 @@ READS: Final[Mapping[str, Callable[[AsyncHoldfast], Awaitable[None]]]] = {
     "messages": message_reads,
     "completions": completion_reads,
     "counters": counter_reads,
+    "limits": limit_reads,
     "rows": row_reads,
     "files": file_reads,
     "tallies": tally_reads,

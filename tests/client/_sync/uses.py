@@ -12,6 +12,7 @@ from holdfast import (
     Counted,
     Every,
     Holdfast,
+    Limit,
     LocalFiles,
     LockTimeout,
     Once,
@@ -105,6 +106,16 @@ def counter_writes(hf: Holdfast, folder: Path) -> None:
     buffer.close()
 
 
+def limit_writes(hf: Holdfast, folder: Path) -> None:
+    limiter = hf.rate_limit("api", Limit(100, per=600.0))
+    limiter.of("jill").try_acquire()
+    permit = limiter.acquire(5)
+    permit.settle({"requests": 2})
+    permit.cancel()
+    limiter.reset()
+    limiter.acquire()
+
+
 def row_writes(hf: Holdfast, folder: Path) -> None:
     cache = hf.row_cache("stock", source=Rows(), shards=2)
     cache.schedule(1, every=60.0)
@@ -138,6 +149,7 @@ WRITES: Final[Mapping[str, Callable[[Holdfast, Path], Awaitable[None]]]] = {
     "messages": message_writes,
     "completions": completion_writes,
     "counters": counter_writes,
+    "limits": limit_writes,
     "rows": row_writes,
     "files": file_writes,
     "tallies": tally_writes,
@@ -212,6 +224,11 @@ def counter_reads(hf: Holdfast) -> None:
     hf.known_counters()
 
 
+def limit_reads(hf: Holdfast) -> None:
+    hf.rate_limit("api", Limit(100, per=600.0)).peek()
+    hf.rate_limits()
+
+
 def row_reads(hf: Holdfast) -> None:
     cache = hf.row_cache("stock")
     cache.get(1)
@@ -248,6 +265,7 @@ READS: Final[Mapping[str, Callable[[Holdfast], Awaitable[None]]]] = {
     "messages": message_reads,
     "completions": completion_reads,
     "counters": counter_reads,
+    "limits": limit_reads,
     "rows": row_reads,
     "files": file_reads,
     "tallies": tally_reads,

@@ -9,7 +9,7 @@ import pytest
 from faults.servers import Server
 from holdfast.web import Limits, Rate
 from holdfast.web.gateway import costs
-from holdfast.web.limits import RateLimiter
+from holdfast.web.limits import TokenBuckets
 from web.gateway.test_mailbox import PNG
 from web.gateway.test_stream import device, raw
 from web.running import opened
@@ -26,7 +26,7 @@ def url(standalone: Server) -> str:
 def test_a_bucket_takes_costs() -> None:
     """One above the burst needs a full bucket, and leaves a debt; charges always do."""
     now = [0.0]
-    buckets = RateLimiter(Rate(1.0, 10), lambda: now[0])
+    buckets = TokenBuckets(Rate(1.0, 10), lambda: now[0])
     assert [buckets.take("jill", 6), buckets.take("jill", 6)] == [0.0, 2.0]
     now[0] = 6.0
     assert [buckets.take("jill", 25), buckets.take("jill")] == [0.0, 16.0]

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.web import Limits, Rate
-from holdfast.web.limits import RateLimiter, network_of
+from holdfast.web.limits import TokenBuckets, network_of
 from web.running import RunningApp, opened
 
 SLOW = Rate(0.01, 5)
@@ -27,7 +27,7 @@ def url(standalone: Server) -> str:
 def test_a_bucket_fills_again() -> None:
     """As fast as the rate says, and no further than the burst."""
     now = [0.0]
-    buckets = RateLimiter(Rate(2.0, 3), lambda: now[0])
+    buckets = TokenBuckets(Rate(2.0, 3), lambda: now[0])
     assert [buckets.take("jill") for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
     assert buckets.take("jack") == 0.0
     now[0] = 0.5

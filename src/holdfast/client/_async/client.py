@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from ...counters._async.counter import AsyncCounter
     from ...files._async.feed import AsyncFileFeed
     from ...files.options import Mode
+    from ...limits._async.rate_limiter import AsyncRateLimiter
+    from ...limits.limit import Limit
     from ...locks._async.fenced import AsyncFenced
     from ...locks._async.lock import AsyncLock, AsyncLockAll, AsyncSemaphore
     from ...locks._async.permits import AsyncPermits
@@ -381,6 +383,43 @@ class AsyncHoldfast:
         return AsyncPermits(
             parts.caller, parts.renewer, parts.waiters, unit, options, scripts or PERMIT_SCRIPTS
         )
+
+    # Rate limits
+
+    def rate_limit(self, name: str, *limits: Limit) -> AsyncRateLimiter:
+        """Return the rate limiter called *name*: in any window, no more passes than *limits* allow.
+
+        All processes that use this name share the limiter. Each process applies the limits that it
+        gives, to what has passed all of them.
+
+        Args:
+            name: name of the limiter.
+            limits: one to eight limits. Limits with the same name count the same cost, and need
+                different periods.
+        """
+        from holdfast.limits._async.rate_limiter import AsyncRateLimiter
+        from holdfast.limits.limit import checked_limits
+
+        parts = self._resources
+        found = checked_limits(limits)
+        return AsyncRateLimiter(parts.caller, parts.catalog, parts.namespace, name, found)
+
+    async def rate_limits(
+        self, *, among: int = CATALOGUED, containing: str = ""
+    ) -> dict[str, tuple[Limit, ...]]:
+        """Return name → limits of the rate limiters that were used in the last month, at most
+        1,000.
+
+        Args:
+            among: maximum number of limiters to read, the latest used first.
+            containing: read only limiters with this text in their names, ignoring case.
+        """
+        from holdfast.limits._async.definitions import known_limiters
+        from holdfast.limits.keys import LIMITER
+
+        parts = self._resources
+        names = await parts.catalog.every(LIMITER, among, containing)
+        return await known_limiters(parts.caller, parts.catalog, parts.namespace, names)
 
     # Task queues
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ...counters._sync.counter import Counter
     from ...files._sync.feed import FileFeed
     from ...files.options import Mode
+    from ...limits._sync.rate_limiter import RateLimiter
+    from ...limits.limit import Limit
     from ...locks._sync.fenced import Fenced
     from ...locks._sync.lock import Lock, LockAll, Semaphore
     from ...locks._sync.permits import Permits
@@ -380,6 +382,43 @@ class Holdfast:
         return Permits(
             parts.caller, parts.renewer, parts.waiters, unit, options, scripts or PERMIT_SCRIPTS
         )
+
+    # Rate limits
+
+    def rate_limit(self, name: str, *limits: Limit) -> RateLimiter:
+        """Return the rate limiter called *name*: in any window, no more passes than *limits* allow.
+
+        All processes that use this name share the limiter. Each process applies the limits that it
+        gives, to what has passed all of them.
+
+        Args:
+            name: name of the limiter.
+            limits: one to eight limits. Limits with the same name count the same cost, and need
+                different periods.
+        """
+        from holdfast.limits._sync.rate_limiter import RateLimiter
+        from holdfast.limits.limit import checked_limits
+
+        parts = self._resources
+        found = checked_limits(limits)
+        return RateLimiter(parts.caller, parts.catalog, parts.namespace, name, found)
+
+    def rate_limits(
+        self, *, among: int = CATALOGUED, containing: str = ""
+    ) -> dict[str, tuple[Limit, ...]]:
+        """Return name → limits of the rate limiters that were used in the last month, at most
+        1,000.
+
+        Args:
+            among: maximum number of limiters to read, the latest used first.
+            containing: read only limiters with this text in their names, ignoring case.
+        """
+        from holdfast.limits._sync.definitions import known_limiters
+        from holdfast.limits.keys import LIMITER
+
+        parts = self._resources
+        names = parts.catalog.every(LIMITER, among, containing)
+        return known_limiters(parts.caller, parts.catalog, parts.namespace, names)
 
     # Task queues
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from ..limits import MAX_PAIRS, Limits, RateLimiter
+from ..limits import MAX_PAIRS, Limits, TokenBuckets
 
 SHOWN: Final = 60
 """Characters of a user name that an error message shows."""
@@ -16,9 +16,9 @@ class ContactLimits:
     """Limits new chats, invitations and unanswered messages, so that no user can flood another."""
 
     def __init__(self, limits: Limits) -> None:
-        self._chats = RateLimiter(limits.chats)
-        self._invitations = RateLimiter(limits.invitations, max_names=MAX_PAIRS)
-        self._unanswered = RateLimiter(limits.unanswered, max_names=MAX_PAIRS)
+        self._chats = TokenBuckets(limits.chats)
+        self._invitations = TokenBuckets(limits.invitations, max_names=MAX_PAIRS)
+        self._unanswered = TokenBuckets(limits.unanswered, max_names=MAX_PAIRS)
         self._wrote: OrderedDict[str, None] = OrderedDict()
 
     def create(self, user: str, others: Iterable[str]) -> None:

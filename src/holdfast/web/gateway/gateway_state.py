@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ... import AsyncHoldfast
-from ..limits import ConcurrencyLimiter, Limits, RateLimiter
+from ..limits import ConcurrencyLimiter, Limits, TokenBuckets
 from ..shared_state import SharedState
 from ..timed_cache import TimedCache
 from ..tokens import Authenticator
@@ -35,7 +35,7 @@ class GatewayState(SharedState[str]):
         self.authorization = Authorization(may)
         self.contact_limits = ContactLimits(limits)
         self.inbox_sizes = TimedCache(lambda user: hf.inbox(user).size(), INBOX_SIZE_LIFETIME_S)
-        self.inbox_rate = RateLimiter(limits.user)
+        self.inbox_rate = TokenBuckets(limits.user)
         self.waiting = ConcurrencyLimiter(
             limits.waiting, f"you have {limits.waiting} long polls and streams open already"
         )

@@ -1,0 +1,128 @@
+"""`RateLimitMiddleware`: limits the requests of an ASGI application. It needs no framework."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from ..errors import ServerUnavailable
+from ..errors.records import logger_of
+from ._async.rate_limiter import AsyncRateLimiter
+from .costs import Costs
+from .decision import Decision
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_IPV6_PREFIX: Final = 64
+
+logger: Final = logger_of("holdfast")
+
+
+def client_address(scope: Scope) -> str:
+    """Return the address of the client of a request; for IPv6 its network of 64 bits."""
+    host = str((scope.get("client") or ("",))[0])
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:  # the name of a unix socket, or of a test client
+        return host
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is None:
+            return str(ipaddress.ip_network((address, _IPV6_PREFIX), strict=False))
+        address = address.ipv4_mapped
+    return str(address)
+
+
+class RateLimitMiddleware:
+    """Limits the HTTP requests of an ASGI application, together with all its other processes.
+
+    - A request that may not pass gets status 429, `Retry-After`, and a body of
+      `application/problem+json`.
+    - All responses get the header fields `RateLimit` and `RateLimit-Policy`.
+    - Other protocols, such as WebSockets, are not limited.
+
+    Args:
+        app: the application.
+        limiter: the limiter, from an `AsyncHoldfast`.
+        subject: returns what is counted apart, such as the user; None: the request is not limited.
+            It gets the ASGI scope. By default, it is the address of the client.
+        costs: returns what a request costs, from the ASGI scope; by default each costs 1.
+        unavailable: what happens to requests while the server cannot be reached: `allow` lets them
+            pass, `refuse` answers with status 503.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        limiter: AsyncRateLimiter,
+        subject: Callable[[Scope], str | None] = client_address,
+        costs: Callable[[Scope], Costs] | None = None,
+        unavailable: Literal["allow", "refuse"] = "allow",
+    ) -> None:
+        if unavailable not in ("allow", "refuse"):
+            raise ValueError(f"unavailable must be 'allow' or 'refuse', got {unavailable!r}")
+        self._app = app
+        self._limiter = limiter
+        self._subject = subject
+        self._costs = costs
+        self._unavailable = unavailable
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection, as ASGI defines it."""
+        subject = self._subject(scope) if scope["type"] == "http" else None
+        if subject is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            costs = None if self._costs is None else self._costs(scope)
+            decision = await self._limiter.of(subject).try_acquire(costs)
+        except ServerUnavailable as error:
+            if self._unavailable == "refuse":
+                await _refuse(send, 503, "the rate limiter cannot be reached; try again", {})
+                return
+            logger.warning("a request is not limited: %s", error)
+            await self._app(scope, receive, send)
+            return
+        fields = decision.headers()
+        if not decision:
+            detail = f"you have sent too many requests; try again in {fields['Retry-After']} s"
+            await _refuse(send, 429, detail, fields)
+            return
+        await self._app(scope, receive, _with_fields(send, decision))
+
+
+def _with_fields(send: Send, decision: Decision) -> Send:
+    """Return *send* with the header fields of *decision* in the response."""
+
+    async def send_with_fields(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), *_encoded(decision.headers())]
+        await send(message)
+
+    return send_with_fields
+
+
+async def _refuse(send: Send, status: int, detail: str, fields: dict[str, str]) -> None:
+    """Answer a request with a problem (RFC 9457)."""
+    title = "Too Many Requests" if fields else "Service Unavailable"
+    problem = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    body = msgspec.json.encode(problem)
+    described = {
+        **fields,
+        "Content-Type": "application/problem+json",
+        "Content-Length": str(len(body)),
+    }
+    start = {"type": "http.response.start", "status": status, "headers": _encoded(described)}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})
+
+
+def _encoded(fields: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for name, value in fields.items()]

@@ -1,0 +1,36 @@
+-- Corrections of a log.
+-- Expects: state, log, entries.
+
+-- Returns the position of the first entry that passes at the instant *at* or later; behind the last one if none does.
+local function position_of(log, at)
+  for i = #log.entries - SIZE + 1, 1, -SIZE do
+    if struct.unpack('>I6', log.entries, i) < at then
+      return i + SIZE
+    end
+  end
+  return 1
+end
+
+-- Changes by *change* the cost that passes at the instant *at*. Removes costs of 0 from the end of the log, so that
+-- the next one may take their place.
+local function correct_entry(log, at, change)
+  local i, when, cost, _ = position_of(log, at), nil, 0
+  if i <= #log.entries then
+    when, cost = struct.unpack(ENTRY, log.entries, i)
+  end
+  local before, after = log.entries:sub(1, i - 1), log.entries:sub(i + SIZE)
+  if change > 0 and when ~= at then  -- It passed for nothing so far, or was merged into the next one.
+    before, after = before .. packed_entry(at, change), log.entries:sub(i)
+  else
+    change = math.max(change, -cost)
+    before = when and before .. packed_entry(when, cost + change) or before
+  end
+  log.entries = before .. after
+  log.total = math.min(MOST_COST, math.max(0, log.total + change))
+  local kept = 0
+  for n = 1, #log.entries, SIZE do
+    _, cost = struct.unpack(ENTRY, log.entries, n)
+    kept = cost > 0 and n + SIZE - 1 or kept
+  end
+  log.entries = log.entries:sub(1, kept)
+end

@@ -1,0 +1,42 @@
+-- Costs are added at the end of a log; entries of a long one are merged.
+-- Expects: state, log.
+
+local function packed_entry(at, cost)
+  return struct.pack(ENTRY, at, math.min(cost, MOST_COST))
+end
+
+-- Merges entries into the latest one of the same 64th of a period. Entries that no later cost can meet become one.
+local function merge_entries(log, grain)
+  local merged, current, until_ms, sum = {}, nil, 0, 0
+  local old = last_at(log) - log.per
+  for i = 1, #log.entries, SIZE do
+    local at, cost = struct.unpack(ENTRY, log.entries, i)
+    local group = at <= old and -1 or math.floor(at / grain)
+    if current and group ~= current then
+      merged[#merged + 1] = packed_entry(until_ms, sum)
+      sum = 0
+    end
+    current, until_ms, sum = group, at, sum + cost
+  end
+  merged[#merged + 1] = packed_entry(until_ms, sum)
+  log.entries = table.concat(merged)
+end
+
+-- Adds *cost* at the instant *at*, which is not before the last one.
+local function add_entry(log, at, cost)
+  if cost == 0 then
+    return
+  end
+  local grain, size = math.ceil(log.per / EXACT), #log.entries
+  local last, past, _ = last_at(log), 0
+  local is_near = size >= EXACT * SIZE and math.floor(last / grain) == math.floor(at / grain)
+  if size > 0 and (last == at or is_near) then
+    _, past = struct.unpack(ENTRY, log.entries, size - SIZE + 1)
+    log.entries = log.entries:sub(1, size - SIZE)
+  end
+  log.entries = log.entries .. packed_entry(at, past + cost)
+  log.total = math.min(log.total + cost, MOST_COST)
+  if #log.entries >= MOST * SIZE then
+    merge_entries(log, grain)
+  end
+end

@@ -1,0 +1,24 @@
+-- The marks of the latest operations on a subject, so that a repeated operation changes nothing.
+-- Expects: state.
+
+-- Returns the instant that the operation with this *mark* got; nil if it is new. Returns false if that cannot be
+-- known: its first attempt was up to *age_ms* ago, and later operations have replaced the marks of that time.
+local function marked_at(state, mark, age_ms)
+  if age_ms == '' then
+    return nil
+  end
+  for i = 1, #state.marks, RECORD do
+    if state.marks:sub(i, i + MARK - 1) == mark then
+      return (struct.unpack('>I6', state.marks, i + MARK))
+    end
+  end
+  local is_full = #state.marks == MARKS * RECORD
+  if is_full and struct.unpack('>I6', state.marks, 1 + MARK) > state.now - age_ms then
+    return false
+  end
+  return nil
+end
+
+local function add_mark(state, mark, at)
+  state.marks = (state.marks .. mark .. struct.pack('>I6', at)):sub(-MARKS * RECORD)
+end

@@ -1,0 +1,92 @@
+"""Callers that wait for a rate limiter: order, cancellation, closing."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from conftest import Site
+from faults.waiting import eventually, eventually_async
+from holdfast import AsyncHoldfast, AsyncRateLimiter, ClientClosed, Holdfast, Limit
+
+
+async def test_acquire_waits_in_order(hf: AsyncHoldfast) -> None:
+    limiter = hf.rate_limit("api", Limit(2, per=0.3))
+    await limiter.acquire()
+    began = time.monotonic()
+    done: list[int] = []
+
+    async def one(n: int) -> None:
+        permit = await limiter.acquire()
+        done.append(n)
+        assert time.monotonic() - began >= permit.waited
+
+    await asyncio.gather(*(one(n) for n in range(6)))
+    assert done == [*range(6)]
+    assert time.monotonic() - began >= 0.8
+
+
+async def _reserved(limiter: AsyncRateLimiter, wanted: int) -> bool:
+    return (await limiter.peek()).limits[0].reserved == wanted
+
+
+async def test_a_cancelled_waiter_gives_its_instant_back(hf: AsyncHoldfast) -> None:
+    limiter = hf.rate_limit("api", Limit(1, per=30.0))
+    await limiter.acquire()
+    waiting = [asyncio.create_task(limiter.acquire()) for _ in range(3)]
+    await eventually_async(lambda: _reserved(limiter, 3))
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    state = await limiter.peek()
+    assert state.limits[0].reserved == 0
+    assert state.retry_after <= 30
+
+
+async def test_cancelled_waiters_in_the_middle_make_room_for_later_calls(
+    hf: AsyncHoldfast,
+) -> None:
+    """The calls that wait keep their instants."""
+    limiter = hf.rate_limit("api", Limit(1, per=30.0))
+    await limiter.acquire()
+    waiting = []
+    for n in range(1, 4):
+        waiting.append(asyncio.create_task(limiter.acquire()))
+        await eventually_async(lambda n=n: _reserved(limiter, n))
+    waiting[0].cancel()
+    await asyncio.wait(waiting[:1])
+    assert (await limiter.peek()).limits[0].reserved == 2
+    assert 89 < (await limiter.peek()).retry_after <= 120
+    for task in reversed(waiting):
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert (await limiter.peek()).retry_after <= 30
+
+
+def test_a_waiting_thread_hears_of_the_close(site: Site) -> None:
+    errors: list[BaseException] = []
+    hf = Holdfast.from_url(site.url, namespace=site.namespace)
+    limiter = hf.rate_limit("api", Limit(1, per=60.0))
+    limiter.acquire()
+
+    def wait() -> None:
+        try:
+            limiter.acquire()
+        except BaseException as error:  # noqa: BLE001 (the test looks at it)
+            errors.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    eventually(lambda: limiter.peek().limits[0].reserved == 1)
+    hf.close()
+    thread.join(30)
+    assert [type(error) for error in errors] == [ClientClosed]
+
+
+async def test_a_closed_client_refuses(site: Site) -> None:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        limiter = hf.rate_limit("api", Limit(1, per=60.0))
+    for call in (limiter.try_acquire, limiter.acquire, limiter.peek, limiter.reset):
+        with pytest.raises(ClientClosed):
+            await call()
