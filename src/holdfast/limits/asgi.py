@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ..errors import ServerUnavailable
-from ..errors.records import logger_of
+from ..errors.one_line_logger import logger_of
 from ._async.rate_limiter import AsyncRateLimiter
 from .costs import Costs
 from .decision import Decision
