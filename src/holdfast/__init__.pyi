@@ -38,6 +38,7 @@ from .queues.call import Call as Call
 from .queues.ended_task import EndedTask as EndedTask
 from .queues.lifespan import WorkerInfo as WorkerInfo
 from .queues.middleware import Middleware as Middleware
+from .queues.per_key import PerKey as PerKey
 from .queues.outcomes import GiveUp as GiveUp
 from .queues.outcomes import RetryAfter as RetryAfter
 from .queues.outcomes import Snooze as Snooze

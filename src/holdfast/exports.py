@@ -26,6 +26,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "queues.ended_task": ("EndedTask",),
     "queues.lifespan": ("WorkerInfo",),
     "queues.middleware": ("Middleware",),
+    "queues.per_key": ("PerKey",),
     "queues.outcomes": ("GiveUp", "RetryAfter", "Snooze"),
     "queues.queue_stats": ("QueueStats", "Throughput"),
     "queues.registry": ("Task", "TaskRegistry"),

@@ -18,6 +18,8 @@ from ...core.stored import decoding
 from .. import keys
 from ..call import checked_task_id
 from ..ended_task import EndedTask, checked_history, ended_tasks
+from ..per_key import StartRate
+from ..queue_limit import checked_limit, stored_limit
 from ..queue_stats import QueueStats, Throughput, checked_capacity, throughput_by_minute
 from ..task_status import LISTED_STATES, State, TaskStatus, listed
 from .handle import AsyncTaskHandle
@@ -29,6 +31,7 @@ TASKS: Final = Script.load("holdfast.queues", "tasks")
 PAUSE: Final = Script.load("holdfast.queues", "pause")
 HISTORY: Final = Script.load("holdfast.queues", "history")
 REDEFINE: Final = Script.load("holdfast.queues", "redefine")
+LIMIT: Final = Script.load("holdfast.queues", "limit")
 REPLAY: Final = Script.load("holdfast.queues", "replay")
 PURGE: Final = Script.load("holdfast.queues", "purge")
 
@@ -74,7 +77,8 @@ class AsyncQueue:
         unit = self._unit
         reply = await self._caller.call(STATS, unit, STATS.keys(unit), [])
         with decoding(unit):
-            *counts, paused, capacity, oldest_ms = reply
+            *counts, paused, capacity, oldest_ms, limited, limit = reply
+            concurrency, rate = stored_limit(limit)
             ready, delayed, running, dead, waiting_workers = counts
             oldest = float(oldest_ms)
             return QueueStats(
@@ -86,6 +90,9 @@ class AsyncQueue:
                 paused == 1,
                 int(capacity) or None,
                 from_epoch_ms(int(oldest)) if 0 < oldest < MAX_MS else None,
+                limited,
+                concurrency,
+                rate,
             )
 
     async def throughput(self, minutes: int = 60) -> list[Throughput]:
@@ -191,6 +198,30 @@ class AsyncQueue:
         await self._caller.write(REDEFINE, unit, *args, op_id=op_id, repeat=again)
         if capacity is not ...:
             self._producer.define(self.name, capacity)
+        await self._catalog.note(unit)
+
+    async def limit(
+        self,
+        *,
+        concurrency: int | EllipsisType | None = ...,
+        rate: StartRate | EllipsisType | None = ...,
+        op_id: str | None = None,
+    ) -> None:
+        """Limit the whole queue, for all workers.
+
+        Tasks that run already continue. None or 0 removes a limit; if you omit one, it is
+        unchanged.
+
+        Args:
+            concurrency: how many tasks of the queue may run at once.
+            rate: how many tasks of the queue may start in any window of time. Attempts count.
+            op_id: see `OutcomeUnknown`.
+        """
+        if concurrency is ... and rate is ...:
+            raise ValueError("give concurrency, rate or both")
+        unit, args = self._unit, checked_limit(concurrency, rate)
+        again = partial(self.limit, concurrency=concurrency, rate=rate)
+        await self._caller.write(LIMIT, unit, *args, op_id=op_id, repeat=again)
         await self._catalog.note(unit)
 
     async def replay(

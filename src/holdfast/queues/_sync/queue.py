@@ -19,6 +19,8 @@ from ...core.stored import decoding
 from .. import keys
 from ..call import checked_task_id
 from ..ended_task import EndedTask, checked_history, ended_tasks
+from ..per_key import StartRate
+from ..queue_limit import checked_limit, stored_limit
 from ..queue_stats import QueueStats, Throughput, checked_capacity, throughput_by_minute
 from ..task_status import LISTED_STATES, State, TaskStatus, listed
 from .handle import TaskHandle
@@ -30,6 +32,7 @@ TASKS: Final = Script.load("holdfast.queues", "tasks")
 PAUSE: Final = Script.load("holdfast.queues", "pause")
 HISTORY: Final = Script.load("holdfast.queues", "history")
 REDEFINE: Final = Script.load("holdfast.queues", "redefine")
+LIMIT: Final = Script.load("holdfast.queues", "limit")
 REPLAY: Final = Script.load("holdfast.queues", "replay")
 PURGE: Final = Script.load("holdfast.queues", "purge")
 
@@ -75,7 +78,8 @@ class Queue:
         unit = self._unit
         reply = self._caller.call(STATS, unit, STATS.keys(unit), [])
         with decoding(unit):
-            *counts, paused, capacity, oldest_ms = reply
+            *counts, paused, capacity, oldest_ms, limited, limit = reply
+            concurrency, rate = stored_limit(limit)
             ready, delayed, running, dead, waiting_workers = counts
             oldest = float(oldest_ms)
             return QueueStats(
@@ -87,6 +91,9 @@ class Queue:
                 paused == 1,
                 int(capacity) or None,
                 from_epoch_ms(int(oldest)) if 0 < oldest < MAX_MS else None,
+                limited,
+                concurrency,
+                rate,
             )
 
     def throughput(self, minutes: int = 60) -> list[Throughput]:
@@ -192,6 +199,30 @@ class Queue:
         self._caller.write(REDEFINE, unit, *args, op_id=op_id, repeat=again)
         if capacity is not ...:
             self._producer.define(self.name, capacity)
+        self._catalog.note(unit)
+
+    def limit(
+        self,
+        *,
+        concurrency: int | EllipsisType | None = ...,
+        rate: StartRate | EllipsisType | None = ...,
+        op_id: str | None = None,
+    ) -> None:
+        """Limit the whole queue, for all workers.
+
+        Tasks that run already continue. None or 0 removes a limit; if you omit one, it is
+        unchanged.
+
+        Args:
+            concurrency: how many tasks of the queue may run at once.
+            rate: how many tasks of the queue may start in any window of time. Attempts count.
+            op_id: see `OutcomeUnknown`.
+        """
+        if concurrency is ... and rate is ...:
+            raise ValueError("give concurrency, rate or both")
+        unit, args = self._unit, checked_limit(concurrency, rate)
+        again = partial(self.limit, concurrency=concurrency, rate=rate)
+        self._caller.write(LIMIT, unit, *args, op_id=op_id, repeat=again)
         self._catalog.note(unit)
 
     def replay(self, task_ids: Sequence[str] | None = None, *, op_id: str | None = None) -> int:
