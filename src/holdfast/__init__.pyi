@@ -17,6 +17,7 @@ from .core.telemetry import Telemetry as Telemetry
 from .core.trace import TraceContext as TraceContext
 from .core.trace import current_trace as current_trace
 from .core.trace import use_trace as use_trace
+from .limits.limit import Limit as Limit
 from .locks._sync.fenced import Fenced as Fenced
 from .locks._async.fenced import AsyncFenced as AsyncFenced
 from .locks._sync.lease import Lease as Lease

@@ -16,6 +16,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "core.durability": ("Fsynced", "Replicated"),
     "core.telemetry": ("Telemetry",),
     "core.trace": ("TraceContext", "current_trace", "use_trace"),
+    "limits.limit": ("Limit",),
     "locks._sync.fenced": ("Fenced",),
     "locks._sync.lease": ("Lease",),
     "locks._sync.lock": ("Lock", "LockAll", "Semaphore"),

@@ -20,6 +20,7 @@ TITLES: Final = {
     "client": "The client",
     "durability": "Durability",
     "locks": "Locks and semaphores",
+    "limits": "Rate limits",
     "queues": "Task queues",
     "messages": "Mailboxes and chats",
     "completions": "Autocomplete",
