@@ -3,19 +3,10 @@
 import threading
 import time
 from collections import Counter
-from typing import NamedTuple
 
-from holdfast import GiveUp, PerKey, Retry, RetryAfter, TaskRegistry, Unique
+from holdfast import GiveUp, Limit, PerKey, Retry, RetryAfter, TaskRegistry, Unique
 
 QUEUE = "limited"
-
-
-class Limit(NamedTuple):
-    """A rate, as `PerKey` takes it."""
-
-    amount: int
-    per: float
-
 
 tasks = TaskRegistry()
 ran: list[tuple[str, int]] = []

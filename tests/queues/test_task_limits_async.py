@@ -8,13 +8,12 @@ import pytest
 
 from conftest import Site
 from faults.waiting import eventually_async
-from holdfast import AsyncHoldfast, Call, PerKey, Task, TaskRegistry
+from holdfast import AsyncHoldfast, Call, Limit, PerKey, Task, TaskRegistry
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
 from holdfast.testing._async.task_bench import AsyncTaskBench
 from queues.limited_tasks import (
     QUEUE,
-    Limit,
     at_once,
     at_work,
     ends_as_told,

@@ -9,13 +9,12 @@ import pytest
 
 from conftest import Site
 from faults.waiting import eventually
-from holdfast import Call, Holdfast, PerKey, Task, TaskRegistry
+from holdfast import Call, Holdfast, Limit, PerKey, Task, TaskRegistry
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
 from holdfast.testing._sync.task_bench import TaskBench
 from queues.limited_tasks import (
     QUEUE,
-    Limit,
     at_once,
     at_work,
     ends_as_told,

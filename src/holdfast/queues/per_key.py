@@ -6,13 +6,15 @@ import hashlib
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 from ..core.checks import checked_int
-from ..core.clock import to_ms
 from ..core.codec import sorted_json
 from .unique import Key, checked_key
+
+if TYPE_CHECKING:
+    from ..limits.limit import Limit
 
 MAX_CONCURRENCY: Final = 10**6
 
@@ -24,18 +26,6 @@ _DIGEST_BYTES: Final = 16
 _FIELDS: Final = 6
 
 _SAFE: Final = "!$&'()*+,/:;=@"
-
-
-class StartRate(Protocol):
-    """How often something may happen: a `Limit`, which belongs to another block."""
-
-    @property
-    def amount(self) -> int:
-        """Return how often, in any window of `per` seconds."""
-
-    @property
-    def per(self) -> Any:
-        """Return the window: seconds, or a timedelta."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -52,7 +42,7 @@ class PerKey:
 
     key: tuple[str, ...] | Callable[..., Any]
     concurrency: int | None
-    rate: StartRate | None
+    rate: Limit | None
     name: str | None
     fair: bool
 
@@ -61,7 +51,7 @@ class PerKey:
         key: Key,
         *,
         concurrency: int | None = None,
-        rate: StartRate | None = None,
+        rate: Limit | None = None,
         name: str | None = None,
     ) -> None:
         """Check and keep the limits. At least one of *concurrency* and *rate* is needed.
@@ -85,7 +75,7 @@ class PerKey:
         self,
         key: tuple[str, ...] | Callable[..., Any],
         concurrency: int | None,
-        rate: StartRate | None,
+        rate: Limit | None,
         name: str | None,
         *,
         fair: bool,
@@ -189,15 +179,15 @@ def limit_of(limit: PerKey | None, fair_by: Key | None) -> PerKey | None:
     return limit.taking_turns()
 
 
-def rate_of(rate: StartRate | None) -> tuple[int, int]:
+def rate_of(rate: Limit | None) -> tuple[int, int]:
     """Return the amount and the window of a rate (ms); zeros for None."""
     if rate is None:
         return 0, 0
     try:
-        amount, per = rate.amount, rate.per
+        amount, per_ms = rate.amount, rate.per_ms
     except AttributeError:
         raise TypeError(f"rate must be a Limit(10, per=1.0), got {rate!r}") from None
-    return checked_int(amount, "the amount of a rate", 1), to_ms(per, "per")
+    return amount, per_ms
 
 
 def key_in_limit(packed: Any) -> str:

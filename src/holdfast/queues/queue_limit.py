@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from types import EllipsisType
+from typing import TYPE_CHECKING
 
 from ..core.checks import checked_int
-from .per_key import MAX_CONCURRENCY, StartRate, rate_of
+from .per_key import MAX_CONCURRENCY, rate_of
+
+if TYPE_CHECKING:
+    from ..limits.limit import Limit
 
 
 def checked_limit(
-    concurrency: int | EllipsisType | None, rate: StartRate | EllipsisType | None
+    concurrency: int | EllipsisType | None, rate: Limit | EllipsisType | None
 ) -> tuple[int | str, str]:
     """Return the arguments of `limit.lua`: an empty text for what stays as it is.
 

@@ -270,8 +270,7 @@ class TaskRegistry:
             limit: how many tasks with the same key may run at once, or start in a window of time.
                 Tasks over their limit wait apart, and delay no others.
             fair_by: names of arguments, or a function, as for `PerKey`: keys take turns, so many
-                tasks of one key do not delay the tasks of another one. If there is a *limit*, it
-                must have the same key.
+                tasks of one key delay no others. It must be the key of the *limit*, if any.
             cpu: run it in a child process of the worker, for plain functions that compute for
                 long. The child is killed at the timeout, on `cancel`, and when the lease is lost.
                 If it dies, only this task has a crash. The registry must be a global variable of a
@@ -366,7 +365,7 @@ class TaskRegistry:
         ]
 
     def limits(self) -> dict[str, str]:
-        """Return the definitions of the limits of all tasks, by the name that is stored."""
+        """Return the definitions of the limits of all tasks, by their stored names."""
         without = {stored_name(task.name): NO_LIMITS for task in self}
         return without | {
             task.limit.stored_name(task.name): task.limit.definition()

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from holdfast import (
     Call,
+    Limit,
     PerKey,
     QueueStats,
     Task,
@@ -26,7 +27,6 @@ from holdfast import (
 )
 from holdfast.core.definitions import OnConflict
 from holdfast.queues import keys
-from queues.limited_tasks import Limit
 from queues.model.bench import AWAIT, DECLARE, RENEW, Bench, Window, Workman, instants, said
 from queues.model.limits import Limited
 from queues.model.reference import PRIORITIES, Answer, Key, New, Order, QueueModel, Settlement

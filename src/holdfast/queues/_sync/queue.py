@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import EllipsisType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
@@ -19,12 +19,14 @@ from ...core.stored import decoding
 from .. import keys
 from ..call import checked_task_id
 from ..ended_task import EndedTask, checked_history, ended_tasks
-from ..per_key import StartRate
 from ..queue_limit import checked_limit, stored_limit
 from ..queue_stats import QueueStats, Throughput, checked_capacity, throughput_by_minute
 from ..task_status import LISTED_STATES, State, TaskStatus, listed
 from .handle import TaskHandle
 from .producer import Producer
+
+if TYPE_CHECKING:
+    from ...limits.limit import Limit
 
 THROUGHPUT: Final = Script.load("holdfast.queues", "throughput")
 STATS: Final = Script.load("holdfast.queues", "stats")
@@ -205,7 +207,7 @@ class Queue:
         self,
         *,
         concurrency: int | EllipsisType | None = ...,
-        rate: StartRate | EllipsisType | None = ...,
+        rate: Limit | EllipsisType | None = ...,
         op_id: str | None = None,
     ) -> None:
         """Limit the whole queue, for all workers.
