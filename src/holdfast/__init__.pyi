@@ -36,6 +36,7 @@ from .queues._async.handle import AsyncTaskHandle as AsyncTaskHandle
 from .queues._sync.queue import Queue as Queue
 from .queues._async.queue import AsyncQueue as AsyncQueue
 from .queues.call import Call as Call
+from .queues.delayed_key import DelayedKey as DelayedKey
 from .queues.ended_task import EndedTask as EndedTask
 from .queues.lifespan import WorkerInfo as WorkerInfo
 from .queues.middleware import Middleware as Middleware

@@ -24,6 +24,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "queues._sync.handle": ("TaskHandle",),
     "queues._sync.queue": ("Queue",),
     "queues.call": ("Call",),
+    "queues.delayed_key": ("DelayedKey",),
     "queues.ended_task": ("EndedTask",),
     "queues.lifespan": ("WorkerInfo",),
     "queues.middleware": ("Middleware",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from heapq import nlargest
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +19,7 @@ from ...core.script import Script
 from ...core.stored import decoding
 from .. import keys
 from ..call import checked_task_id
+from ..delayed_key import DelayedKey, delayed_keys
 from ..ended_task import EndedTask, checked_history, ended_tasks
 from ..queue_limit import checked_limit, stored_limit
 from ..queue_stats import QueueStats, Throughput, checked_capacity, throughput_by_minute
@@ -32,6 +34,7 @@ THROUGHPUT: Final = Script.load("holdfast.queues", "throughput")
 STATS: Final = Script.load("holdfast.queues", "stats")
 TASKS: Final = Script.load("holdfast.queues", "tasks")
 PAUSE: Final = Script.load("holdfast.queues", "pause")
+DELAYED_KEYS: Final = Script.load("holdfast.queues", "delayed_keys")
 HISTORY: Final = Script.load("holdfast.queues", "history")
 REDEFINE: Final = Script.load("holdfast.queues", "redefine")
 LIMIT: Final = Script.load("holdfast.queues", "limit")
@@ -122,6 +125,20 @@ class Queue:
         limit = checked_int(limit, "limit", 1, LIST_LIMIT)
         unit = self._unit
         return listed(self._caller.call(TASKS, unit, TASKS.keys(unit), [state, limit]))
+
+    def delayed_keys(self, limit: int = 100) -> list[DelayedKey]:
+        """Return the limit keys with the most tasks that wait until their key has room.
+
+        Args:
+            limit: how many at most, 1 to 1,000.
+        """
+        limit = checked_int(limit, "limit", 1, LIST_LIMIT)
+        unit, slot, found = self._unit, 0, list[DelayedKey]()
+        names = DELAYED_KEYS.keys(unit)
+        while slot >= 0:
+            slot, *reply = self._caller.call(DELAYED_KEYS, unit, names, [slot, LIST_LIMIT])
+            found = nlargest(limit, [*found, *delayed_keys(reply)], lambda one: one.waiting)
+        return found
 
     def history(
         self,
