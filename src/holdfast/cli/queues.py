@@ -10,7 +10,8 @@ from rich.text import Text
 
 from ..inspect.formats import counted
 from .confirm import Yes, confirm
-from .connection import with_client
+from .connection import fail, with_client
+from .exit_codes import WRONG_USAGE
 from .options import argument, flag, option
 from .output import AsJson, field_table, print_block, print_json, print_line, warn
 from .resources import Resource, Row, group, list_command
@@ -137,6 +138,8 @@ def limit(
 
     Running tasks continue. What is not given stays as it is.
     """
+    if concurrency is None and rate is None:
+        fail("give --concurrency, --rate or both", code=WRONG_USAGE)
     changes: dict[str, Any] = {}
     if concurrency is not None:
         changes["concurrency"] = concurrency
@@ -158,7 +161,7 @@ def _rate(text: str) -> Limit | None:
     try:
         return Limit(int(amount), float(seconds or 1.0)) if text != "0" else None
     except ValueError as error:
-        raise ValueError(f"--rate takes AMOUNT/SECONDS, such as 100/60: {error}") from None
+        fail(f"--rate takes AMOUNT/SECONDS, such as 100/60: {error}", code=WRONG_USAGE)
 
 
 @app.command(example="holdfast queues pause email")

@@ -4,6 +4,16 @@
 local MOST_SLOTS = 16777216       -- 2^24
 local IN_USE_MS = 1000000000000   -- the keys do not expire while there are limited tasks
 
+-- Stores the definition in an envelope, unless there is one of this name.
+local function define_limit(limits, limit)
+  if not limits.definitions[limit.name] then
+    if redis.call('HEXISTS', limits.settings, 'limit:' .. limit.name) == 0 then
+      redis.call('HSET', limits.settings, 'limited', '1', 'limit:' .. limit.name, limit.definition)
+    end
+    definition_of(limits, limit.name)
+  end
+end
+
 -- Returns a number that is no slot yet. The steps between the candidates double, so that a block of used
 -- slots is left soon.
 local function free_slot(limits)

@@ -49,13 +49,3 @@ local function definition_of(limits, name)
   end
   return found
 end
-
--- Stores the definition in an envelope, unless there is one of this name.
-local function define_limit(limits, limit)
-  if not limits.definitions[limit.name] then
-    if redis.call('HEXISTS', limits.settings, 'limit:' .. limit.name) == 0 then
-      redis.call('HSET', limits.settings, 'limited', '1', 'limit:' .. limit.name, limit.definition)
-    end
-    definition_of(limits, limit.name)
-  end
-end
