@@ -48,9 +48,11 @@ from .queues._async.handle import AsyncTaskHandle as AsyncTaskHandle
 from .queues._sync.queue import Queue as Queue
 from .queues._async.queue import AsyncQueue as AsyncQueue
 from .queues.call import Call as Call
+from .queues.delayed_key import DelayedKey as DelayedKey
 from .queues.ended_task import EndedTask as EndedTask
 from .queues.lifespan import WorkerInfo as WorkerInfo
 from .queues.middleware import Middleware as Middleware
+from .queues.per_key import PerKey as PerKey
 from .queues.outcomes import GiveUp as GiveUp
 from .queues.outcomes import RetryAfter as RetryAfter
 from .queues.outcomes import Snooze as Snooze

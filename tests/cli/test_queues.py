@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from cli.crowd import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, rows
-from holdfast import Holdfast
+from holdfast import Holdfast, PerKey, TaskRegistry
 
 
 def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
@@ -18,7 +18,8 @@ def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
     assert datetime.fromisoformat(str(row.pop("oldest_at"))) < datetime.now(UTC)
     assert row == {
         "queue": "crowd", "ready": 3, "delayed": 1, "running": 1, "dead": 2,
-        "waiting_workers": 0, "paused": False, "capacity": None,
+        "waiting_workers": 0, "paused": False, "capacity": None, "limited": 0,
+        "concurrency": None, "rate": None,
     }  # fmt: skip
 
 
@@ -95,3 +96,32 @@ def test_purge_of_the_dead(hf: Holdfast, run: Run) -> None:
         assert rows(purged) == [{"queue": "crowd", "dead": True, "purged": number}]
     unasked = run("queues", "purge", "crowd", "--dead")
     assert (unasked.exit_code, unasked.stdout) == (0, "dropped 0 dead tasks of queue 'crowd'\n")
+
+
+def test_a_queue_is_limited(crowd: Holdfast, run: Run) -> None:
+    limited = run("queues", "limit", "crowd", "--concurrency", "20", "--rate", "100/60")
+    assert limited.stdout == "limit of queue 'crowd': 20 at once, 100 in 60 s\n"
+    assert "limit            20 at once, 100 in 60 s\n" in run("queues", "show", "crowd").stdout
+    (row,) = rows(run("queues", "limit", "crowd", "--rate", "0", "--json"))
+    assert row == {"queue": "crowd", "concurrency": 20, "rate": None}
+    wrong = run("queues", "limit", "crowd", "--rate", "many")
+    assert wrong.exit_code == 2
+    assert "--rate takes AMOUNT/SECONDS, such as 100/60" in wrong.stderr
+    assert run("queues", "limit", "crowd", "--concurrency", "0").stdout.endswith("no limit\n")
+
+
+def test_the_most_delayed_keys_are_shown(crowd: Holdfast, run: Run) -> None:
+    tasks = TaskRegistry()
+
+    @tasks.task(queue="crowd", limit=PerKey("tenant", concurrency=1))
+    def sync(tenant: str) -> None: ...
+
+    crowd.enqueue_many([sync.call(tenant) for tenant in ("umbra", "acme", "acme", "acme")])
+    handles = crowd.enqueue_many([sync.call("umbra")])
+    shown = run("queues", "show", "crowd").stdout
+    assert "of these limited" in shown
+    assert shown.index("sync acme") < shown.index("sync umbra")
+    assert "2 waiting, 0 running; 1 at once" in shown
+    told = run("tasks", "show", "crowd", handles[0].task_id).stdout
+    assert "limit key" in told
+    assert "sync umbra (it has no room yet)" in told

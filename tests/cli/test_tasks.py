@@ -111,7 +111,7 @@ def test_everything_of_a_task_is_shown(crowd: Holdfast, run: Run) -> None:
         "queue": "crowd", "task_id": "dead-1", "state": "dead", "task": "fail",
         "priority": "medium", "args": [HOSTILE], "kwargs": {"number": 1}, "attempts": 1,
         "crashes": 0, "reason": f"failed: ValueError: {HOSTILE}", "worker": "", "due_at": None,
-        "headers": {}, "snoozes": 0, "unique_key": "",
+        "headers": {}, "snoozes": 0, "unique_key": "", "limit_key": "", "limited": False,
     }  # fmt: skip
 
 

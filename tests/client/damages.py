@@ -58,6 +58,22 @@ QUEUE = [
     Case("queue", lambda c, k: c.hset(k("unique:kept"), "key", "x"), "holds key 'key' cannot be"),
     Case("queue", lambda c, k: c.hset(k("unique:kept"), "key", "1:x"), "never expires, but should"),
     Case("queue", lambda c, k: c.hset(k("settings"), "paused", "yes"), "'paused' is no setting"),
+    Case("queue", lambda c, k: c.hset(k("settings"), "limit", "1"), "'limit' is no setting"),
+    Case("queue", lambda c, k: c.hset(k("settings"), "limit:x", "1"), "'limit:x' is no setting"),
+    Case("queue", lambda c, k: c.hdel(k("limit:keys"), "limited a"), "in slot 1 cannot be read"),
+    Case(
+        "queue",
+        lambda c, k: c.zadd(k("limit:admitted"), {"first": 4}),
+        "'first' has a place of its key, and is not running",
+    ),
+    Case(
+        "queue",
+        lambda c, k: c.zrem(k("limit:admitted"), "first"),
+        "tasks of key 'limited a' wait although it has room",
+        "limit:waiting",
+    ),
+    Case("queue", lambda c, k: c.zrem(k("limit:waiting"), "second"), "is not queued: it will"),
+    Case("queue", lambda c, k: c.persist(k("limit:keys")), "never expires, but should"),
     Case("queue", lambda c, k: c.hset(k("throughput"), "1", "yes"), "minute '1' cannot be read"),
     Case(
         "queue",

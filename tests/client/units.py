@@ -13,6 +13,7 @@ from holdfast import (
     HoldfastError,
     Lease,
     Limit,
+    PerKey,
     Retry,
     TaskRegistry,
     Unique,
@@ -44,18 +45,23 @@ class Source:
 
 
 def queue(place: Place, name: str) -> None:
-    """Leave a queued, a unique delayed and a dead task, counts in `throughput`, a schedule."""
+    """Leave a queued, a unique delayed, two limited and a dead task, counts, a schedule."""
     registry, hf = TaskRegistry(), place.hf
 
     @registry.task(queue=name, retry=Retry(attempts=1))
     def fail() -> None:
         raise ValueError("it fails on purpose")
 
+    @registry.task(queue=name, limit=PerKey("key", concurrency=1))
+    def limited(key: str) -> None: ...
+
     hf.enqueue(fail.call().options(task_id="dead"))
     hf.worker(registry).run(until_idle=True)
     hf.enqueue(fail.call().options(task_id="waiting"))
     call = fail.call().options(task_id="later", unique=Unique())
     hf.enqueue(call.options(delay=NEVER, expires=2 * NEVER))
+    hf.enqueue(limited.call("a").options(task_id="first", priority="low"))
+    hf.enqueue(limited.call("a").options(task_id="second"))
     hf.schedule(f"{name}-hourly", fail.call(), Every(hours=1))
 
 

@@ -19,7 +19,7 @@ COMMANDS: Final = {
     "top": "Watch a namespace: its servers, tasks, workers, locks, messages and data.",
     "demo": "Show Holdfast at work.",
     "server": "Start, stop and inspect the embedded server of a folder.",
-    "queues": "List the task queues; pause, resume and empty them. Without a command: ls.",
+    "queues": "List the task queues; limit, pause, resume and empty them. Without a command: ls.",
     "tasks": "List the tasks of a queue; enqueue and cancel tasks, and replay the dead.",
     "schedules": "List schedules; add, pause, trigger and remove them. Without a command: ls.",
     "locks": "List locks of all kinds; run commands under them. Without a command: ls.",

@@ -1,23 +1,24 @@
-"""`holdfast queues`: list the task queues, pause, resume and empty them."""
+"""`holdfast queues`: list the task queues, limit, pause, resume and empty them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from rich.text import Text
 
 from ..inspect.formats import counted
 from .confirm import Yes, confirm
-from .connection import with_client
-from .options import argument, flag
+from .connection import fail, with_client
+from .exit_codes import WRONG_USAGE
+from .options import argument, flag, option
 from .output import AsJson, field_table, print_block, print_json, print_line, warn
 from .resources import Resource, Row, group, list_command
 from .task_text import print_tasks
 
 if TYPE_CHECKING:
-    from .. import Holdfast, Queue, QueueStats, TaskStatus
+    from .. import DelayedKey, Holdfast, Limit, Queue, QueueStats, TaskStatus
 
 SHOWN_TASKS: Final = 5
 """Tasks that `show` prints at most, of the next ones and of the dead ones each."""
@@ -37,6 +38,8 @@ def used_stats(hf: Holdfast, queue: str) -> QueueStats | None:
 
 def _rows(stats: QueueStats) -> Iterator[Row]:
     yield "ready", f"{stats.ready:,}"
+    if stats.limited:
+        yield "of these limited", f"{stats.limited:,}: they wait until their limit key has room"
     yield "delayed", f"{stats.delayed:,}"
     yield "running", f"{stats.running:,}"
     yield "dead", _dead(stats)
@@ -45,6 +48,18 @@ def _rows(stats: QueueStats) -> Iterator[Row]:
     yield "paused", paused if stats.paused else "no"
     limit = "no limit" if stats.capacity is None else f"{stats.capacity:,} tasks may wait"
     yield "capacity", limit
+    yield "limit", _limit(stats)
+
+
+def _limit(stats: QueueStats | DelayedKey) -> str:
+    """Return a concurrency and a rate in words."""
+    words = []
+    if stats.concurrency is not None:
+        words.append(f"{stats.concurrency:,} at once")
+    if stats.rate is not None:
+        amount, seconds = stats.rate
+        words.append(f"{amount:,} in {seconds:g} s")
+    return ", ".join(words) or "no limit"
 
 
 def _dead(stats: QueueStats) -> Text:
@@ -72,7 +87,7 @@ QUEUES: Final = Resource["QueueStats"](
 
 app = group(
     "queues",
-    "List the task queues; pause, resume and empty them.",
+    "List the task queues; limit, pause, resume and empty them.",
     list_command("List the queues: how many tasks are ready, delayed, running and dead.", QUEUES),
 )
 
@@ -82,16 +97,71 @@ app = group(
 def show_queue(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
     """Show one queue: its numbers, which tasks are next, and why the latest died."""
     stats = QUEUES.find(hf, name)
+    keys = hf.queue(name).delayed_keys(SHOWN_TASKS) if stats.limited else []
     coming, dead = _coming(hf.queue(name)), hf.queue(name).dead(SHOWN_TASKS)
     if as_json:
         tasks = {"next": list(map(asdict, coming)), "latest_dead": list(map(asdict, dead))}
-        print_json(QUEUES.json_of(name, stats), tasks)
+        limits = {"delayed_keys": list(map(asdict, keys))}
+        print_json(QUEUES.json_of(name, stats), tasks, limits)
         return
     print_block(field_table([("queue", name), *_rows(stats)]))
+    if keys:
+        print_block(Text())
+        print_block(Text("most delayed keys", "bold"))
+        print_block(field_table([(f"{one.name} {one.key}", _key_text(one)) for one in keys]))
     for title, found in (("next", coming), ("latest dead", dead)):
         if found:
             print_block(Text())
             print_tasks(title, found)
+
+
+def _key_text(key: DelayedKey) -> str:
+    paused = f", paused until {key.paused_until:%H:%M:%S} UTC" if key.paused_until else ""
+    return f"{key.waiting:,} waiting, {key.running:,} running; {_limit(key)}{paused}"
+
+
+@app.command(example="holdfast queues limit email --concurrency 20 --rate 100/60")
+@with_client()
+def limit(
+    hf: Holdfast,
+    name: Name,
+    concurrency: Annotated[
+        int | None, option("N", "Tasks that may run at once; 0: no limit.", min=0)
+    ] = None,
+    rate: Annotated[
+        str | None,
+        option("AMOUNT/SECONDS", "Starts in a number of seconds; 0: no limit."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Limit how many tasks of a queue run at once, or start in a time.
+
+    Running tasks continue. What is not given stays as it is.
+    """
+    if concurrency is None and rate is None:
+        fail("give --concurrency, --rate or both", code=WRONG_USAGE)
+    changes: dict[str, Any] = {}
+    if concurrency is not None:
+        changes["concurrency"] = concurrency
+    if rate is not None:
+        changes["rate"] = _rate(rate)
+    hf.queue(name).limit(**changes)
+    stats = hf.queue(name).stats()
+    if as_json:
+        print_json({"queue": name, "concurrency": stats.concurrency, "rate": stats.rate})
+    else:
+        print_line(f"limit of queue {name!r}: {_limit(stats)}")
+
+
+def _rate(text: str) -> Limit | None:
+    """Return the rate that `AMOUNT/SECONDS` stands for; None for 0."""
+    from .. import Limit
+
+    amount, _, seconds = text.partition("/")
+    try:
+        return Limit(int(amount), float(seconds or 1.0)) if text != "0" else None
+    except ValueError as error:
+        fail(f"--rate takes AMOUNT/SECONDS, such as 100/60: {error}", code=WRONG_USAGE)
 
 
 @app.command(example="holdfast queues pause email")

@@ -100,6 +100,8 @@ def task_rows(task: TaskStatus, queue: str) -> Iterator[Row]:
         yield "kwargs", _json(dict(task.kwargs))
         if task.headers:
             yield "headers", _json(dict(task.headers))
+        if task.limit_key:
+            yield "limit key", task.limit_key + " (it has no room yet)" * task.limited
         if task.unique_key:
             yield "unique key", task.unique_key
         yield "priority", task.priority or ""

@@ -123,6 +123,30 @@ class ArgumentTypes:
             found |= value if parameter.kind is _VAR_KEYWORD else {name: value}
         return found
 
+    def named(
+        self, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Any]:
+        """Return the arguments called *names* as they are encoded; an omitted one is its default.
+
+        Raises:
+            TypeError: There is no argument of such a name, or it cannot be stored.
+        """
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        found: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            is_open = self._signature.parameters[name].kind is _VAR_KEYWORD
+            found |= value if is_open else {name: value}
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise TypeError(f"task {self._name!r}: the call has no argument {missing[0]!r}")
+        self.check()
+        what = f"an argument of task {self._name!r}"
+        return [
+            _stored(kind, found[name], what) if (kind := self.models.get(name)) else found[name]
+            for name in names
+        ]
+
     def names(self) -> list[str] | None:
         """Return the names of the parameters; None if any name is allowed."""
         parameters = self._signature.parameters

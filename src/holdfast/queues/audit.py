@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ..core.audit import Fault, Part, Snapshot, number, shown
+from . import limits_audit
 from .keys import KIND, SCHEDULES, WORKERS
 
 KINDS = (KIND, WORKERS, SCHEDULES)
@@ -33,6 +34,7 @@ _QUEUE: Final[Mapping[str, Part]] = {
     "schedule:times": Part("zset", expires=False),
     "schedule:state": Part("hash", expires=False),
     "history": Part("list", reading="nothing"),
+    **limits_audit.PARTS,
 }
 _WORKERS: Final = {"workers": Part("hash", reading="names"), "seen": Part("zset")}
 _SCHEDULES: Final = {"queues": Part("hash", expires=False, reading="nothing")}
@@ -77,13 +79,14 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
     yield from _records(unit)
     yield from _unique(unit)
     yield from _settings(unit)
+    yield from limits_audit.faults(unit, _places_by_task(unit))
     yield from _schedules(unit)
 
 
 def _places_by_task(unit: Snapshot) -> dict[bytes, list[str]]:
     """Return, by task, the names of all keys that have its id."""
     places: dict[bytes, list[str]] = {}
-    for name in ("leases", "dead", *DUE):
+    for name in ("leases", "dead", "limit:waiting", *DUE):
         for task in unit.zset(name):
             places.setdefault(task, []).append(name)
     for name in READY:
@@ -102,7 +105,7 @@ def _places(unit: Snapshot) -> Iterator[Fault]:
         else:
             yield Fault("tombstones", f"{shown(task)} is a tombstone, and is in no ready list")
     for task in unit.zset("expiring"):
-        if not {*READY, *DUE} & {*places.get(task, ())}:
+        if not {*READY, *DUE, "limit:waiting"} & {*places.get(task, ())}:
             yield Fault("expiring", f"{shown(task)} is to expire, and is not queued")
     yield from _misplaced(bodies, places)
 
@@ -145,8 +148,14 @@ def _unique(unit: Snapshot) -> Iterator[Fault]:
 
 def _settings(unit: Snapshot) -> Iterator[Fault]:
     for name, value in unit.hash("settings").items():
-        if name not in (b"paused", b"capacity", b"history") or number(value) is None:
-            yield Fault("settings", f"{shown(name)} is no setting of a queue, or has no number")
+        if name.startswith(b"limit:"):
+            is_valid: object = limits_audit.DEFINITION.fullmatch(value)
+        elif name in limits_audit.SETTINGS:
+            is_valid = limits_audit.SETTINGS[name].fullmatch(value)
+        else:
+            is_valid = name in (b"paused", b"capacity", b"history") and number(value) is not None
+        if not is_valid:
+            yield Fault("settings", f"{shown(name)} is no setting of a queue, or cannot be read")
     for minute, text in unit.hash("throughput").items():
         if not _MINUTE.fullmatch(text):
             yield Fault("throughput", f"what is counted in minute {shown(minute)} cannot be read")

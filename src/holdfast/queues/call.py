@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack
 
 from ..core.clock import Duration, Instant, not_early_ms, to_epoch_ms, to_ms
@@ -13,6 +14,7 @@ from ..errors import InvalidName
 from .argument_types import ArgumentTypes
 from .headers import checked_headers
 from .keys import PRIORITIES
+from .per_key import PerKey
 from .retry import Retry, from_now_s
 from .unique import Unique, checked_unique
 
@@ -45,6 +47,7 @@ class Definition(Protocol):
     retry: Retry
     timeout_s: float | None
     unique: Unique | None
+    limit: PerKey | None
     hooks: Sequence[Callable[[Call[Any]], Call[Any]]]
     types: ArgumentTypes
 
@@ -184,6 +187,19 @@ class Call(Generic[R]):
         else:
             given = {**self.kwargs, **{str(i): arg for i, arg in enumerate(self.args)}}
         return unique.packed(self.task, self.args, self.kwargs, given)
+
+    def packed_limit(self) -> str:
+        """Return what the envelope says of the limits of the call; empty if it has none.
+
+        Raises:
+            TypeError: JSON cannot store the key.
+        """
+        task = self.definition
+        if task is None or task.limit is None:
+            return ""
+        args, kwargs = self.args, self.kwargs
+        named = partial(task.types.named, args=args, kwargs=kwargs)
+        return task.limit.packed(self.task, args, kwargs, named)
 
     def _uniqueness(self, unique: Unique | Literal[False] | None) -> dict[str, Any]:
         """Return the change of `Call.unique`."""

@@ -35,7 +35,7 @@ def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> 
 
     Raises:
         PayloadTooLarge: its arguments are over the limit.
-        TypeError: an argument is no JSON, or the key of a unique task.
+        TypeError: an argument is no JSON, or the key of a unique or limited task.
         ValueError: a unique task that may be postponed has no delay.
     """
     args: Sequence[Any] = call.args
@@ -58,6 +58,8 @@ def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> 
     )
     if call.headers or call.retry is not None or call.timeout_s is not None:
         envelope = replace(envelope, **_options(call))
+    if limit := call.packed_limit():
+        envelope = replace(envelope, limit=limit)
     if unique := call.packed_unique():
         envelope = replace(envelope, unique=unique)
     priority = PRIORITIES.index(call.priority) + 1

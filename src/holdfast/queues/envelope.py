@@ -88,8 +88,9 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         headers: names and values that accompany it.
         timeout_ms: how long an attempt may take; 0: as the task says.
         retry: where its retry differs from that of the task.
-        unique: how long it holds which key. It is the last field, where `lua/parts/unique.lua`
-            looks for it.
+        limit: the limits of which key it has, as `lua/parts/limit.lua` reads them. This field and
+            the next one are the last ones, where the scripts look for them.
+        unique: how long it holds which key, as `lua/parts/unique.lua` reads it.
     """
 
     v: int
@@ -105,6 +106,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     headers: dict[str, str] = {}
     timeout_ms: _Ms = 0
     retry: StoredRetry | None = None
+    limit: Any = None
     unique: Any = None  # of any type: another program may have a field of this name
 
     @property

@@ -87,13 +87,53 @@ def kept(unit: Unit) -> str:
     return unit.key("unique:kept")
 
 
+def limit_keys(unit: Unit) -> str:
+    """HASH of the keys of limits that are in use; kept until none of them has anything to remember.
+
+    Each key has a slot, which is a number. The field `NAME KEY` has the slot. The field of the slot
+    has `not_before:turn:priority:starts:name:key`, with blanks in place of the colons:
+
+    - `not_before`: no task of the key starts before (ms), 0 for at once;
+    - `turn` and `priority`: when the key is new again (see `lua/parts/turns.lua`);
+    - `starts`: the last starts, if the limit has a rate (see `lua/parts/starts.lua`).
+
+    `next` is the last slot that was given, `turns:1` to `turns:3` count the turns of each priority,
+    and `until` is when the last key may be forgotten (ms).
+    """
+    return unit.key("limit:keys")
+
+
+def admitted(unit: Unit) -> str:
+    """ZSET of the limited tasks that are ready, due or running, and so have a place of their key.
+
+    The score is 4 times the slot of the key, plus 0 for a task that runs, otherwise its priority.
+    """
+    return unit.key("limit:admitted")
+
+
+def limited(unit: Unit) -> str:
+    """ZSET of the limited tasks that are kept apart until their key has room.
+
+    The score is 2²⁸ times the slot of the key, plus 2²⁶ times the priority, plus a number that
+    grows with each task.
+    """
+    return unit.key("limit:waiting")
+
+
 def awaited(unit: Unit) -> str:
     """HASH id → channels to notify when the task ends; kept a minute after the last waiter."""
     return unit.key("awaited")
 
 
 def settings(unit: Unit) -> str:
-    """HASH of `paused`, if paused, `capacity` (0: no limit) and `history`, if given. It stays."""
+    """HASH of the settings of the queue. It stays.
+
+    `paused`, if paused; `capacity` (0: no limit) and `history`, if given. `limit` is the limit of
+    the whole queue, `concurrency amount per_ms`, and `starts` the log of its rate. `limited` is set
+    once a limited task was enqueued, and `limit:NAME` is the definition of each limit:
+    `concurrency amount per_ms fair`. `changed` is set once a definition was changed, and
+    `sweep` until the steps have admitted what it allows: the next slot to examine.
+    """
     return unit.key("settings")
 
 

@@ -37,15 +37,23 @@ class RetryAfter(Exception):
     Args:
         seconds: until the next attempt, at the earliest (or a timedelta); instead of the backoff.
         reason: why; without one, the exception that it was raised from.
+        scope: `task`; or `key`: until then, no task starts that has the same limit key (see
+            `PerKey`), for example after an HTTP status 429. Running tasks continue. For a task
+            without limits and without `fair_by`, it is the same as `task`.
 
     Raises:
-        ValueError: *seconds* is negative, or over 30 years.
+        ValueError: *seconds* is negative, or over 30 years; or the *scope* is unknown.
     """
 
-    def __init__(self, seconds: Duration, reason: str = "") -> None:
+    def __init__(
+        self, seconds: Duration, reason: str = "", *, scope: Literal["task", "key"] = "task"
+    ) -> None:
         super().__init__(seconds, reason)
+        if scope not in ("task", "key"):
+            raise ValueError(f"scope must be 'task' or 'key', got {scope!r}")
         self.seconds = from_now_s(seconds, "RetryAfter")
         self.reason = reason
+        self.scope = scope
 
     def __str__(self) -> str:
         return self.reason or f"the next attempt starts in {self.seconds:g} s"
@@ -81,11 +89,13 @@ class Ending:
         verb: the verb of its settlement.
         reason: why; the first word names the kind.
         wait_ms: until it runs again.
+        pause_ms: for how long no task with the same limit key starts; None: it is not paused.
     """
 
     verb: Literal["retry", "snooze", "dead", "give_up"]
     reason: str
     wait_ms: int = 0
+    pause_ms: int | None = None
 
 
 def ending_of(error: BaseException, retry: Retry, failures: int, snoozes: int) -> Ending:
@@ -132,10 +142,18 @@ def _failed(
     others = [leaf for leaf, seconds in zip(leaves, asked, strict=True) if seconds is None]
     reason = reason_of("failed", _described(error, leaves))
     wait_ms = retry.wait_ms(failures + 1)
+    pause_ms = _pause_ms(leaves)
     if wait_ms is None or (others and not retry.covers(error, others)):
-        return Ending("dead", reason)
+        return Ending("dead", reason, pause_ms=pause_ms)
     asked_ms = max(not_early_ms(seconds or 0.0) for seconds in asked)
-    return Ending("retry", reason, max(asked_ms, wait_ms if others else 0))
+    return Ending("retry", reason, max(asked_ms, wait_ms if others else 0), pause_ms)
+
+
+def _pause_ms(leaves: Sequence[BaseException]) -> int | None:
+    """Return for how long the limit key is paused; None if no exception asks for it."""
+    asked = [_seconds(leaf, RetryAfter) for leaf in leaves if getattr(leaf, "scope", None) == "key"]
+    found = [not_early_ms(seconds) for seconds in asked if seconds is not None]
+    return max(found, default=None)
 
 
 def _seconds(error: BaseException, *kinds: type[BaseException]) -> float | None:

@@ -27,11 +27,12 @@ from .argument_types import ArgumentTypes
 from .call import Call, Priority, checked_priority
 from .lifespan import Lifespan, checked_lifespan
 from .middleware import AnyMiddleware, MiddlewareStack
+from .per_key import NO_LIMITS, PerKey, limit_of, stored_name
 from .retry import Retry
 from .schedule.definition import ScheduleDefinition
 from .schedule.schedule import Schedule
 from .schedule.times import Timing
-from .unique import Unique, checked_unique
+from .unique import Key, Unique, checked_unique
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -78,6 +79,7 @@ class Task(Generic[P, R]):
         result_ttl_ms: how long its result is kept; 0: not at all.
         schedule: when it runs by itself; None: only when it is enqueued.
         unique: what happens if a call with the same key was enqueued before; None: nothing.
+        limit: the limits of tasks with the same key, and whether keys take turns; None: no limits.
         hooks: the `on_enqueue` hooks of its registry.
         types: of its arguments and its result.
         is_async: whether it runs in the worker's loop; otherwise it runs in a thread.
@@ -108,6 +110,7 @@ class Task(Generic[P, R]):
         self.result_ttl_ms = result_ttl_ms
         self.schedule: Schedule | None = None
         self.unique: Unique | None = None
+        self.limit: PerKey | None = None
         self.cpu = cpu
         self.hooks: Sequence[Hook] = ()
         self.is_async = inspect.iscoroutinefunction(function)
@@ -240,6 +243,8 @@ class TaskRegistry:
         result_ttl: Duration = RESULT_TTL_S,
         schedule: Timing | Schedule | None = None,
         unique: Unique | None = None,
+        limit: PerKey | None = None,
+        fair_by: Key | None = None,
         cpu: bool = False,
     ) -> Registered:
         """Register the decorated function, plain or async.
@@ -262,6 +267,10 @@ class TaskRegistry:
                 more options. Each worker of the queue fires it, and each occurrence is enqueued
                 once.
             unique: what happens to a call if the queue holds a task with the same key.
+            limit: how many tasks with the same key may run at once, or start in a window of time.
+                Tasks over their limit wait apart, and delay no others.
+            fair_by: names of arguments, or a function, as for `PerKey`: keys take turns, so many
+                tasks of one key delay no others. It must be the key of the *limit*, if any.
             cpu: run it in a child process of the worker, for plain functions that compute for
                 long. The child is killed at the timeout, on `cancel`, and when the lease is lost.
                 If it dies, only this task has a crash. The registry must be a global variable of a
@@ -307,8 +316,8 @@ class TaskRegistry:
             self.middleware.check_task(task.name, is_async=task.is_async)
             task.hooks = self._hooks
             task.unique = checked_unique(unique) or None
-            if task.unique and (names := task.types.names()) is not None:
-                task.unique.check_names(names, task.name)
+            task.limit = limit_of(limit, fair_by)
+            _check_keys(task)
             if schedule is not None:
                 task.schedule = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
                 task.schedule.definition(task.name, task.call)  # raises if it is wrong
@@ -355,6 +364,15 @@ class TaskRegistry:
             if task.schedule is not None and task.queue == queue
         ]
 
+    def limits(self) -> dict[str, str]:
+        """Return the definitions of the limits of all tasks, by their stored names."""
+        without = {stored_name(task.name): NO_LIMITS for task in self}
+        return without | {
+            task.limit.stored_name(task.name): task.limit.definition()
+            for task in self
+            if task.limit
+        }
+
     def queues(self) -> tuple[str, ...]:
         """Return the queues of the tasks, in order of registration."""
         return tuple(dict.fromkeys(task.queue for task in self))
@@ -364,6 +382,15 @@ class TaskRegistry:
 
     def __len__(self) -> int:
         return len(self._tasks)
+
+
+def _check_keys(task: Task[..., Any]) -> None:
+    """Raise a ValueError if an option of *task* names an argument that it does not have."""
+    names = task.types.names()
+    if names is not None and task.unique:
+        task.unique.check_names(names, task.name)
+    if names is not None and task.limit:
+        task.limit.check_names(names, task.name)
 
 
 def _name(function: Callable[..., Any]) -> str:

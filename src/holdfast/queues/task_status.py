@@ -14,6 +14,7 @@ from ..errors import DecodeError, TaskFailed
 from .call import Priority
 from .envelope import Envelope
 from .keys import PRIORITIES
+from .per_key import key_in_limit
 from .pydantic_types import PydanticType
 from .unique import key_in
 
@@ -21,8 +22,8 @@ R = TypeVar("R")
 
 State = Literal["queued", "delayed", "running", "done", "dead", "cancelled", "unknown"]
 
-WAITING_STATES: Final = ("queued", "delayed", "running")
-"""States in which a task may still get a result."""
+WAITING_STATES: Final = ("queued", "limited", "delayed", "running")
+"""States in the replies of scripts in which a task may still get a result."""
 
 LISTED_STATES: Final = ("queued", "delayed", "running", "dead")
 """States of tasks that can be listed, because they are still in the queue."""
@@ -43,6 +44,9 @@ class TaskStatus:
         kwargs: keyword arguments; empty if it is done or cancelled.
         headers: its headers; empty if it is done or cancelled.
         unique_key: the key of a unique task, as a digest; empty if it is done or cancelled.
+        limit_key: the name and the key of its limit (see `PerKey`); empty if it has none, or is
+            done or cancelled.
+        limited: whether it is queued, and waits until its limit key has room.
         attempts: how many attempts were started.
         crashes: attempts during which the worker, or its child process, died.
         snoozes: how often it asked to run later; these runs are no attempts.
@@ -69,6 +73,8 @@ class TaskStatus:
     due_at: datetime | None = None
     ended_at: datetime | None = None
     unique_key: str = ""
+    limit_key: str = ""
+    limited: bool = False
 
     def __repr__(self) -> str:
         """Return the fields that are not empty: most are empty in most states."""
@@ -162,6 +168,8 @@ _REASONS: Final = {
 def _unended(
     task_id: str, state: Any, instant: bytes, record: bytes, body: bytes, priority: int
 ) -> TaskStatus:
+    limited = state == "limited"
+    state = "queued" if limited else state
     _, attempts, crashes, stored, _, _, snoozes, note = (record.split(b":", 7) + [b""] * 8)[:8]
     at = _instant(instant)
     text = note.decode(errors="replace")
@@ -182,6 +190,8 @@ def _unended(
         kwargs=envelope.kwargs,
         headers=envelope.headers,
         unique_key=unique_key,
+        limit_key=key_in_limit(envelope.limit),
+        limited=limited,
         attempts=int(attempts or 0),
         crashes=int(crashes or 0),
         snoozes=int(snoozes or 0),

@@ -7,7 +7,7 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args, overload
 
 from ..core.clock import Duration, not_early_ms, to_ms
 from ..core.codec import sorted_json
@@ -73,7 +73,7 @@ class Unique:
         if at_most is not None and when != "postpone":
             raise ValueError("at_most limits how long a task is postponed: give when='postpone'")
         keep = object.__setattr__
-        keep(self, "key", _checked_key(key))
+        keep(self, "key", checked_key(key))
         keep(self, "until", _checked_until(until))
         keep(self, "when", when)
         keep(self, "at_most", None if at_most is None else _seconds(at_most, "at_most"))
@@ -148,7 +148,12 @@ def key_in(packed: Any) -> str:
     return found[1] if found else ""
 
 
-def _checked_key(key: Any) -> tuple[str, ...] | Callable[..., Any] | None:
+@overload
+def checked_key(key: None) -> None: ...
+@overload
+def checked_key(key: Key) -> tuple[str, ...] | Callable[..., Any]: ...
+def checked_key(key: Any) -> tuple[str, ...] | Callable[..., Any] | None:
+    """Return *key* with the names as a tuple, or raise why it cannot be a key."""
     if key is None or callable(key):
         return key  # type: ignore[no-any-return]
     names = (key,) if isinstance(key, str) else key

@@ -64,6 +64,7 @@ async def queue_writes(hf: AsyncHoldfast, folder: Path) -> None:
     await queue.pause()
     await queue.resume()
     await queue.redefine(capacity=None, history=100)
+    await queue.limit(concurrency=10)
     schedule = await hf.schedule("hourly", work.call(3), Every(3600))
     await schedule.pause()
     await schedule.remove()

@@ -65,6 +65,7 @@ def queue_writes(hf: Holdfast, folder: Path) -> None:
     queue.pause()
     queue.resume()
     queue.redefine(capacity=None, history=100)
+    queue.limit(concurrency=10)
     schedule = hf.schedule("hourly", work.call(3), Every(3600))
     schedule.pause()
     schedule.remove()

@@ -33,13 +33,7 @@ class Hand:
         self.ended: list[bytes] = []  # by the last step
         self._writer = ledger.new_writer()
         self._channel = unit.key(f"notify:{self._writer}")
-        self._keys = (
-            *(keys.bodies(unit), keys.state(unit), keys.leases(unit)),
-            *(*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)),
-            *(keys.expiring(unit), keys.tombstones(unit), keys.awaited(unit), keys.settings(unit)),
-            *(keys.throughput(unit), keys.history(unit), keys.unique(unit), keys.kept(unit)),
-            *ledger.keys(unit),
-        )
+        self._keys = STEP.keys(unit)
 
     def step(self, want: int, *settled: Any, lease_ms: int = 60_000, again: bool = False) -> Any:
         """Make one step, and return how it settled, and the claims as (id, token)."""

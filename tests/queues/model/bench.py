@@ -20,6 +20,7 @@ T = TypeVar("T")
 STEP = Script.load("holdfast.queues", "step")
 RENEW = Script.load("holdfast.queues", "renew")
 AWAIT = Script.load("holdfast.queues", "await")
+DECLARE = Script.load("holdfast.queues", "declare_limits")
 
 Window = tuple[int, int]
 """Two instants of the server's clock, in microseconds: what lies between them happened then."""
@@ -41,7 +42,7 @@ class Bench:
         self.plain: redis.Redis = server.client()
         self.namespace = Namespace.of(namespace)
         self.clients = [Holdfast.from_url(server.url, namespace=namespace) for _ in range(2)]
-        for script in (STEP, RENEW, AWAIT):
+        for script in (STEP, RENEW, AWAIT, DECLARE):
             self.plain.script_load(script.source)
 
     def __enter__(self) -> Self:
@@ -103,12 +104,7 @@ class Workman:
     def step(self, bench: Bench, order: Order, number: int) -> tuple[Answer, Window]:
         """Make a step; the arguments are those of `worker/claimer.py`."""
         unit = self.unit
-        names = [keys.bodies(unit), keys.state(unit), keys.leases(unit)]
-        names += [*keys.ready(unit), *keys.due(unit), keys.idle(unit), keys.dead(unit)]
-        names += [keys.expiring(unit), keys.tombstones(unit), keys.awaited(unit)]
-        names += [keys.settings(unit), keys.throughput(unit), keys.history(unit)]
-        names += [keys.unique(unit), keys.kept(unit)]
-        names += ledger.keys(unit)
+        names = [str(name) for name in STEP.keys(unit)]
         args = [self.writer, number, order.channel, order.worker, order.want, order.suspects]
         args += [order.lease_ms, order.max_crashes]
         for one in order.settlements:

@@ -14,10 +14,21 @@ import redis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from holdfast import Call, QueueStats, TaskHandle, TaskStatus, Unique
+from holdfast import (
+    Call,
+    Limit,
+    PerKey,
+    QueueStats,
+    Task,
+    TaskHandle,
+    TaskRegistry,
+    TaskStatus,
+    Unique,
+)
 from holdfast.core.definitions import OnConflict
 from holdfast.queues import keys
-from queues.model.bench import AWAIT, RENEW, Bench, Window, Workman, instants, said
+from queues.model.bench import AWAIT, DECLARE, RENEW, Bench, Window, Workman, instants, said
+from queues.model.limits import Limited
 from queues.model.reference import PRIORITIES, Answer, Key, New, Order, QueueModel, Settlement
 from queues.model.seen import Seen, immortal
 
@@ -46,6 +57,10 @@ UNIQUE: st.SearchStrategy[dict[str, Any] | None] = st.one_of(
         }
     ),
 )
+LIMITS: st.SearchStrategy[str | None] = st.sampled_from(
+    [None, None, *(f"{limit} {key}" for limit in ("one", "two", "seldom", "both") for key in "xy")]
+)
+DEFINITIONS = st.sampled_from(["0 0 0 0", "1 0 0 0", "3 0 0 0", f"0 1 {FAR_MS} 0"])
 AGAIN = st.sampled_from([False, False, True])
 LEASES_MS = st.sampled_from([60_000, 60_000, 1])
 ENDS = st.sampled_from(
@@ -53,12 +68,33 @@ ENDS = st.sampled_from(
         *[("done", 0), ("done", 60_000), ("dead", 0), ("release", 0)],
         *[("retry", 0), ("retry", SOON_MS), ("retry", FAR_MS)],
         *[("snooze", 0), ("snooze", SOON_MS), ("snooze", FAR_MS), ("give_up", 0)],
+        *[("retry_key", SOON_MS), ("retry_key", FAR_MS), ("dead_key", FAR_MS)],
         *[("park", 0), ("park", SOON_MS), ("park", 60_000), ("crash", 0)],
     ]
 )
 VERDICTS = st.lists(st.tuples(st.integers(0, 7), ENDS), min_size=1, max_size=4)
 LISTED = ("queued", "delayed", "running", "dead")
 COUNTER = itertools.count()
+
+
+def limited_task(limit: str) -> Task[..., Any]:
+    """Return the task with this limit and key."""
+    name, key = limit.split(" ")
+    concurrency = {"one": 1, "two": 2, "seldom": None, "both": 2}[name]
+    rate = Limit(2, FAR_S) if name in ("seldom", "both") else None
+    by_key = PerKey(lambda *_: key, concurrency=concurrency, rate=rate, name=name)
+    registry = TaskRegistry()
+
+    @registry.task(name="note", limit=by_key)
+    def note(value: int) -> None: ...
+
+    return note
+
+
+TASKS = {
+    limit: limited_task(limit)
+    for limit in (f"{name} {key}" for name in ("one", "two", "seldom", "both") for key in "xy")
+}
 
 
 @st.composite
@@ -73,6 +109,7 @@ def tasks(draw: st.DrawFn) -> dict[str, Any]:
         "priority": draw(st.sampled_from(PRIORITIES)),
         "expires": expires,
         "unique": draw(UNIQUE),
+        "limit": draw(LIMITS),
     }
 
 
@@ -228,7 +265,15 @@ class QueueMachine(RuleBasedStateMachine):
         if (options["task_id"] or "h") not in self.perishable:
             options = options | {"expires": None}
         self.soon |= SOON_S in (options.get("delay"), options["expires"])
-        call: Call[Any] = Call("note", self.names[queue], "medium", (next(self.values),))
+        limit = options.get("limit")
+        options = {name: value for name, value in options.items() if name != "limit"}
+        call: Call[Any] = Call(
+            "note",
+            self.names[queue],
+            "medium",
+            (next(self.values),),
+            definition=TASKS[limit] if limit else None,
+        )
         if (unique := options["unique"]) is not None:
             options = options | {"unique": self._unique(options, unique)}
         return call.options(**options)
@@ -248,7 +293,8 @@ class QueueMachine(RuleBasedStateMachine):
             self.task_ids[queue].append(task_id)
         priority = PRIORITIES.index(call.priority) + 1
         unique = Key.of(call.packed_unique())
-        return New(task_id, call.args[0], priority, call.wait, call.expires, unique)
+        limit = Limited.of(call.packed_limit())
+        return New(task_id, call.args[0], priority, call.wait, call.expires, unique, limit)
 
     def _enqueued(
         self, queue: int, new: list[New], client: int
@@ -383,6 +429,19 @@ class QueueMachine(RuleBasedStateMachine):
         _, before = self.says.pop((client, queue), (0, "keep"))
         if capacity is not None:
             self.says[client, queue] = capacity, on_conflict or before
+
+    @rule(queue=QUEUES, name=st.sampled_from(["one", "two", "seldom", "both"]), text=DEFINITIONS)
+    def declare(self, queue: int, name: str, text: str) -> None:
+        """Start a worker of another deploy: it declares another definition of a limit."""
+        unit = self.units[queue]
+        _, window = self.bench.run(DECLARE, list(map(str, DECLARE.keys(unit))), [name, text])
+
+        def effect(model: QueueModel, _: int) -> None:
+            if model.definitions.get(name, text) != text:
+                model.definitions[name], model.sweeps = text, True
+                model.idle.clear()
+
+        self._happened(queue, window, effect, None, check_answer=False)
 
     @rule(queue=QUEUES, task_id=TASK_IDS, worker=WORKERS)
     def wait_for(self, queue: int, task_id: str, worker: int) -> None:
@@ -697,13 +756,14 @@ class QueueMachine(RuleBasedStateMachine):
         """Return the `stats()` of this moment."""
         due = sum(task.place == "due" and task.at <= now_ms for task in model.tasks.values())
         return QueueStats(
-            ready=model.count("ready") + due,
+            ready=model.count("ready", "apart") + due,
             delayed=model.count("due") - due,
             running=model.count("running"),
             dead=model.count("dead"),
             waiting_workers=len(model.idle),
             paused=model.paused,
             capacity=model.capacity or None,
+            limited=model.count("apart"),
         )
 
     def _told(self, queue: int) -> dict[str, list[str] | TaskStatus]:

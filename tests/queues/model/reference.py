@@ -6,22 +6,29 @@ bounds (64 leases taken back in a step), reasons, and how long an unknown task i
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from holdfast import TaskStatus
 from holdfast.core.clock import from_epoch_ms
 from holdfast.core.definitions import OnConflict
+from queues.model import limits
+from queues.model.limits import KeyMemory, Limited
 from queues.model.seen import Record, Result, Seen
 
-Place = Literal["ready", "due", "running", "dead"]
-Verb = Literal["done", "retry", "snooze", "dead", "give_up", "release", "park"]
+Place = Literal["ready", "apart", "due", "running", "dead"]
+Verb = Literal[
+    "done", "retry", "snooze", "dead", "give_up", "release", "park", "retry_key", "dead_key"
+]
 
 RECLAIM_LIMIT = 64
 IDLE_MS = 30_000
 SUSPECT_MS = 1_000
 PRIORITIES = ("high", "medium", "low")
+WAITING: tuple[Place, ...] = ("ready", "apart", "due")
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,8 @@ class Task:
         recorded: whether it was ever claimed, or died.
         recorded_priority: what the record has, which a later call may have changed since.
         unique: what its envelope says of its key, or None.
+        limit: what its envelope says of its limit, or None.
+        admitted: whether it has a place of its limit key.
     """
 
     task_id: str
@@ -88,6 +97,8 @@ class Task:
     recorded: bool = False
     recorded_priority: int = 0
     unique: Key | None = None
+    limit: Limited | None = None
+    admitted: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,7 @@ class New:
         wait: `0`, `+ms` or `@ms`, as `Call.wait`.
         expires: likewise, as `Call.expires`.
         unique: what it says of its key, or None.
+        limit: what it says of its limit, or None.
     """
 
     task_id: str
@@ -109,6 +121,7 @@ class New:
     wait: str
     expires: str
     unique: Key | None = None
+    limit: Limited | None = None
 
 
 @dataclass(frozen=True)
@@ -192,6 +205,14 @@ class QueueModel:
     """Key → until when its task may be postponed (ms; 0: without limit), and the task."""
     kept: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Key → until when it is kept (ms), and the task that is done."""
+    definitions: dict[str, str] = field(default_factory=dict)
+    """Limit → its definition."""
+    memory: dict[str, KeyMemory] = field(default_factory=dict)
+    """Key of a limit → its pause and its last starts."""
+    slots: dict[str, int] = field(default_factory=dict)
+    """Key of a limit → its number on the server."""
+    sweeps: bool = False
+    """Whether a definition was changed, and the next step admits what it allows."""
 
     def clone(self) -> QueueModel:
         """Return an independent copy."""
@@ -205,6 +226,8 @@ class QueueModel:
             ended=Counter(self.ended),
             held=dict(self.held),
             kept=dict(self.kept),
+            definitions=dict(self.definitions),
+            memory=dict(self.memory),
         )
 
     def count(self, *places: Place) -> int:
@@ -225,20 +248,27 @@ class QueueModel:
                 return f"conflict {self.capacity}", []
         after = self.clone()
         outcomes = []
+        changes: list[tuple[Task, New]] = []
         for one in new:
-            task_id, outcome = after._enqueue_one(one, now_us)
+            task_id, outcome = after._enqueue_one(one, now_us, changes)
             if outcome == "exists":
                 return f"exists {task_id}", []
             outcomes.append((task_id, outcome))
+        for task, one in changes:
+            after._change(task, one, now_us)
         known = sum(outcome != "new" for _, outcome in outcomes)
-        if self.capacity and room and self.count("ready", "due") + room - known > self.capacity:
+        if self.capacity and room and self.count(*WAITING) + room - known > self.capacity:
             return f"full {self.capacity}", []
         vars(self).update(vars(after))
-        if known < len(new):
+        added = [self.tasks[task_id] for task_id, outcome in outcomes if outcome == "new"]
+        if any(task.place != "apart" for task in added):
             self._ring()
+        self.idle_unsure |= bool(added)  # a change may have moved what was claimable at first
         return "stored", outcomes
 
-    def _enqueue_one(self, one: New, now_us: int) -> tuple[str, str]:
+    def _enqueue_one(
+        self, one: New, now_us: int, changes: list[tuple[Task, New]]
+    ) -> tuple[str, str]:
         key = one.unique
         if one.task_id in self.tasks:
             return one.task_id, "existing"
@@ -251,7 +281,7 @@ class QueueModel:
             return holder, "exists"
         if task is None or task.place == "running" or key.when == "skip":
             return holder, "existing"
-        self._change(task, one, key, now_us)
+        changes.append((task, one))
         return holder, "postponed" if key.when == "postpone" else "replaced"
 
     def holder(self, key: str, now_ms: int) -> str | None:
@@ -261,20 +291,40 @@ class QueueModel:
         until_ms, task_id = self.kept.get(key, (0, ""))
         return task_id if until_ms > now_ms else None
 
-    def _change(self, task: Task, one: New, key: Key, now_us: int) -> None:
+    def _change(self, task: Task, one: New, now_us: int) -> None:
         """Put a later call into a task that waits."""
+        key = one.unique
+        assert key is not None
         now_ms, start = now_us // 1000, task.at if task.place == "due" else 0
         if key.when == "postpone":
             latest = self.held[key.name][0]
             wanted = 0 if one.wait == "0" else _instant(one.wait, now_us)
             start = max(start, min(wanted, latest) if latest else wanted)
-        if task.place == "ready" and (start > now_ms or task.priority != one.priority):
-            task.place, start = "due", max(start, now_ms)
-            self.tombstones |= {task.task_id}
-        if task.place == "due":
-            task.at = start
+        if one.limit is not None:
+            limits.define(self, one.limit)
+        if task.limit is not None or one.limit is not None:
+            self._move_limited(task, one, start, now_ms)
+        else:
+            if task.place == "ready" and (start > now_ms or task.priority != one.priority):
+                task.place, start = "due", max(start, now_ms)
+                self.tombstones |= {task.task_id}
+            if task.place == "due":
+                task.at = start
+        task.limit = one.limit
         task.value, task.priority, task.unique = one.value, one.priority, one.unique
         task.expires = 0 if one.expires == "0" else _instant(one.expires, now_us)
+
+    def _move_limited(self, task: Task, one: New, start: int, now_ms: int) -> None:
+        """Let a task lose its place if it has another key, priority or start from now on."""
+        due_at = task.at if task.place == "due" else 0
+        same_key = task.limit and one.limit and task.limit.field == one.limit.field
+        if same_key and task.priority == one.priority and start <= max(due_at, now_ms):
+            return
+        if task.place == "ready":
+            self.tombstones |= {task.task_id}
+        task.place, task.at = "due", max(start, due_at or now_ms)
+        if limits.give_back(self, [task], now_ms):
+            self._ring()
 
     def _take_key(self, task: Task, now_ms: int) -> None:
         """Let a task take its key if it is free; it is not postponed any more."""
@@ -289,9 +339,11 @@ class QueueModel:
         return True
 
     def _put_in_line(self, one: New, now_us: int) -> None:
-        task = Task(one.task_id, one.value, one.priority, "ready", 0)
+        task = Task(one.task_id, one.value, one.priority, "ready", 0, limit=one.limit)
+        if one.limit is not None:
+            limits.define(self, one.limit)
         if one.wait == "0":
-            self._to_the_end(task, now_us // 1000)
+            self._queue(task, now_us // 1000)
         else:
             task.place, task.at = "due", _instant(one.wait, now_us)
         task.expires = 0 if one.expires == "0" else _instant(one.expires, now_us)
@@ -309,6 +361,8 @@ class QueueModel:
         if task is None or task.place == "dead":
             return False
         self._end(task_id, Result("cancelled", task.attempts, now_us // 1000, ""))
+        if limits.give_back(self, [task], now_us // 1000):
+            self._ring()
         return True
 
     def pause(self) -> None:
@@ -330,7 +384,7 @@ class QueueModel:
         for task_id in task_ids:
             task = self.tasks.get(task_id)
             if task is not None and task.place == "dead":
-                self._to_the_end(task, now_us // 1000)
+                self._queue(task, now_us // 1000)
                 task.attempts = task.crashes = task.parked = task.expires = task.snoozes = 0
                 task.note = ""
                 self._take_key(task, now_us // 1000)
@@ -341,7 +395,7 @@ class QueueModel:
 
     def purge(self, *, dead: bool) -> int:
         """Drop what waits, or what is dead."""
-        places = ("dead",) if dead else ("ready", "due")
+        places: tuple[Place, ...] = ("dead",) if dead else WAITING
         dropped = [task.task_id for task in self.tasks.values() if task.place in places]
         for task_id in dropped:
             self._end(task_id, None)
@@ -368,16 +422,24 @@ class QueueModel:
     def step(self, order: Order, now_us: int) -> Answer:
         """Settle, take back, claim."""
         now_ms = now_us // 1000
+        before = {one.task_id: self.tasks.get(one.task_id) for one in order.settlements}
         accepted = "".join(
             str(int(self._settle(one, now_ms, order.max_crashes))) for one in order.settlements
         )
+        freed = [
+            before[one.task_id]
+            for one, yes in zip(order.settlements, accepted, strict=True)
+            if yes == "1" and one.verb != "release"
+        ]
         released = [one for one, yes in zip(order.settlements, accepted, strict=True) if yes == "1"]
         for one in reversed(released):
             task = self.tasks.get(one.task_id)
             if one.verb == "release" and task is not None and task.place == "ready":
                 self.first -= 1
                 task.at = self.first
+        limits.give_back(self, [task for task in freed if task is not None], now_ms)
         taken_back, questioned = self._take_back(order, now_ms)
+        limits.sweep(self, now_ms)
         claims, suspect_left = self._claim(order, now_us)
 
         if len(claims) < order.want:
@@ -388,7 +450,7 @@ class QueueModel:
         self.idle.pop(order.channel, None)
         if not self.paused and self.line(now_ms):
             self._ring()
-        elif taken_back or order.settlements or self.count("running", "due"):
+        elif taken_back or order.settlements or self.count("running", "due", "apart"):
             self.idle_unsure = True  # ringing once too often does no harm
         return Answer(0, -1, accepted, tuple(claims), questioned)
 
@@ -427,9 +489,12 @@ class QueueModel:
         self, task: Task, one: Settlement, now_ms: int, max_crashes: int
     ) -> None:
         task.note = one.text
-        match one.verb:
+        verb = one.verb.removesuffix("_key")
+        if verb != one.verb and task.limit is not None:
+            limits.pause(self, task.limit, one.ms, now_ms)
+        match verb:
             case "dead" | "give_up":
-                self._bury(task, one.text, now_ms, "gave_up" if one.verb == "give_up" else "dead")
+                self._bury(task, one.text, now_ms, "gave_up" if verb == "give_up" else "dead")
             case "crash":
                 self._crash(task, one, now_ms, max_crashes)
             case "park":
@@ -444,7 +509,7 @@ class QueueModel:
                 task.snoozes += 1
             case "release":
                 if task.since is None:
-                    self._to_the_end(task, now_ms)
+                    self.to_the_end(task, now_ms)
                 else:
                     task.place, task.at = "due", task.since
                 task.parked = 0
@@ -496,36 +561,44 @@ class QueueModel:
         late.sort(key=lambda task: (task.at, task.task_id.encode()))
         taken = 0
         questioned = []
+        freed = []
         for task in late[:RECLAIM_LIMIT]:
             if task.note.split(" ", 1)[0] == order.channel:
                 questioned.append((task.task_id, task.token))
                 continue
             task.crashes += 1
             taken += 1
+            freed.append(task)
             if task.crashes >= order.max_crashes:
                 reason = f"crashed: {task.crashes} workers vanished while they ran it"
                 self._bury(task, reason, now_ms)
             else:  # its old deadline is its place among the due
                 task.place, task.note = "due", "crashed: its worker vanished"
+        limits.give_back(self, freed, now_ms)
         return taken, tuple(questioned)
 
     def _claim(self, order: Order, now_us: int) -> tuple[list[Claimed], bool]:
         now_ms = now_us // 1000
         claims: list[Claimed] = []
         suspects, suspect_left = order.suspects, False
-        for task in [] if self.paused else self.line(now_ms):
-            if len(claims) == order.want:
-                break
+        skipped: set[str] = set()
+        for task in self._taken(order, claims, skipped, now_ms):
             if 0 < task.expires <= now_ms:
                 self._bury(task, "expired: it was not begun in time", now_ms)
+                limits.give_back(self, [task], now_ms)
                 continue
-            if task.crashes >= max(1, order.max_crashes - 1):
-                if not suspects:
-                    suspect_left = True
-                    if task.place == "ready":
-                        task.place, task.at = "due", now_ms
-                    continue
-                suspects -= 1
+            is_suspect = task.crashes >= max(1, order.max_crashes - 1)
+            if is_suspect and not suspects:
+                suspect_left = True
+                skipped.add(task.task_id)
+                if task.place == "ready":
+                    task.place, task.at = "due", now_ms
+                continue
+            place, at = task.place, task.at
+            if task.limit is not None and not limits.may_start(self, task, now_ms):
+                continue
+            suspects -= is_suspect
+            task.place, task.at = place, at
             task.since = task.at if task.place == "due" else None
             task.place, task.at = "running", now_ms + order.lease_ms
             task.token = max(task.token + 1, now_us)
@@ -538,12 +611,30 @@ class QueueModel:
                 task.note += " unique"
                 if task.unique.lasts == "start":
                     self._release_key(task)
+            if task.limit is not None and limits.definition(self, task.limit)[1]:
+                limits.admit_next(self, task.limit, now_ms, 1)
             claims.append(
                 Claimed(
                     task.task_id, task.token, task.attempts, task.crashes, task.snoozes, task.value
                 )
             )
         return claims, suspect_left
+
+    def _taken(
+        self, order: Order, claims: list[Claimed], skipped: set[str], now_ms: int
+    ) -> Iterator[Task]:
+        """Yield the tasks that a step examines: what was added meanwhile, too."""
+        for priority, place in itertools.product((1, 2, 3), ("due", "ready")):
+            while not self.paused and len(claims) < order.want:
+                line = [
+                    task
+                    for task in self.line(now_ms)
+                    if (task.priority, task.place) == (priority, place)
+                    and task.task_id not in skipped
+                ]
+                if not line:
+                    break
+                yield line[0]
 
     def _wait_ms(self, now_ms: int, *, suspect_left: bool) -> int:
         watched = ("running",) if self.paused else ("running", "due")
@@ -566,7 +657,14 @@ class QueueModel:
             self.results[task_id] = result
             self.outdated.discard(task_id)
 
-    def _to_the_end(self, task: Task, now_ms: int) -> None:
+    def _queue(self, task: Task, now_ms: int) -> None:
+        """Queue a task without a delay: behind the others, or apart from them."""
+        if task.limit is None:
+            self.to_the_end(task, now_ms)
+        else:
+            limits.enter(self, task, now_ms)
+
+    def to_the_end(self, task: Task, now_ms: int) -> None:
         """Queue a task: as a due one while there is a tombstone of its id."""
         if task.task_id in self.tombstones:
             task.place, task.at = "due", now_ms
@@ -583,7 +681,7 @@ class QueueModel:
     def differences(self, seen: Seen) -> list[str]:
         """Return what differs on the server, in words."""
         tasks = self.tasks.values()
-        waiting = [task for task in tasks if task.place in ("ready", "due")]
+        waiting = [task for task in tasks if task.place in WAITING]
         expected: dict[str, tuple[object, object]] = {
             "bodies": ({task.task_id: task.value for task in tasks}, seen.bodies),
             "records": (
@@ -610,6 +708,7 @@ class QueueModel:
         ]
         found += self._differing_results(seen)
         found += self._differing_kept(seen)
+        found += limits.differences(self, seen.limits)
         # A cancelled id in a ready line may ring for nothing, too.
         unsure = self.idle_unsure or bool(seen.tombstones)
         if seen.idle != self.idle and not (unsure and not seen.idle):
@@ -620,6 +719,7 @@ class QueueModel:
         """Take from the server what was open."""
         self.idle, self.idle_unsure = dict(seen.idle), False
         self.tombstones = frozenset(seen.tombstones)
+        self.slots = dict(seen.limits.slots)
         for task_id in self.outdated - seen.results.keys():
             self.outdated.discard(task_id)
             del self.results[task_id]
@@ -649,6 +749,8 @@ class QueueModel:
             crashes=task.crashes,
             snoozes=task.snoozes,
             unique_key=task.unique.name if task.unique else "",
+            limit_key=task.limit.field if task.limit else "",
+            limited=state == "queued" and task.place == "apart",
             reason="" if state == "running" else task.note,
             worker=task.note.split(" ")[1] if state == "running" else "",
             due_at=from_epoch_ms(task.at) if task.place == "due" else None,
@@ -660,12 +762,14 @@ class QueueModel:
         """Return the public name of the state of a task."""
         if task.place == "due":
             return "delayed" if task.at > now_ms else "queued"
-        return "queued" if task.place == "ready" else task.place
+        return "queued" if task.place in ("ready", "apart") else task.place
 
     def listed(self, state: str, now_ms: int) -> list[str]:
         """Return the ids that `Queue.tasks` lists, in its order."""
         if state == "queued":
-            return [task.task_id for task in self.line(now_ms)]
+            apart = [task for task in self.tasks.values() if task.place == "apart"]
+            apart.sort(key=lambda t: (self.slots[t.limit.field], t.priority, t.at))  # type: ignore[union-attr]
+            return [task.task_id for task in [*self.line(now_ms), *apart]]
         found = [task for task in self.tasks.values() if self.state(task, now_ms) == state]
         found.sort(key=lambda task: (task.at, task.task_id.encode()), reverse=state == "dead")
         if state == "delayed":

@@ -10,6 +10,7 @@ import redis
 
 from holdfast.core.names import Unit
 from holdfast.queues import keys
+from queues.model.limits import LimitsSeen
 
 LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("h", "m", "l")) | {
     "bodies",
@@ -20,11 +21,13 @@ LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("
     "tombstones",
     "settings",
     "unique",
+    "limit:admitted",
+    "limit:waiting",
 }
 """Keys that end with the tasks they describe, and so need no time to live."""
 
 EXPIRING = frozenset(
-    {"idle", "awaited", "throughput", "history", "result", "ledger", "unique:kept"}
+    {"idle", "awaited", "throughput", "history", "result", "ledger", "unique:kept", "limit:keys"}
 )
 """Keys that must expire, because they may never be used again."""
 
@@ -72,6 +75,7 @@ class Seen:
     results: dict[str, Result]
     held: dict[str, tuple[int, str]]
     kept: dict[str, tuple[int, str]]
+    limits: LimitsSeen
     now_ms: int
 
     @classmethod
@@ -91,12 +95,16 @@ class Seen:
         pipe.hgetall(keys.settings(unit))
         pipe.hgetall(keys.unique(unit))
         pipe.hgetall(keys.kept(unit))
+        pipe.zrange(keys.admitted(unit), 0, -1, withscores=True)
+        pipe.zrange(keys.limited(unit), 0, -1, withscores=True)
+        pipe.hgetall(keys.limit_keys(unit))
         pipe.time()
         for task_id in task_ids:
             pipe.get(keys.result(unit, task_id))
         bodies, state, leases, dead, expiring, idle, *rest = pipe.execute()
-        tombstones, awaited, settings, unique, kept, (now_s, now_us) = rest[6:12]
-        found = zip(task_ids, rest[12:], strict=True)
+        tombstones, awaited, settings, unique, kept, *limited, (now_s, now_us) = rest[6:15]
+        found = zip(task_ids, rest[15:], strict=True)
+        now_ms = now_s * 1000 + now_us // 1000
         return cls(
             bodies={key.decode(): _value(key, body) for key, body in bodies.items()},
             records={key.decode(): _record(record) for key, record in state.items()},
@@ -113,7 +121,8 @@ class Seen:
             results={task_id: _result(text) for task_id, text in found if text is not None},
             held=_holders(unique),
             kept=_holders(kept),
-            now_ms=now_s * 1000 + now_us // 1000,
+            limits=LimitsSeen.of(*limited, settings, now_ms),
+            now_ms=now_ms,
         )
 
     def in_line(self, priority: int) -> list[str]:
@@ -125,6 +134,7 @@ class Seen:
         problems = []
         places = [*map(list, (self.leases, self.dead, *self.due))]
         places += [self.in_line(priority) for priority in (1, 2, 3)]
+        places += self.limits.apart.values()
         for task_id in self.bodies:
             count = sum(place.count(task_id) for place in places)
             if count != 1:
@@ -139,6 +149,7 @@ class Seen:
             ("dead", self.dead),
             ("expiring", self.expiring),
             ("awaited", self.awaited),
+            ("admitted", self.limits.admitted),
             ("due", {task_id for due in self.due for task_id in due}),
         ):
             if strangers := set(known) - self.bodies.keys():

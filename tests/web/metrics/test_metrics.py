@@ -70,6 +70,7 @@ def test_it_tells_how_everything_stands(live: RunningApp) -> None:
     assert at(found, "holdfast_lock_holders", kind="lock") >= 1
     assert {name for name, _ in found} >= {
         *("holdfast_queue_ended", "holdfast_queue_oldest_seconds", "holdfast_queue_paused"),
+        "holdfast_queue_limited",
         *("holdfast_workers", "holdfast_worker_places", "holdfast_worker_running"),
         *("holdfast_lock_waiters", "holdfast_row_cache_rows", "holdfast_row_cache_lag_seconds"),
         *("holdfast_feed_used_bytes", "holdfast_feed_files", "holdfast_feed_behind_bytes"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from heapq import nlargest
 from types import EllipsisType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
@@ -18,18 +19,25 @@ from ...core.script import Script
 from ...core.stored import decoding
 from .. import keys
 from ..call import checked_task_id
+from ..delayed_key import DelayedKey, delayed_keys
 from ..ended_task import EndedTask, checked_history, ended_tasks
+from ..queue_limit import checked_limit, stored_limit
 from ..queue_stats import QueueStats, Throughput, checked_capacity, throughput_by_minute
 from ..task_status import LISTED_STATES, State, TaskStatus, listed
 from .handle import TaskHandle
 from .producer import Producer
 
+if TYPE_CHECKING:
+    from ...limits.limit import Limit
+
 THROUGHPUT: Final = Script.load("holdfast.queues", "throughput")
 STATS: Final = Script.load("holdfast.queues", "stats")
 TASKS: Final = Script.load("holdfast.queues", "tasks")
 PAUSE: Final = Script.load("holdfast.queues", "pause")
+DELAYED_KEYS: Final = Script.load("holdfast.queues", "delayed_keys")
 HISTORY: Final = Script.load("holdfast.queues", "history")
 REDEFINE: Final = Script.load("holdfast.queues", "redefine")
+LIMIT: Final = Script.load("holdfast.queues", "limit")
 REPLAY: Final = Script.load("holdfast.queues", "replay")
 PURGE: Final = Script.load("holdfast.queues", "purge")
 
@@ -75,7 +83,8 @@ class Queue:
         unit = self._unit
         reply = self._caller.call(STATS, unit, STATS.keys(unit), [])
         with decoding(unit):
-            *counts, paused, capacity, oldest_ms = reply
+            *counts, paused, capacity, oldest_ms, limited, limit = reply
+            concurrency, rate = stored_limit(limit)
             ready, delayed, running, dead, waiting_workers = counts
             oldest = float(oldest_ms)
             return QueueStats(
@@ -87,6 +96,9 @@ class Queue:
                 paused == 1,
                 int(capacity) or None,
                 from_epoch_ms(int(oldest)) if 0 < oldest < MAX_MS else None,
+                limited,
+                concurrency,
+                rate,
             )
 
     def throughput(self, minutes: int = 60) -> list[Throughput]:
@@ -113,6 +125,20 @@ class Queue:
         limit = checked_int(limit, "limit", 1, LIST_LIMIT)
         unit = self._unit
         return listed(self._caller.call(TASKS, unit, TASKS.keys(unit), [state, limit]))
+
+    def delayed_keys(self, limit: int = 100) -> list[DelayedKey]:
+        """Return the limit keys with the most tasks that wait until their key has room.
+
+        Args:
+            limit: how many at most, 1 to 1,000.
+        """
+        limit = checked_int(limit, "limit", 1, LIST_LIMIT)
+        unit, slot, found = self._unit, 0, list[DelayedKey]()
+        names = DELAYED_KEYS.keys(unit)
+        while slot >= 0:
+            slot, *reply = self._caller.call(DELAYED_KEYS, unit, names, [slot, LIST_LIMIT])
+            found = nlargest(limit, [*found, *delayed_keys(reply)], lambda one: one.waiting)
+        return found
 
     def history(
         self,
@@ -192,6 +218,30 @@ class Queue:
         self._caller.write(REDEFINE, unit, *args, op_id=op_id, repeat=again)
         if capacity is not ...:
             self._producer.define(self.name, capacity)
+        self._catalog.note(unit)
+
+    def limit(
+        self,
+        *,
+        concurrency: int | EllipsisType | None = ...,
+        rate: Limit | EllipsisType | None = ...,
+        op_id: str | None = None,
+    ) -> None:
+        """Limit the whole queue, for all workers.
+
+        Tasks that run already continue. None or 0 removes a limit; if you omit one, it is
+        unchanged.
+
+        Args:
+            concurrency: how many tasks of the queue may run at once.
+            rate: how many tasks of the queue may start in any window of time. Attempts count.
+            op_id: see `OutcomeUnknown`.
+        """
+        if concurrency is ... and rate is ...:
+            raise ValueError("give concurrency, rate or both")
+        unit, args = self._unit, checked_limit(concurrency, rate)
+        again = partial(self.limit, concurrency=concurrency, rate=rate)
+        self._caller.write(LIMIT, unit, *args, op_id=op_id, repeat=again)
         self._catalog.note(unit)
 
     def replay(self, task_ids: Sequence[str] | None = None, *, op_id: str | None = None) -> int:

@@ -9,7 +9,8 @@
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
 -- KEYS[8]  HASH    awaited  id -> channels to notify when the task ends
--- KEYS[9]  STRING  result  of this task, once it has ended
+-- KEYS[9]  ZSET    limited  limited tasks that are kept apart
+-- KEYS[10] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  id
 -- ARGV[2]  string  channel  where the process of the caller is notified
 -- returns  array   as of queues/status
@@ -22,11 +23,11 @@ local AWAITING_BYTES = 4096  -- with more channels, the oldest ones are dropped:
 
 local queue = {
   bodies = KEYS[1], state = KEYS[2], leases = KEYS[3], dead = KEYS[4],
-  due = {KEYS[5], KEYS[6], KEYS[7]}, result = KEYS[9],
+  due = {KEYS[5], KEYS[6], KEYS[7]}, limited = KEYS[9], result = KEYS[10],
 }
 local now_ms = clock()
 local found = find_task(queue, id, now_ms)
-if found[1] == 'queued' or found[1] == 'delayed' or found[1] == 'running' then
+if found[1] == 'queued' or found[1] == 'limited' or found[1] == 'delayed' or found[1] == 'running' then
   local channels = redis.call('HGET', awaited, id) or ''
   if not (channels .. ' '):find(' ' .. channel .. ' ', 1, true) then
     channels = (channels .. ' ' .. channel):sub(-AWAITING_BYTES):match(' .*')

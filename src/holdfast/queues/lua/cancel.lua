@@ -11,31 +11,50 @@
 -- KEYS[8]  HASH    awaited  id -> channels to notify when the task ends
 -- KEYS[9]  ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[11] HASH    settings  history
+-- KEYS[11] HASH    settings  history, limits
 -- KEYS[12] LIST    history  the tasks that ended last
 -- KEYS[13] HASH    unique  key -> the task that holds it
--- KEYS[14] HASH    even    ledger of even hours
--- KEYS[15] HASH    odd     ledger of odd hours
--- KEYS[16] STRING  result  of this task, once it has ended
+-- KEYS[14] HASH    limit_keys  the keys of limits
+-- KEYS[15] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[16] ZSET    limited  limited tasks that are kept apart
+-- KEYS[17] LIST    ready_h  ids, the next one first
+-- KEYS[18] LIST    ready_m
+-- KEYS[19] LIST    ready_l
+-- KEYS[20] ZSET    idle    channels of idle workers, scored by when they are forgotten (ms)
+-- KEYS[21] HASH    even    ledger of even hours
+-- KEYS[22] HASH    odd     ledger of odd hours
+-- KEYS[23] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
 -- ARGV[4]  int     kept_ms  how long its status is kept
 -- returns  int     1 if this call cancelled it, 0 if it had ended before or is unknown
 -- include clock
+-- include notify
 -- include ledger
 -- include awaiting
 -- include last_number
 -- include history
 -- include task_name
 -- include unique
+-- include tombstones
+-- include limit
+-- include limit_key
+-- include write_keys
+-- include write_limits
+-- include starts
+-- include turns
+-- include idle_keys
+-- include admit
+-- include admit_next
+-- include give_back
 
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[16]
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[23]
 local due = {KEYS[5], KEYS[6], KEYS[7]}
 local id = ARGV[3]
 local now_ms, now_s = clock()
 
-local ledger = ledger_at(KEYS[14], KEYS[15], now_s)
+local ledger = ledger_at(KEYS[21], KEYS[22], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -60,6 +79,19 @@ local function remove(record)
   return ''
 end
 
+-- Removes a limited task from the tasks of its key, and lets the next one take its place. Returns whether the
+-- task was kept apart, so that its id is in no other place.
+local function remove_limit()
+  local is_apart, admitted = remove_limited(with_writes({
+    settings = KEYS[11], limit_keys = KEYS[14], admitted = KEYS[15], limited = KEYS[16],
+    ready = {KEYS[17], KEYS[18], KEYS[19]}, due = due, tombstones = KEYS[10], now_ms = now_ms,
+}), id)
+  if admitted > 0 then
+    notify_one(KEYS[20], now_ms)
+  end
+  return is_apart
+end
+
 -- Adds the cancelled task to the history.
 local function note_end(body, attempts, crashes, worker)
   local settings = redis.pcall('HMGET', KEYS[11], 'history')
@@ -76,7 +108,8 @@ if body and not redis.call('ZSCORE', dead, id) then
   if unique then
     release_key({unique = KEYS[13]}, unique, id)
   end
-  local worker = remove(record)
+  local is_apart = limit_of(body) and remove_limit()
+  local worker = is_apart and '' or remove(record)
   redis.call('ZREM', KEYS[9], id)
   redis.call('HDEL', bodies, id)
   redis.call('HDEL', state, id)

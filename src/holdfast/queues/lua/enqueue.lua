@@ -13,11 +13,14 @@
 -- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[13] HASH    settings  capacity
+-- KEYS[13] HASH    settings  capacity, limits
 -- KEYS[14] HASH    unique   key -> the task that holds it
 -- KEYS[15] HASH    kept     key -> a task that is done and still holds it
--- KEYS[16] HASH    even     ledger of even hours
--- KEYS[17] HASH    odd      ledger of odd hours
+-- KEYS[16] HASH    limit_keys  the keys of limits
+-- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[18] ZSET    limited  limited tasks that are kept apart
+-- KEYS[19] HASH    even     ledger of even hours
+-- KEYS[20] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  defined  the capacity that the producer gives; '' if it gives none. After a space: error or
@@ -37,21 +40,35 @@
 -- include definition
 -- include capacity
 -- include tombstones
+-- include limit
+-- include limit_key
+-- include write_keys
+-- include write_limits
+-- include key_of
+-- include starts
+-- include turns
+-- include idle_keys
+-- include admit
+-- include enter
 -- include add_tasks
 -- include unique
 -- include key_holder
 -- include enqueue_unique
+-- include admit_next
+-- include give_back
+-- include waiting_task
 -- include change_task
 
 local now_ms, now_s, now_us = clock()
-local queue = {
+local queue = with_writes({
   bodies = KEYS[1], ready = {KEYS[2], KEYS[3], KEYS[4]}, due = {KEYS[5], KEYS[6], KEYS[7]},
   leases = KEYS[8], dead = KEYS[9], idle = KEYS[10], expiring = KEYS[11],
-  tombstones = tombstones_in(KEYS[12]), keys = {tombstones = KEYS[12]},
-  unique = KEYS[14], kept = KEYS[15], now_ms = now_ms, now_us = now_us,
-}
+  tombstones = tombstones_in(KEYS[12]), keys = {tombstones = KEYS[12]}, unique = KEYS[14], kept = KEYS[15],
+  settings = KEYS[13], limit_keys = KEYS[16], admitted = KEYS[17], limited = KEYS[18],
+  now_ms = now_ms, now_us = now_us,
+})
 local defined, room = ARGV[3], tonumber(ARGV[4])
-local ledger = ledger_at(KEYS[16], KEYS[17], now_s)
+local ledger = ledger_at(KEYS[19], KEYS[20], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[0-4]+%f[%z ]')
 local FIRST = 5
 if answer then

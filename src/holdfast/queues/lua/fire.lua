@@ -15,12 +15,15 @@
 -- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[13] HASH    settings  capacity
+-- KEYS[13] HASH    settings  capacity, limits
 -- KEYS[14] HASH    unique   key -> the task that holds it
 -- KEYS[15] HASH    kept     key -> a task that is done and still holds it
--- KEYS[16] HASH    schedules       schedule -> definition
--- KEYS[17] ZSET    schedule_times  schedules, scored by their next instant (ms)
--- KEYS[18] HASH    schedule_state  schedule -> what it has done
+-- KEYS[16] HASH    limit_keys  the keys of limits
+-- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[18] ZSET    limited  limited tasks that are kept apart
+-- KEYS[19] HASH    schedules       schedule -> definition
+-- KEYS[20] ZSET    schedule_times  schedules, scored by their next instant (ms)
+-- KEYS[21] HASH    schedule_state  schedule -> what it has done
 -- ARGV[1]  string  first of the schedules. For each: schedule, revision, instant (the stored one, ms),
 --                  last (the last instant that is handled, ms), next (the new instant, ms; '' for
 --                  none: the schedule ends), overlap ('skip': enqueue nothing while the last task has
@@ -36,10 +39,23 @@
 -- include definition
 -- include capacity
 -- include tombstones
+-- include limit
+-- include limit_key
+-- include write_keys
+-- include write_limits
+-- include key_of
+-- include starts
+-- include turns
+-- include idle_keys
+-- include admit
+-- include enter
 -- include add_tasks
 -- include unique
 -- include key_holder
 -- include enqueue_unique
+-- include admit_next
+-- include give_back
+-- include waiting_task
 -- include change_task
 -- include schedule_record
 -- include fire_task
@@ -48,13 +64,14 @@
 local FIRST = 1
 local FIELDS, TASK_FIELDS = 8, 4
 local now_ms, _, now_us = clock()
-local queue = {
+local queue = with_writes({
   bodies = KEYS[1], ready = {KEYS[2], KEYS[3], KEYS[4]}, due = {KEYS[5], KEYS[6], KEYS[7]},
   leases = KEYS[8], dead = KEYS[9], idle = KEYS[10], expiring = KEYS[11],
   tombstones = tombstones_in(KEYS[12]), keys = {tombstones = KEYS[12]}, unique = KEYS[14], kept = KEYS[15],
-  schedules = KEYS[16], schedule_times = KEYS[17], schedule_state = KEYS[18],
+  settings = KEYS[13], limit_keys = KEYS[16], admitted = KEYS[17], limited = KEYS[18],
+  schedules = KEYS[19], schedule_times = KEYS[20], schedule_state = KEYS[21],
   now_ms = now_ms, now_us = now_us,
-}
+})
 local capacity = capacity_of(KEYS[13], '')
 local room = capacity > 0 and capacity - waiting_tasks(queue.bodies, queue.leases, queue.dead)
 local batch, reply, i = task_batch(), {}, FIRST

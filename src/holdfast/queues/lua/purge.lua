@@ -15,8 +15,12 @@
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] ZSET    leases  running ids
 -- KEYS[14] HASH    unique  key -> the task that holds it
--- KEYS[15] HASH    even    ledger of even hours
--- KEYS[16] HASH    odd     ledger of odd hours
+-- KEYS[15] HASH    settings  limits
+-- KEYS[16] HASH    limit_keys  the keys of limits
+-- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[18] ZSET    limited  limited tasks that are kept apart
+-- KEYS[19] HASH    even    ledger of even hours
+-- KEYS[20] HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  which   queued or dead
@@ -28,11 +32,21 @@
 -- include tombstones
 -- include skip_tombstones
 -- include unique
+-- include limit
+-- include limit_key
+-- include write_keys
+-- include write_limits
+-- include starts
+-- include turns
+-- include idle_keys
+-- include admit
+-- include admit_next
+-- include give_back
 
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
 local awaited, tombstones = awaited_in(KEYS[10]), tombstones_in(KEYS[12])
-local _, now_s = clock()
-local ledger = ledger_at(KEYS[15], KEYS[16], now_s)
+local now_ms, now_s = clock()
+local ledger = ledger_at(KEYS[19], KEYS[20], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ %d+$')
 if answer then
   local removed, left = answer:match('(%d+) (%d+)')
@@ -42,11 +56,13 @@ end
 local TAKE_LIMIT = 1000  -- ids taken at most: many of them may be tombstones
 local limit, removed, taken = tonumber(ARGV[4]), 0, 0
 
-local function room()
-  return math.min(TAKE_LIMIT - taken, limit - removed)
-end
+local function room() return math.min(TAKE_LIMIT - taken, limit - removed) end
 
 local any_unique = redis.call('HLEN', KEYS[14]) > 0
+local limits = redis.call('ZCARD', KEYS[17]) > 0 and with_writes({
+  settings = KEYS[15], limit_keys = KEYS[16], admitted = KEYS[17], limited = KEYS[18],
+  ready = {KEYS[3], KEYS[4], KEYS[5]}, due = {KEYS[6], KEYS[7], KEYS[8]}, tombstones = KEYS[12], now_ms = now_ms,
+})
 
 local function remove(id)
   local unique = any_unique and unique_of(redis.call('HGET', bodies, id) or '')
@@ -59,6 +75,16 @@ local function remove(id)
   removed = removed + redis.call('HDEL', bodies, id)
 end
 
+-- Removes every *step*-th of the values in *found*, which are ids.
+local function remove_all(found, step)
+  for i = 1, #found, step do
+    remove(found[i])
+    if limits then
+      give_back(limits, {found[i]})
+    end
+  end
+end
+
 local function remove_from_set(key)
   for _ = 1, TAKE_LIMIT do
     local found = redis.call('ZPOPMIN', key, room())
@@ -66,22 +92,16 @@ local function remove_from_set(key)
       return
     end
     taken = taken + #found / 2
-    for i = 1, #found, 2 do
-      remove(found[i])
-    end
+    remove_all(found, 2)
   end
 end
 
 local function remove_from_list(key)
   for _ = 1, TAKE_LIMIT do
     local ids = redis.call('LPOP', key, room()) or {}
-    if #ids == 0 then
-      return
-    end
+    if #ids == 0 then return end
     taken = taken + #ids
-    for _, id in ipairs(without_tombstones(tombstones, ids)) do
-      remove(id)
-    end
+    remove_all(without_tombstones(tombstones, ids), 1)
   end
 end
 
@@ -90,6 +110,7 @@ if ARGV[3] == 'dead' then
   remove_from_set(dead)
   left = redis.call('ZCARD', dead)
 else
+  remove_from_set(KEYS[18])
   for priority = 1, 3 do
     remove_from_set(KEYS[5 + priority])
     remove_from_list(KEYS[2 + priority])

@@ -16,8 +16,12 @@
 -- KEYS[12] ZSET    leases   running ids
 -- KEYS[13] HASH    unique   key -> the task that holds it
 -- KEYS[14] HASH    kept     key -> a task that is done and still holds it
--- KEYS[15] HASH    even     ledger of even hours
--- KEYS[16] HASH    odd      ledger of odd hours
+-- KEYS[15] HASH    settings  limits
+-- KEYS[16] HASH    limit_keys  the keys of limits
+-- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[18] ZSET    limited  limited tasks that are kept apart
+-- KEYS[19] HASH    even     ledger of even hours
+-- KEYS[20] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     limit    at most this many, the oldest first; 0: only those that are named
@@ -29,10 +33,20 @@
 -- include tombstones
 -- include unique
 -- include key_holder
+-- include limit
+-- include limit_key
+-- include write_keys
+-- include write_limits
+-- include key_of
+-- include starts
+-- include turns
+-- include idle_keys
+-- include admit
+-- include enter
 
 local tombstones = tombstones_in(KEYS[11])
 local now_ms, now_s = clock()
-local ledger = ledger_at(KEYS[15], KEYS[16], now_s)
+local ledger = ledger_at(KEYS[19], KEYS[20], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -51,9 +65,27 @@ local keys = {
   bodies = KEYS[2], leases = KEYS[12], dead = KEYS[1], unique = KEYS[13], kept = KEYS[14],
 }
 
+local limits = with_writes({
+  settings = KEYS[15], limit_keys = KEYS[16], admitted = KEYS[17], limited = KEYS[18],
+  ready = {KEYS[4], KEYS[5], KEYS[6]}, due = {KEYS[7], KEYS[8], KEYS[9]}, tombstones = tombstones,
+  now_ms = now_ms,
+})
+
+-- Queues a replayed task behind the others.
+local function queue(id, priority, envelope)
+  local limit = limit_of(envelope)
+  if limit then
+    enter(limits, limit, id, priority)
+  elseif has_tombstone(tombstones, id) then
+    redis.call('ZADD', KEYS[6 + priority], now_ms, id)
+  else
+    redis.call('RPUSH', KEYS[3 + priority], id)
+  end
+end
+
 -- Takes the key of a replayed task.
-local function take_free_key(id)
-  local unique = unique_of(redis.call('HGET', keys.bodies, id))
+local function take_free_key(id, envelope)
+  local unique = unique_of(envelope)
   if unique and not holder_of(keys, unique.key, now_ms) then
     take_key(keys, unique, id, now_ms)
   end
@@ -63,16 +95,13 @@ local replayed = 0
 for _, id in ipairs(ids) do
   if redis.call('ZREM', KEYS[1], id) == 1 then
     local token, priority = (redis.call('HGET', KEYS[3], id) or ''):match('^(%d+):%d+:%d+:([123]):')
-    if redis.call('HEXISTS', KEYS[2], id) == 1 then
+    local envelope = redis.call('HGET', keys.bodies, id)
+    if envelope then
       -- The token stays, because the tokens of a task must grow with every claim.
       token, priority = token or '0', tonumber(priority) or 2
       redis.call('HSET', KEYS[3], id, token .. ':0:0:' .. priority .. ':0:0:0:')
-      if has_tombstone(tombstones, id) then
-        redis.call('ZADD', KEYS[6 + priority], now_ms, id)
-      else
-        redis.call('RPUSH', KEYS[3 + priority], id)
-      end
-      take_free_key(id)
+      queue(id, priority, envelope)
+      take_free_key(id, envelope)
       replayed = replayed + 1
     else
       redis.call('HDEL', KEYS[3], id)

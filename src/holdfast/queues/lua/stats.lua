@@ -13,8 +13,10 @@
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[11] HASH    settings   paused, capacity
 -- KEYS[12] HASH    bodies     id -> envelope
--- returns  array   ready (with the due ones), delayed, running, dead, idle workers, paused (1 or 0),
---                  capacity (0: no limit), since when the oldest ready task is queued (ms; 0: unknown)
+-- KEYS[13] ZSET    limited    limited tasks that are kept apart
+-- returns  array   ready (with the due and limited ones), delayed, running, dead, idle workers, paused (1 or 0),
+--                  capacity (0: no limit), since when the oldest ready task is queued (ms; 0: unknown), limited,
+--                  the limit of the queue ('' if there is none)
 -- include clock
 
 local now_ms = clock()
@@ -47,9 +49,10 @@ end
 
 local due = sum('ZCOUNT', 4, 6, '-inf', now_ms)
 return {
-  sum('LLEN', 1, 3) - redis.call('SCARD', KEYS[10]) + due, sum('ZCARD', 4, 6) - due,
+  sum('LLEN', 1, 3) - redis.call('SCARD', KEYS[10]) + due + redis.call('ZCARD', KEYS[13]), sum('ZCARD', 4, 6) - due,
   redis.call('ZCARD', KEYS[7]), redis.call('ZCARD', KEYS[8]),
   redis.call('ZCOUNT', KEYS[9], now_ms, '+inf'),
   redis.call('HEXISTS', KEYS[11], 'paused'),
   tonumber(redis.call('HGET', KEYS[11], 'capacity') or 0), string.format('%.0f', oldest_ms()),
+  redis.call('ZCARD', KEYS[13]), redis.call('HGET', KEYS[11], 'limit') or '',
 }

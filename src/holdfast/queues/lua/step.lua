@@ -16,14 +16,17 @@
 -- KEYS[12] ZSET    expiring  queued ids that must not start any more from then on (ms)
 -- KEYS[13] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[14] HASH    awaited  id -> channels to notify when the task ends
--- KEYS[15] HASH    settings  paused, history
+-- KEYS[15] HASH    settings  paused, history, limits
 -- KEYS[16] HASH    throughput  how many tasks ended, by minute
 -- KEYS[17] LIST    history  the tasks that ended last
 -- KEYS[18] HASH    unique   key -> the task that holds it
 -- KEYS[19] HASH    kept     key -> a task that is done and still holds it
--- KEYS[20] HASH    even     ledger of even hours
--- KEYS[21] HASH    odd      ledger of odd hours
--- KEYS[22] STRING  result   the first of them: one for each task that is done
+-- KEYS[20] HASH    limit_keys  the keys of limits
+-- KEYS[21] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[22] ZSET    limited   limited tasks that are kept apart
+-- KEYS[23] HASH    even     ledger of even hours
+-- KEYS[24] HASH    odd      ledger of odd hours
+-- KEYS[25] STRING  result   the first of them: one for each task that is done
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is notified; '' if the step only settles
@@ -33,7 +36,8 @@
 -- ARGV[7]  int     lease_ms     life of a claim that is not renewed
 -- ARGV[8]  int     max_crashes  workers that vanish while they run a task before it is dead
 -- ARGV[9]  string  first of the settled tasks, six arguments each:
---                  id, token, verb (done, retry, snooze, dead, crash, give_up, release, park), ms, text,
+--                  id, token, verb (done, retry, snooze, dead, crash, give_up, release, park, retry_key,
+--                  dead_key), ms, text,
 --                  facts (see parts/settle)
 -- returns  array   wait_ms: ms until something is due here; 0: step again at once; -1: unknown
 --                  left: tasks that are not dead; -1: not counted
@@ -48,12 +52,26 @@
 -- include awaiting
 -- include last_number
 -- include history
+-- include limit
+-- include limit_key
+-- include write_keys
+-- include write_limits
+-- include queue_settings
 -- include read_queue
 -- include task_name
 -- include unique
 -- include key_holder
 -- include own_key
 -- include record
+-- include key_of
+-- include starts
+-- include turns
+-- include idle_keys
+-- include admit
+-- include admit_next
+-- include enter
+-- include give_back
+-- include pause_key
 -- include return_task
 -- include crash
 -- include settle_one
@@ -61,18 +79,24 @@
 -- include reclaim
 -- include skip_tombstones
 -- include claims
+-- include start_limited
+-- include claim_limited
+-- include may_start
+-- include claim_known
 -- include claim
 -- include take
 -- include throughput
 -- include repeat_step
 -- include agenda
+-- include queue_limit
+-- include sweep
+-- include next_step
 
 local FIRST = 9
-local FIRST_RESULT = 22
-local IDLE_MS = 30000  -- an idle worker that does not repeat this step is forgotten after so long
+local FIRST_RESULT = 25
 
 local now_ms, now_s, now_us = clock()
-local writer, number, channel, want = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
+local writer, number, channel = ARGV[1], ARGV[2], ARGV[3]
 -- What the parts share:
 --   keys             the keys of the queue
 --   new_token        now_us as text: the token of a task's first claim
@@ -82,25 +106,27 @@ local writer, number, channel, want = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5
 --   counts           runs that ended in this step, by outcome
 --   records          for the history (see parts/history)
 --   has_ready, has_due  by priority, whether the list or set may have ids
--- Set by parts/read_queue: paused, history_limit, any_expiring (whether a queued task may expire),
--- tombstones and awaited (their keys; false while they are empty)
+-- Set by parts/read_queue: any_expiring (whether a queued task may expire), tombstones and awaited (their keys;
+-- false while they are empty). Set by parts/queue_settings: paused, history_limit, limits (see parts/limit;
+-- false in a queue without them), limit and starts (see parts/queue_limit), sweep
 local step = {
   keys = {
     bodies = KEYS[1], state = KEYS[2], leases = KEYS[3],
     ready = {KEYS[4], KEYS[5], KEYS[6]}, due = {KEYS[7], KEYS[8], KEYS[9]},
     idle = KEYS[10], dead = KEYS[11], expiring = KEYS[12], tombstones = KEYS[13], awaited = KEYS[14],
     settings = KEYS[15], throughput = KEYS[16], history = KEYS[17], unique = KEYS[18], kept = KEYS[19],
+    limit_keys = KEYS[20], admitted = KEYS[21], limited = KEYS[22],
   },
   now_ms = now_ms, now_us = now_us, new_token = string.format('%.0f', now_us),
   first_claim = {attempts = 1, crashes = 0, snoozes = 0},
-  want = want, poison_to_claim = tonumber(ARGV[6]), lease_ms = tonumber(ARGV[7]),
+  want = tonumber(ARGV[5]), poison_to_claim = tonumber(ARGV[6]), lease_ms = tonumber(ARGV[7]),
   max_crashes = tonumber(ARGV[8]), holder = channel .. ' ' .. ARGV[4], worker = ARGV[4],
   counts = {done = 0, retried = 0, dead = 0, snoozed = 0, gave_up = 0},
   records = {}, has_ready = {}, has_due = {},
 }
 local keys = step.keys
 
-local ledger = ledger_at(KEYS[20], KEYS[21], now_s)
+local ledger = ledger_at(KEYS[23], KEYS[24], now_s)
 local known = ledger_answer(ledger, writer, number)
 if known then
   local accepted, granted = ledger_entry(ledger, writer, known, (#ARGV - FIRST + 1) / SETTLEMENT)
@@ -113,6 +139,8 @@ local reclaimed, own_expired = 0, {}
 if channel ~= '' then  -- otherwise this step only settles
   reclaimed, own_expired = reclaim(step, channel)
 end
+local sweeps = step.sweep and step.limits and sweep(step.limits, step.sweep)
+apply_queue_limit(step)
 local claims = no_claims()
 if not step.paused then
   for priority = 1, 3 do
@@ -121,28 +149,11 @@ if not step.paused then
   end
 end
 write_claims(step, claims)
+log_starts(step, claims.count)
 local new_minute = write_throughput(keys.throughput, step.counts, now_ms)
 write_history(step, new_minute)
 -- Also if nothing was claimed: a late copy of this step must not claim for a worker that has gone on.
 ledger_write(ledger, writer, number, cmsgpack.pack({accepted, claims.granted}))
 
-local wait_ms, left, missing = 0, -1, 0
-local is_full = claims.count >= want or claims.bytes >= CLAIM_BYTES
-if not is_full then  -- the queue had no more, so this worker waits for a notification
-  redis.call('ZADD', keys.idle, now_ms + IDLE_MS, channel)
-  redis.call('PEXPIRE', keys.idle, IDLE_MS)
-  left, missing = count_tasks(step)
-  if left <= 0 then
-    wait_ms = -1
-  elseif claims.looked_at < LOOK_LIMIT then  -- otherwise there is more to examine at once
-    wait_ms = next_ms(step, claims.poison_left)
-  end
-else
-  local was_idle = redis.call('ZREM', keys.idle, channel) == 1
-  -- The idle worker that knew the next due time is busy now; wake another one to take over.
-  if requeued or reclaimed > 0 or more_ready(step, claims.poison_left)
-    or (was_idle and next_ms(step, claims.poison_left) > 0) then
-    notify_one(keys.idle, now_ms)
-  end
-end
+local wait_ms, left, missing = plan_next(step, claims, channel, requeued or reclaimed > 0, sweeps)
 return {wait_ms, left, accepted, missing, claims.reply, own_expired}

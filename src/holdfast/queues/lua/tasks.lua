@@ -12,9 +12,10 @@
 -- KEYS[9]  ZSET    leases   running ids, scored by when the lease ends (ms)
 -- KEYS[10] ZSET    dead     ids, scored by when they died (ms)
 -- KEYS[11] SET     tombstones  ids of cancelled tasks that are still in a ready list
+-- KEYS[12] ZSET    limited  limited tasks that are kept apart
 -- ARGV[1]  string  which    queued, delayed, running or dead
 -- ARGV[2]  int     limit    at most, 1 to 1000
--- returns  array   six per task: id, state, priority (0: unknown), instant (ms), record,
+-- returns  array   six per task: id, state (or limited, for a queued task that is kept apart), priority (0: unknown), instant (ms), record,
 --                  envelope ('' when the reply would get too large)
 -- include clock
 -- include tombstones
@@ -26,14 +27,14 @@ local REPLY_BYTES = 1048576
 local MAX_SKIPPED = 1000  -- tombstones at the front of a ready list; tasks behind more are not listed
 local out, bytes, found = {}, 0, 0
 
-local function add(id, priority, at)
+local function add(id, priority, at, is_apart)
   local body = redis.call('HGET', bodies, id)
   if body and found < limit then
     found = found + 1
     bytes = bytes + #body
     local record = redis.call('HGET', state, id) or ''
     local shown = bytes <= REPLY_BYTES and body or ''
-    for _, part in ipairs({id, which, priority, at, record, shown}) do
+    for _, part in ipairs({id, is_apart and 'limited' or which, priority, at, record, shown}) do
       out[#out + 1] = part
     end
   end
@@ -66,6 +67,11 @@ else
         end
       end
     end
+  end
+end
+if which == 'queued' and found < limit then
+  for _, id in ipairs(redis.call('ZRANGE', KEYS[12], 0, limit - found - 1)) do
+    add(id, 0, 0, true)
   end
 end
 return out

@@ -55,7 +55,8 @@ def _run(
         settlement = await runner.run(job.claim(body))
         _flush()
         text = settlement.text
-        settled = Settled(settlement.verb, settlement.ms, settlement.urgent, runner.last_error)
+        facts = settlement.verb, settlement.ms, settlement.urgent
+        settled = Settled(*facts, runner.last_error, settlement.pauses_key)
         data = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
         link.send(msgspec.json.encode(settled), data)
 

@@ -85,7 +85,7 @@ class Settled(msgspec.Struct, tag="settled"):
     """How the task is settled; the body is the text of the settlement.
 
     Attributes:
-        verb, ms, urgent: as in `Settlement`.
+        verb, ms, urgent, pauses_key: as in `Settlement`.
         error: type of the exception that the task raised; empty if it raised none.
     """
 
@@ -93,10 +93,11 @@ class Settled(msgspec.Struct, tag="settled"):
     ms: int
     urgent: bool
     error: str
+    pauses_key: bool = False
 
     def settlement(self, claim: Claim, text: bytes) -> Settlement:
         """Return the settlement of *claim*."""
-        return Settlement(claim, self.verb, self.ms, text, self.urgent)
+        return Settlement(claim, self.verb, self.ms, text, self.urgent, pauses_key=self.pauses_key)
 
 
 Report = Ready | Failed | Begun | Logged | Settled

@@ -1,4 +1,4 @@
-"""Fires the schedules of all queues that a worker serves."""
+"""Fires the schedules of all queues that a worker serves, and declares the limits of its tasks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...core.concurrency._async.background_task import RunningTask, cancel_and_w
 from ...core.notifier import Notifier
 from .._async.producer import AsyncProducer
 from .._async.schedule_store import AsyncScheduleStore
+from .declared_limits import declare_limits
 from .options import WorkerOptions
 from .scheduler import Scheduler
 
@@ -34,7 +35,10 @@ class Schedulers:
         catalog = AsyncCatalog(caller, options.namespace)
         producer = AsyncProducer(caller, notifier, catalog, options.namespace)
         store = AsyncScheduleStore(caller, catalog, producer, options.namespace)
+        self._caller = caller
         self._spawn = spawn
+        self._units = {unit.name: unit for unit in options.weights}
+        self._limits = options.registry.limits()
         self._schedulers = {
             unit.name: Scheduler(
                 caller, store, notifier, unit, options.registry.schedules(unit.name)
@@ -46,7 +50,7 @@ class Schedulers:
     async def firing(
         self, queue: str, is_stopping: Callable[[], bool], *, at_once: bool
     ) -> AsyncIterator[None]:
-        """Fire the schedules of *queue* within the context.
+        """Fire the schedules of *queue* within the context, and declare the limits at its start.
 
         Args:
             queue: one of the queues of the worker.
@@ -56,8 +60,12 @@ class Schedulers:
         scheduler = self._schedulers[queue]
         if at_once:
             await scheduler.begin(is_stopping)
-        task = self._spawn(scheduler.run(), "holdfast schedules")
+        limits = declare_limits(self._caller, self._units[queue], self._limits)
+        tasks = (
+            self._spawn(limits, "holdfast limits"),
+            self._spawn(scheduler.run(), "holdfast schedules"),
+        )
         try:
             yield
         finally:
-            await cancel_and_wait(task)
+            await cancel_and_wait(*tasks)

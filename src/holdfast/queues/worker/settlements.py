@@ -34,6 +34,11 @@ def failed(
     retry = envelope.retry.applied_to(task.retry) if envelope.retry else task.retry
     ending = ending_of(error, retry, claim.failures, claim.snoozes)
     urgent = task.ack == "now"
+    if ending.pause_ms is not None:
+        longest_ms = max(ending.wait_ms, ending.pause_ms)
+        return Settlement(
+            claim, ending.verb, longest_ms, ending.reason, urgent=True, pauses_key=True
+        )
     return Settlement(claim, ending.verb, ending.wait_ms, ending.reason, urgent)
 
 

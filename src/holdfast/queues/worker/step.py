@@ -33,9 +33,12 @@ class Settlement:
             `give_up` (dead, as the task asked), `crash` (its child process died: a crash is
             counted, as if the worker had vanished), `release` (back to the front, no attempt is
             counted) or `park` (until a worker comes that knows the task, no attempt is counted).
-        ms: milliseconds to keep the result (done), to wait (retry, snooze), or to park in all.
+        ms: milliseconds to keep the result (done), to wait (retry, snooze), to park in all, or to
+            pause the key.
         text: the result as it is stored (done), or the reason.
         urgent: whether the server must store it at once, in a step of its own.
+        pauses_key: whether *ms* is also for how long the limit key of the task pauses (retry,
+            dead).
         facts: the duration and the name of the task, for the history; see `ended_task.facts`.
     """
 
@@ -45,6 +48,12 @@ class Settlement:
     text: str | bytes = ""
     urgent: bool = False
     facts: str = NO_FACTS
+    pauses_key: bool = False
+
+    @property
+    def sent_verb(self) -> str:
+        """Return the verb as the script reads it."""
+        return f"{self.verb}_key" if self.pauses_key else self.verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,8 @@ class Step:
         args: list[str | bytes | int] = [self.writer, self.number, self.channel, worker]
         args += [self.want, self.poison_limit, lease_ms, MAX_CRASHES]
         for each in self.settlements:
-            args += [each.claim.key, each.claim.token, each.verb, each.ms, each.text, each.facts]
+            args += [each.claim.key, each.claim.token, each.sent_verb]
+            args += [each.ms, each.text, each.facts]
         return args
 
     def result_keys(self, unit: Unit) -> list[bytes]:

@@ -119,7 +119,8 @@ class AsyncTaskBench:
     ) -> DrainResult:
         """Run all due tasks, and the tasks that they enqueue, with a real worker in this process.
 
-        Delayed tasks remain, and failed tasks that wait for their next attempt.
+        Delayed tasks remain, and failed tasks that wait for their next attempt. So do tasks that
+        must not start yet because of the rate of a limit, or of a pause of its key.
 
         Args:
             tasks: the tasks that can run.
@@ -191,9 +192,9 @@ class AsyncTaskBench:
         raise AssertionError(f"there are more than {OCCURRENCES:,} occurrences: advance by less")
 
     async def _busy(self, names: Sequence[str]) -> list[str]:
-        """Return the queues with due or running tasks."""
+        """Return the queues with due or running tasks. A limited task waits for another one."""
         stats = {name: await self._hf.queue(name).stats() for name in names}
-        return [name for name, one in stats.items() if one.ready or one.running]
+        return [name for name, one in stats.items() if one.ready > one.limited or one.running]
 
     async def _counted(self, names: Sequence[str]) -> DrainResult:
         throughputs = [

@@ -118,6 +118,11 @@ def _of_queues(survey: Survey, most: int) -> Iterator[Metric]:
         },
     )
     yield queues.gauge(
+        "holdfast_queue_limited",
+        "Ready tasks that wait until their limit key has room.",
+        lambda queue: queue.stats.limited,
+    )
+    yield queues.gauge(
         "holdfast_queue_oldest_seconds",
         "Seconds that the oldest ready task has waited.",
         lambda queue: queue.oldest_s,

@@ -45,6 +45,9 @@ end
 local function count_tasks(step)
   local running = redis.call('ZCARD', step.keys.leases)
   local listed = running - redis.call('SCARD', step.keys.tombstones)
+  if step.limits then
+    listed = listed + redis.call('ZCARD', step.keys.limited)
+  end
   for priority = 1, 3 do
     listed = listed + redis.call('LLEN', step.keys.ready[priority]) + redis.call('ZCARD', step.keys.due[priority])
   end

@@ -1,50 +1,57 @@
 -- Puts the arguments and options of a later call into a unique task that waits. The task keeps its id, its
 -- attempts and, unless it is postponed, when it may start.
--- Expects: unique, tombstones, add_tasks.
---
--- *queue* is as in parts/add_tasks, with the key `unique`, and with `keys.tombstones`.
+-- Expects: notify, limit, key_of, add_tasks, give_back, waiting_task.
 
-local function quoted(id)
-  return '"' .. id:gsub('["\\]', '\\%0') .. '"'
+-- Stores that the id of a task stays in its ready list, and the task is in a due set from now on.
+local function leave_ready(queue, id)
+  redis.call('SADD', queue.keys.tombstones, id)
+  queue.tombstones = queue.keys.tombstones
 end
 
--- Returns the envelope of *from* as that of the task *id*.
-local function renamed(envelope, from, id)
-  local head = envelope:match('^{"v":%d+,"id":')
-  return head .. quoted(id) .. envelope:sub(#head + #quoted(from) + 1)
-end
-
--- Returns the priority of a task that waits, and when it is due (ms; nil if it is in a ready list).
-local function place_of(queue, id)
-  for priority = 1, 3 do
-    local due_at = redis.call('ZSCORE', queue.due[priority], id)
-    if due_at then
-      return priority, tonumber(due_at)
-    end
-  end
-  local numbers = {high = 1, medium = 2, low = 3}
-  local readable, envelope = pcall(cjson.decode, redis.call('HGET', queue.bodies, id))
-  return readable and numbers[envelope.priority] or numbers.medium, nil
-end
-
--- Returns when a postponed task may start (ms): never earlier than before.
-local function postponed_ms(queue, key, wait, due_at)
-  local latest_ms = tonumber(redis.call('HGET', queue.unique, key):match('^%d+'))
-  local start_ms = wait == '0' and 0 or epoch_ms_of(queue, wait)
-  return math.max(due_at or 0, latest_ms > 0 and math.min(start_ms, latest_ms) or start_ms)
-end
-
--- Puts the task that is given, of the id *from*, into the waiting task *id*.
-local function change_task(queue, id, unique, from, priority, wait, expires, envelope)
+-- Moves a task to a due set if it has another limit key, priority or start from now on. It loses its place. It
+-- is queued like a new task as soon as it is due.
+local function move_limited(queue, id, priority, start_ms, before, limit)
   local priority_before, due_at = place_of(queue, id)
-  local start_ms = unique.when == 'postpone' and postponed_ms(queue, unique.key, wait, due_at) or due_at or 0
+  local is_same = before and limit and before.name == limit.name and before.key == limit.key
+  if is_same and priority == priority_before and start_ms <= math.max(due_at or 0, queue.now_ms) then
+    return
+  end
+  local is_apart, admitted = remove_limited(queue, id)
+  if due_at then
+    redis.call('ZREM', queue.due[priority_before], id)
+  elseif not is_apart then
+    leave_ready(queue, id)
+  end
+  redis.call('ZADD', queue.due[priority], math.max(start_ms, due_at or queue.now_ms), id)
+  if admitted > 0 then
+    notify_one(queue.idle, queue.now_ms)
+  end
+end
+
+-- Moves a task that is not limited, before or from now on.
+local function move_unlimited(queue, id, priority, start_ms)
+  local priority_before, due_at = place_of(queue, id)
   if due_at then
     redis.call('ZREM', queue.due[priority_before], id)
     redis.call('ZADD', queue.due[priority], start_ms, id)
   elseif start_ms > queue.now_ms or priority ~= priority_before then
-    redis.call('SADD', queue.keys.tombstones, id)  -- its place in the ready list
-    queue.tombstones = queue.keys.tombstones
+    leave_ready(queue, id)
     redis.call('ZADD', queue.due[priority], math.max(start_ms, queue.now_ms), id)
+  end
+end
+
+-- Puts the task that is given, of the id *from*, into the waiting task *id*.
+local function change_task(queue, id, unique, from, priority, wait, expires, envelope)
+  local before, limit = limit_of(redis.call('HGET', queue.bodies, id)), limit_of(envelope)
+  local _, due_at = place_of(queue, id)
+  local start_ms = unique.when == 'postpone' and postponed_ms(queue, unique.key, wait, due_at) or due_at or 0
+  if limit then
+    define_limit(queue, limit)
+  end
+  if before or limit then
+    move_limited(queue, id, priority, start_ms, before, limit)
+  else
+    move_unlimited(queue, id, priority, start_ms)
   end
   redis.call('ZREM', queue.expiring, id)
   if expires ~= '0' then

@@ -10,6 +10,9 @@
 --   looked_at     how many ids were examined
 --   due_at        since when each task of a due set was due (ms), by id
 --   poison_left   whether a poison task stays queued, because this worker runs one already
+--   later         when limited tasks that must not start yet are due (ms), by id
+--   placed        true for the id of each limited task that got another place
+--   moved         how many limited tasks have left their place and were not claimed
 
 local CHUNK = 16             -- ids taken from a list or set at once
 local LOOK_LIMIT = 512       -- ids examined in one step; most may be cancelled or expired
@@ -18,7 +21,7 @@ local CLAIM_BYTES = 1048576  -- bytes in one reply, which must arrive in time; t
 local function no_claims()
   return {
     count = 0, bytes = 0, reply = {}, taken = {}, granted = {}, leased = {}, recorded = {},
-    looked_at = 0, due_at = {}, poison_left = false,
+    looked_at = 0, due_at = {}, poison_left = false, later = {}, moved = 0, placed = {},
   }
 end
 

@@ -1,7 +1,7 @@
 -- Finds one task in the keys of its queue.
 
 -- Returns four values as an array:
---   its state: queued, delayed, running, dead, ended or unknown
+--   its state: queued, limited (queued, and kept apart), delayed, running, dead, ended or unknown
 --   an instant (ms): when it is due, its lease ends, or it died
 --   its record
 --   its envelope; of a task that has ended, its result
@@ -27,5 +27,5 @@ local function find_task(queue, id, now_ms)
       return {tonumber(at) > now_ms and 'delayed' or 'queued', at, record, body}
     end
   end
-  return {'queued', 0, record, body}
+  return {redis.call('ZSCORE', queue.limited, id) and 'limited' or 'queued', 0, record, body}
 end

@@ -1,18 +1,20 @@
 -- Reads a queue before the first write of a step. A write that failed later on a key of another type
 -- would lose the ids that were already taken from a list.
--- Expects: tombstones, awaiting, history.
+-- Expects: tombstones, awaiting, queue_settings.
 
 -- Reads from every key, which fails if the key has another type. Stores in *step* what it needs.
 local function read_keys(step)
   local keys = step.keys
-  local settings = redis.call('HMGET', keys.settings, 'paused', 'history')
-  step.paused, step.history_limit = settings[1] and true, history_limit(settings[2])
+  if read_settings(step, redis.call) then
+    read_limits(step)
+  end
   step.tombstones = tombstones_in(keys.tombstones)
   step.awaited = awaited_in(keys.awaited)
+  if step.limits then step.limits.tombstones = step.tombstones end
   step.any_expiring = redis.call('ZCARD', keys.expiring) > 0
   for priority = 1, 3 do
-    step.has_ready[priority] = redis.call('LLEN', keys.ready[priority]) > 0
-    step.has_due[priority] = redis.call('ZCARD', keys.due[priority]) > 0
+    step.has_ready[priority] = redis.call('LLEN', keys.ready[priority]) > 0 or step.limits
+    step.has_due[priority] = redis.call('ZCARD', keys.due[priority]) > 0 or step.limits
   end
   -- These reads only check the types.
   redis.call('HLEN', keys.bodies)
@@ -26,8 +28,9 @@ end
 -- Ends the script with an error that names the key of another type.
 local function raise_wrong_type(keys)
   local types = {
-    {'hash', keys.bodies, keys.state, keys.awaited, keys.settings, keys.throughput},
-    {'zset', keys.leases, keys.due[1], keys.due[2], keys.due[3], keys.idle, keys.dead, keys.expiring},
+    {'hash', keys.bodies, keys.state, keys.awaited, keys.settings, keys.throughput, keys.limit_keys},
+    {'zset', keys.leases, keys.due[1], keys.due[2], keys.due[3], keys.idle, keys.dead, keys.expiring,
+      keys.admitted, keys.limited},
     {'list', keys.ready[1], keys.ready[2], keys.ready[3]},
     {'set', keys.tombstones},
   }
@@ -47,8 +50,7 @@ end
 -- types: it settles even in a damaged queue.
 local function read_queue(step)
   if step.want == 0 then
-    local settings = redis.pcall('HMGET', step.keys.settings, 'paused', 'history')
-    step.paused, step.history_limit = settings[1] and true, history_limit(settings[2])
+    read_settings(step, redis.pcall)
     step.tombstones, step.awaited = step.keys.tombstones, step.keys.awaited
     return
   end

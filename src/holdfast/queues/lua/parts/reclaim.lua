@@ -1,5 +1,5 @@
 -- Takes tasks back when their lease has ended.
--- Expects: task_name, record, crash.
+-- Expects: task_name, record, crash, give_back.
 
 local RECLAIM_LIMIT = 64  -- leases per step; later steps take back the rest
 
@@ -11,7 +11,7 @@ local RECLAIM_LIMIT = 64  -- leases per step; later steps take back the rest
 local function reclaim(step, channel)
   local expired = redis.call('ZRANGE', step.keys.leases, '-inf', step.now_ms, 'BYSCORE', 'LIMIT', 0,
     RECLAIM_LIMIT, 'WITHSCORES')
-  local reclaimed, own = 0, {}
+  local reclaimed, own, freed = 0, {}, {}
   for i = 1, #expired, 2 do
     local id, task = expired[i], parse_record(redis.call('HGET', step.keys.state, expired[i]))
     if task.note:match('^%S+') == channel then
@@ -19,7 +19,7 @@ local function reclaim(step, channel)
       own[#own + 1] = string.format('%.0f', task.token)
     else
       redis.call('ZREM', step.keys.leases, id)
-      reclaimed = reclaimed + 1
+      reclaimed, freed[#freed + 1] = reclaimed + 1, id
       if redis.call('HEXISTS', step.keys.bodies, id) == 0 then  -- another program removed the task
         redis.call('HDEL', step.keys.state, id)
       else
@@ -31,6 +31,9 @@ local function reclaim(step, channel)
         count_crash(step, id, task, expired[i + 1], 'crashed: ' .. reason)
       end
     end
+  end
+  if step.limits and reclaimed > 0 then
+    give_back(step.limits, freed)
   end
   return reclaimed, own
 end

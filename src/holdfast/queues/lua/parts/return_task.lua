@@ -1,5 +1,5 @@
 -- Puts a task that has not ended back into its queue.
--- Expects: tombstones, record, own_key.
+-- Expects: tombstones, record, own_key, pause_key.
 
 -- Writes the record of a task that goes back to its queue; its attempt does not count.
 local function write_unstarted(step, id, task, note)
@@ -28,6 +28,9 @@ local function release(step, released, id, task, reason)
     add_due(step, id, task.priority, due_at or step.now_ms)
   else
     table.insert(released[task.priority], id)
+  end
+  if step.limits then
+    unstart(step.limits, id, task.priority)
   end
   write_unstarted(step, id, task, reason)
 end

@@ -7,9 +7,10 @@
 --   dead     the task failed and does not run again
 --   crash    the process of the task died; a crash is counted
 --   give_up  the task asked to be dead
+--   retry_key, dead_key  as retry and dead, and no task of its limit key starts for ms
 --   release  the task goes back to the front, no attempt is counted
 --   park     the worker does not know the task, no attempt is counted; ms: after so long it is dead
--- Expects: record, return_task, settle_one.
+-- Expects: record, return_task, settle_one, give_back.
 
 local SETTLEMENT = 6  -- arguments of each task
 
@@ -26,7 +27,7 @@ end
 -- from *first_result* on. Returns one digit for each: 1 accepted; 0 refused, because the lease was
 -- lost or an earlier settlement was accepted. Also returns whether a task may be queued again.
 local function settle_all(step, args, first, keys, first_result)
-  local ids, ended, done, accepted, requeued = {}, {}, {}, {}, false
+  local ids, ended, done, freed, accepted, requeued = {}, {}, {}, {}, {}, false
   for i = first, #args, SETTLEMENT do
     ids[#ids + 1] = args[i]
   end
@@ -48,6 +49,7 @@ local function settle_all(step, args, first, keys, first_result)
         settle_unfinished(step, released, id, task, verb, tonumber(ms), text)
       end
       accepted[n], ended[#ended + 1] = '1', id
+      freed[#freed + 1] = verb ~= 'release' and id or nil  -- a released task keeps the place of its key
       records[id] = false  -- refuses a second settlement of this claim
     end
     if verb == 'done' then
@@ -64,5 +66,8 @@ local function settle_all(step, args, first, keys, first_result)
     redis.call('HDEL', step.keys.state, unpack(done))
   end
   write_released(step, released)
+  if step.limits and #freed > 0 then
+    give_back(step.limits, freed)
+  end
   return table.concat(accepted), requeued
 end

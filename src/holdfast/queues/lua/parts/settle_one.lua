@@ -1,5 +1,5 @@
 -- Settles one task.
--- Expects: awaiting, history, own_key, record, return_task, crash.
+-- Expects: awaiting, history, own_key, record, return_task, crash, pause_key.
 
 -- Stores the *text* of a done task under the key *result* for *ms*; with 0 it stores none.
 local function settle_done(step, id, record, ms, text, facts, result)
@@ -20,6 +20,11 @@ local function settle_done(step, id, record, ms, text, facts, result)
 end
 
 local function settle_unfinished(step, released, id, task, verb, ms, reason)
+  local plain = verb:match('^(.*)_key$')
+  if plain and step.limits then
+    pause_key(step.limits, id, ms)
+  end
+  verb = plain or verb
   if redis.call('HEXISTS', step.keys.bodies, id) == 0 then  -- another program removed the task
     redis.call('HDEL', step.keys.state, id)
   elseif verb == 'dead' then

@@ -1,7 +1,8 @@
 -- Takes the next tasks from the due sets and the ready lists of a queue.
--- Expects: skip_tombstones, record, claims, claim.
+-- Expects: skip_tombstones, record, claims, write_limits, may_start, claim.
 
 local SKIP_LIMIT = 1024  -- poison tasks skipped in one set; tasks behind them are not examined
+local MOVE_LIMIT = 256   -- limited tasks that one step moves, so that it examines others too
 
 -- Claims the tasks in *ids*. Returns the ids of the poison tasks that it left out, as a set.
 local function claim_all(step, claims, ids, priority)
@@ -10,32 +11,34 @@ local function claim_all(step, claims, ids, priority)
     claims.looked_at = claims.looked_at + #ids
     local bodies = redis.call('HMGET', step.keys.bodies, unpack(ids))
     local records = redis.call('HMGET', step.keys.state, unpack(ids))
+    if step.limits then read_slots(step.limits, ids) end
     for i, id in ipairs(ids) do
       if not claim(step, claims, id, priority, bodies[i], records[i]) then
         left_out[id] = true
       end
     end
+    if step.limits then write_limits(step.limits) end
   end
   return left_out
 end
 
 local function take_due(step, claims, priority)
   local due, skipped = step.keys.due[priority], 0
-  while step.has_due[priority] and room(step, claims) > 0 and skipped < SKIP_LIMIT do
+  while step.has_due[priority] and room(step, claims) > 0 and skipped < SKIP_LIMIT
+    and claims.moved < MOVE_LIMIT do
     local ids, found = {}, redis.call('ZRANGE', due, '-inf', step.now_ms, 'BYSCORE', 'LIMIT',
       skipped, room(step, claims), 'WITHSCORES')
-    if #found == 0 then
-      break
-    end
+    if #found == 0 then break end
     for i = 1, #found, 2 do
       ids[#ids + 1], claims.due_at[found[i]] = found[i], found[i + 1]
     end
     local left_out = claim_all(step, claims, ids, priority)
     for _, id in ipairs(ids) do
-      if left_out[id] then
-        -- SKIP_LIMIT bounds the skipped tasks, so they do not count for LOOK_LIMIT.
-        skipped, claims.looked_at = skipped + 1, claims.looked_at - 1
-      else
+      if claims.later[id] then
+        redis.call('ZADD', due, claims.later[id], id)
+      elseif left_out[id] then
+        skipped, claims.looked_at = skipped + 1, claims.looked_at - 1  -- SKIP_LIMIT bounds them
+      elseif not claims.placed[id] then
         redis.call('ZREM', due, id)
       end
     end
@@ -46,15 +49,13 @@ local function take_ready(step, claims, priority)
   local ready = step.keys.ready[priority]
   while step.has_ready[priority] and room(step, claims) > 0 do
     local ids = redis.call('LPOP', ready, room(step, claims))
-    if not ids or #ids == 0 then
-      break
-    end
+    if not ids or #ids == 0 then break end
     local tasks = without_tombstones(step.tombstones, ids)
     claims.looked_at = claims.looked_at + #ids - #tasks
     local left_out = claim_all(step, claims, tasks, priority)
     for _, id in ipairs(tasks) do
       if left_out[id] then  -- it was popped, and waits in the due set from now on
-        add_due(step, id, priority, step.now_ms)
+        add_due(step, id, priority, claims.later[id] or step.now_ms)
       end
     end
   end

@@ -1,0 +1,49 @@
+-- Admits the next tasks of a key, once it has room.
+-- Expects: limit_key, admit.
+
+-- Admits one task of each priority for which none is ready. *left*: how many the concurrency allows.
+local function admit_one_each(limits, key, left)
+  local admitted, priority = 0, 1
+  for _ = 1, 3 do
+    local found = priority <= 3 and left > admitted and first_apart(limits, key, priority, 1) or {}
+    if not found[1] then
+      break
+    end
+    priority = math.floor((found[2] - LIMITED_KEY * key.slot) / LIMITED_LANE)
+    if ready_left(limits, key, priority) > 0 then
+      admit_apart(limits, key, found[1], found[2])
+      admitted = admitted + 1
+    end
+    priority = priority + 1
+  end
+  return admitted
+end
+
+-- Admits up to *most* tasks of *key* that are kept apart, while there is room. The caller has given back *most*
+-- places, so there is room for so many, unless a definition has changed. Returns how many were admitted.
+local function admit_next(limits, key, most)
+  if key.definition.one_ready then
+    return admit_one_each(limits, key, concurrency_left(limits, key))
+  end
+  local found = first_apart(limits, key, 1, most)
+  local left = #found / 2
+  if left > 0 and limits.is_changed then
+    left = math.min(concurrency_left(limits, key), left)
+  end
+  for i = 1, 2 * left, 2 do
+    admit_apart(limits, key, found[i], found[i + 1])
+  end
+  return math.max(left, 0)
+end
+
+-- Admits the next task of *key* after one with this priority has started, if only one may be ready. Returns
+-- whether it did.
+local function follow(limits, key, priority)
+  local found = first_apart(limits, key, priority, 1)
+  if found[1] and tonumber(found[2]) < LIMITED_KEY * key.slot + LIMITED_LANE * (priority + 1)
+    and has_room(limits, key, priority) then
+    admit_apart(limits, key, found[1], found[2])
+    return true
+  end
+  return false
+end

@@ -1,0 +1,36 @@
+-- Forgets the keys of limits that no task uses, and that have no rate, pause or turn to remember.
+-- Expects: limit_key, starts, turns.
+
+-- Returns whether a key has nothing to remember.
+local function is_forgettable(limits, key)
+  return key.not_before <= limits.now_ms and had_turn(limits, key)
+    and #recent_starts(key.starts, key.definition, limits.now_ms) == 0
+end
+
+local function is_unused(limits, slot)
+  local admitted, limited = ADMITTED_KEY * slot, LIMITED_KEY * slot
+  return redis.call('ZCOUNT', limits.admitted, admitted, admitted + ADMITTED_KEY - 1) == 0
+    and redis.call('ZCOUNT', limits.limited, limited, limited + LIMITED_KEY - 1) == 0
+end
+
+-- Examines a few keys, and forgets those that nothing uses any more. It is called for each new key, so there
+-- are never many of them.
+local function forget_some_keys(limits)
+  for _, field in ipairs(redis.call('HRANDFIELD', limits.limit_keys, 4)) do
+    local slot = field:match('^%d+$') and tonumber(field)
+    local key = slot and is_unused(limits, slot) and key_at(limits, slot)
+    if key and is_forgettable(limits, key) then
+      redis.call('HDEL', limits.limit_keys, slot, key.name .. ' ' .. key.key)
+      limits.by_slot[slot] = nil
+    end
+  end
+end
+
+-- Lets all keys expire if there are no limited tasks any more, once the last one has nothing to remember.
+local function expire_keys(limits)
+  if redis.call('ZCARD', limits.admitted) + redis.call('ZCARD', limits.limited) == 0 then
+    local until_ms = tonumber(redis.call('HGET', limits.limit_keys, 'until') or 0)
+    redis.call('PEXPIRE', limits.limit_keys, math.max(until_ms - limits.now_ms, 1))
+    limits.persists = false
+  end
+end

@@ -1,0 +1,45 @@
+-- The keys of limits. Each one in use has a slot, which is a number, and a record (see queues/keys.py).
+-- Expects: limit.
+
+local LIMITED_KEY = 268435456   -- 2^28: the scores of `limited` that belong to one slot
+local LIMITED_LANE = 67108864   -- 2^26: those of one slot and priority
+local NEW_KEY = '0 0 2 %- '      -- the record of a key that has nothing to remember begins so
+local ADMITTED_KEY = 4          -- the scores of `admitted` that belong to one slot: 0 running, or a priority
+
+-- Returns what a record says of the key with this slot. A key without a record has no limits.
+local function parsed_key(limits, slot, record)
+  record = record or ''
+  local not_before, turn, priority, starts, name, key = 0, 0, 2, '-', record:match('^' .. NEW_KEY .. '(%S+) (%S+)$')
+  if not name then
+    not_before, turn, priority, starts, name, key = record:match('^(%d+) (%d+) ([123]) (%S+) (%S+) (%S+)$')
+  end
+  return {
+    slot = slot, not_before = tonumber(not_before) or 0, turn = tonumber(turn) or 0,
+    priority = tonumber(priority) or 2, starts = starts or '-', name = name or '-', key = key or '-',
+    definition = definition_of(limits, name or '-'), pending = 0,
+  }
+end
+
+-- Reads the keys with these slots at once.
+local function read_keys_at(limits, slots)
+  if #slots > 0 then
+    for n, record in ipairs(redis.call('HMGET', limits.limit_keys, unpack(slots))) do
+      limits.by_slot[slots[n]] = limits.by_slot[slots[n]] or parsed_key(limits, slots[n], record)
+    end
+  end
+end
+
+-- Returns the key with this slot.
+local function key_at(limits, slot)
+  local key = limits.by_slot[slot]
+  if not key then
+    key = parsed_key(limits, slot, redis.call('HGET', limits.limit_keys, slot))
+    limits.by_slot[slot] = key
+  end
+  return key
+end
+
+-- Stores the record of *key*, with the other writes (see parts/write_limits).
+local function write_key(limits, key)
+  table.insert(limits.changed_keys, key)
+end

@@ -1,0 +1,38 @@
+-- Lets the keys of a fair limit take turns: each has one ready task of each priority at most, and its next
+-- one goes to the end of the ready list when that task is claimed.
+-- Expects: limit_key.
+--
+-- The fields `turns:PRIORITY` of `limit_keys` count the tasks that were put at the end. The `turn` of a key without ready
+-- tasks is that number when its last one was claimed. Once all tasks that were there then are claimed, each
+-- key has had its turn, and this one is new again. The first task of a new key overtakes the ready lists: it goes
+-- to the due set. So a key that has few tasks gains nothing by sending them one by one.
+
+-- Returns how many tasks were put at the end of a ready list.
+local function turns_of(limits, priority)
+  return tonumber(redis.call('HGET', limits.limit_keys, 'turns:' .. priority) or 0)
+end
+
+-- Returns whether each key that was ready when this one was claimed last has had its turn.
+local function had_turn(limits, key)
+  return key.turn == 0
+    or turns_of(limits, key.priority) - redis.call('LLEN', limits.ready[key.priority]) >= key.turn
+end
+
+-- Queues an admitted task of *key*. `in_turn` of a key is set while its tasks follow each other.
+local function take_turn(limits, key, id, priority)
+  if not key.in_turn and had_turn(limits, key) then
+    redis.call('ZADD', limits.due[priority], limits.now_ms, id)
+  else
+    table.insert(limits.ready_now[priority], id)
+    limits.turns_now[priority] = limits.turns_now[priority] + 1
+  end
+end
+
+-- Stores that the last task of *key* was claimed. No turn is stored if no other task is ready.
+local function end_turn(limits, key, priority)
+  local turn = redis.call('LLEN', limits.ready[priority]) > 0 and turns_of(limits, priority) or 0
+  if turn ~= key.turn then
+    key.turn, key.priority = turn, priority
+    write_key(limits, key)
+  end
+end
