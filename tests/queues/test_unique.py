@@ -89,9 +89,9 @@ def test_the_field_is_the_last_one_of_every_envelope() -> None:
     said = "end skip 0 abc"
     full = Envelope(
         *(1, "id", "q", "t", [1], {"unique": said}, "low", 7, "00-a-b-01", "x=y", {"a": "b"}, 5),
-        *(StoredRetry(attempts=1), said),
+        *(StoredRetry(attempts=1), "2 0 0 0 t a", said),
     )
-    assert full.packed().endswith(f',"unique":"{said}"}}'.encode())
+    assert full.packed().endswith(f',"limit":"2 0 0 0 t a","unique":"{said}"}}'.encode())
     assert len(full.packed()) < 400
     longest = Unique(when="postpone", until=999_999_999, at_most=999_999_999)
     call = resize.call("a").options(unique=longest, delay=1)

@@ -127,8 +127,9 @@ class AsyncRateLimiter:
         repeat = partial(self.acquire, costs, timeout=timeout)
         reservation = await self._subject.reserve(charged, longest, op_id, repeat)
         if not reservation.is_reserved:
-            unit = self._subject.unit
-            raise RateLimited(str(unit), reservation.wait_s, timeout_s or 0.0)
+            with during(self._caller.settings.telemetry, "wait", self._unit) as waiting:
+                waiting.ended("timeout")
+            raise RateLimited(str(self._subject.unit), reservation.wait_s, timeout_s or 0.0)
         try:
             if reservation.wait_s:
                 await self._wait(reservation)
@@ -194,7 +195,7 @@ class AsyncRateLimiter:
         until, closing = monotonic() + reservation.wait_s, Event()
         lifetime, unit = self._caller.lifetime, self._subject.unit
         with (
-            during(self._caller.settings.telemetry, "wait", unit) as waiting,
+            during(self._caller.settings.telemetry, "wait", self._unit) as waiting,
             lifetime.set_on_close(closing),
         ):
             left_s = reservation.wait_s
