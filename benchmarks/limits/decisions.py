@@ -27,7 +27,7 @@ TARGET: Final = 3.0
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """A hundred subjects in turn; everything is allowed."""
+    """Ask for a hundred subjects in turn; everything is allowed."""
     bench.server.clear()
     url = bench.server.url
     with ExitStack() as ending, asyncio.Runner() as runner:

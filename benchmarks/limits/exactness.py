@@ -23,7 +23,7 @@ TOLERANCE_S: Final = 0.1
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """Each contender once: all processes ask as fast as they can."""
+    """Run each contender once: all processes ask as fast as they can."""
     rows: list[list[Cell]] = []
     above = 0.0
     for name in BLOCKING:

@@ -17,7 +17,7 @@ TARGET: Final = 120
 
 
 def run(bench: Bench) -> Iterator[Table]:
-    """Each subject has passed once."""
+    """Measure subjects that have passed once each."""
     rows: list[list[Cell]] = []
     for name, make in BLOCKING.items():
         bench.server.clear()

@@ -5,10 +5,19 @@ import threading
 import time
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from conftest import Site
 from faults.waiting import eventually, eventually_async
-from holdfast import AsyncHoldfast, AsyncRateLimiter, ClientClosed, Holdfast, Limit
+from holdfast import (
+    AsyncHoldfast,
+    AsyncRateLimiter,
+    ClientClosed,
+    Holdfast,
+    Limit,
+    PrometheusMetrics,
+    RateLimited,
+)
 
 
 async def test_acquire_waits_in_order(hf: AsyncHoldfast) -> None:
