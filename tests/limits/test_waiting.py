@@ -94,9 +94,10 @@ def test_a_waiting_thread_hears_of_the_close(site: Site) -> None:
 
 
 def test_waits_and_refusals_are_measured(site: Site) -> None:
-    metrics = PrometheusMetrics(registry=CollectorRegistry())
+    registry = CollectorRegistry()
+    metrics = PrometheusMetrics(registry=registry)
     with Holdfast.from_url(site.url, namespace=site.namespace, telemetry=metrics) as hf:
-        limiter = hf.rate_limit("api", Limit(1, per=0.3)).of("user:7")
+        limiter = hf.rate_limit("api", Limit(1, per=1.0)).of("user:7")
         limiter.acquire()
         assert limiter.acquire().waited > 0
         with pytest.raises(RateLimited):
@@ -104,7 +105,7 @@ def test_waits_and_refusals_are_measured(site: Site) -> None:
     for outcome in ("granted", "timeout"):
         labels = {"kind": "limiter", "outcome": outcome}
         name = "holdfast_lock_wait_seconds_count"
-        assert metrics.registry.get_sample_value(name, labels) == 1
+        assert registry.get_sample_value(name, labels) == 1
 
 
 async def test_a_closed_client_refuses(site: Site) -> None:
