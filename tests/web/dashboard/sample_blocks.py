@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from faults.waiting import eventually
-from holdfast import Counted, Holdfast, Lease, LocalFiles
+from holdfast import Counted, Holdfast, Lease, Limit, LocalFiles
 
 HOSTILE: Final = "<img src=x onerror=\"document.title='owned'\">"
 
@@ -22,6 +22,12 @@ QUERIES: Final[dict[str, list[dict[str, str]]]] = {
     "rw-lock": [{"name": HOSTILE}, {"name": f"{HOSTILE} read"}, {"name": f"{HOSTILE} free"}],
     "semaphores": [{}, {"q": HOSTILE}],
     "semaphore": [{"name": HOSTILE}, {"name": f"{HOSTILE} free"}],
+    "limits": [{}, {"q": HOSTILE}],
+    "limit": [
+        {"name": HOSTILE},
+        {"name": HOSTILE, "subject": HOSTILE},
+        {"name": f"{HOSTILE} none"},
+    ],
     "mailboxes": [{}, {"q": HOSTILE}],
     "mailbox": [{"name": HOSTILE}, {"name": f"{HOSTILE} empty"}],
     "chats": [{}, {"q": HOSTILE}],
@@ -75,6 +81,7 @@ class Source:
 def fill_blocks(hf: Holdfast) -> None:
     """Put something into each."""
     fill_locks(hf)
+    fill_limits(hf)
     fill_messages(hf)
     fill_data(hf)
     fill_logs(hf)
@@ -88,6 +95,13 @@ def fill_locks(hf: Holdfast) -> None:
     _held.append(hf.rw_lock(HOSTILE).acquire_write())
     _held.append(hf.rw_lock(f"{HOSTILE} read").acquire_read())
     _held.append(hf.semaphore(HOSTILE, limit=2).acquire())
+
+
+def fill_limits(hf: Holdfast) -> None:
+    """One is used up, also for a subject."""
+    limiter = hf.rate_limit(HOSTILE, Limit(1, per=3600.0), Limit(90, per=60.0, name="tokens"))
+    for each in (limiter, limiter.of(HOSTILE)):
+        each.try_acquire({"tokens": 7})
 
 
 def fill_messages(hf: Holdfast) -> None:

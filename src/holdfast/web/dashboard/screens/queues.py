@@ -20,6 +20,9 @@ MINUTES: Final = 60
 MAX_STATS: Final = 250
 """How many queues to read for a sorted list: those used most recently."""
 
+DELAYED_KEYS: Final = 20
+"""How many limit keys of a queue are shown: those with most waiting tasks."""
+
 ORDERS: Final = ("used", "name", "waiting", "dead")
 """Orders of the list: most recently used, by name, most waiting tasks, or most dead tasks first."""
 
@@ -76,12 +79,14 @@ async def show_queue(view: PageRequest) -> dict[str, Any]:
     name = view.required("name")
     queue = view.hf.queue(name)
     stats, pace = await queue.stats(), await queue.throughput(MINUTES)
+    delayed_keys = await queue.delayed_keys(DELAYED_KEYS) if stats.limited else []
     return {
         "name": name,
         "known": await is_known(view.hf, name, stats),
         "stats": stats,
         "waits": stats.waited(view.at),
         "pace": pace,
+        "delayed_keys": delayed_keys,
         "workers": _serving(await view.hf.workers(), name),
     }
 
