@@ -19,6 +19,7 @@ from faults.matrix.workloads import (
     names,
     places,
     queues,
+    rates,
     rows,
     schedules,
 )
@@ -179,6 +180,11 @@ def kept(data: bytes | None = None) -> list[Operation]:
     return [op("publish", "f"), op("keep", "f", digest)]
 
 
+def passed(*grants: tuple[int, int]) -> list[Operation]:
+    """Return calls that passed a limiter: instant and cost of each."""
+    return [op("acquire", "api", at, cost=cost) for at, cost in grants]
+
+
 LOCK = partial(places.judge, limit=1)
 CHAT = partial(chats.judge, readers=["r"])
 LOSSES = partial(chats.judge_losses, readers=["r"])
@@ -196,6 +202,20 @@ CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
         {"overlap": 1},
     ),
     "lock: a late write": (LOCK, late_write(), {"stale": 1}),
+    "limiter: as much as it allows": (rates.judge, passed((1000, 30), (1500, 30), (2000, 30)), {}),
+    "limiter: too much in a period": (
+        *(rates.judge, passed((1000, 30), (1500, 30), (1999, 1))),
+        {"doubled": 1},
+    ),
+    "limiter: what was settled makes room": (
+        *(rates.judge, [*passed((1000, 60), (1500, 20)), op("settle", "api", at=1000, excess=20)]),
+        {},
+    ),
+    "limiter: perhaps settled": (
+        rates.judge,
+        [*passed((1000, 60), (1500, 20)), unknown(op("settle", "api", at=1000, excess=20))],
+        {},
+    ),
     "queue: each ran": (queue(), [enqueued("a"), run("a", 1)], {}),
     "queue: not acknowledged": (queue(), [unknown(op("enqueue", "a")), run("a", 1)], {}),
     "queue: one is dead": (queue({"id-b"}), [enqueued("b"), enqueued("a"), run("a", 1)], {}),

@@ -53,6 +53,20 @@ async def test_a_cancelled_waiter_gives_its_instant_back(hf: AsyncHoldfast) -> N
     assert state.retry_after <= 30
 
 
+async def test_a_cancelled_call_is_charged_when_it_is_repeated(hf: AsyncHoldfast) -> None:
+    """Under the same `op_id`: what was given back is not taken for a reservation."""
+    limiter = hf.rate_limit("api", Limit(1, per=60.0))
+    first = await limiter.acquire()
+    waiting = asyncio.create_task(limiter.acquire(op_id="order-7"))
+    await eventually_async(lambda: _reserved(limiter, 1))
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert await _reserved(limiter, 0)
+    await first.cancel()
+    assert (await limiter.acquire(op_id="order-7")).waited == 0
+    assert not await limiter.try_acquire()
+
+
 async def test_cancelled_waiters_in_the_middle_make_room_for_later_calls(
     hf: AsyncHoldfast,
 ) -> None:

@@ -79,7 +79,7 @@ def spills() -> None:
 
 def parts() -> None:
     """Use in each process another one of what all should share."""
-    for half, name in product([Holdfast, AsyncHoldfast], ["lock", "semaphore"]):
+    for half, name in product([Holdfast, AsyncHoldfast], ["lock", "semaphore", "rate_limit"]):
         _put(half, name, _own(getattr(half, name)))
 
 
@@ -100,7 +100,7 @@ def _sometimes(instead: Any, do: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _own(found: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda hf, name, **how: found(hf, f"{name}-{os.getpid()}", **how)
+    return lambda hf, name, *more, **how: found(hf, f"{name}-{os.getpid()}", *more, **how)
 
 
 def _misread(choice: Callable[[Sequence[Path]], Sequence[Path]]) -> None:

@@ -21,6 +21,7 @@ BOUND_S = 60.0
 tasks = TaskRegistry()
 ran: list[str] = []
 gate = threading.Event()
+later = threading.Event()
 
 
 @tasks.task(queue="ends")
@@ -37,6 +38,11 @@ def told_at_once(name: str) -> str:
     return name
 
 
+@tasks.task(queue="ends")
+def next_one() -> None:
+    later.set()
+
+
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
     with Watched(tmp_path, down_after_ms=2000) as watched:
@@ -51,6 +57,7 @@ def test_a_task_whose_end_is_lost_by_a_failover_runs_again(
     """The primary acknowledged its end and died; the replica had not heard of it."""
     ran.clear()
     gate.clear()
+    later.clear()
     url = f"{watched.url}?socket_timeout=1"
     with closing(Half(name)) as half, Holdfast.from_url(url, namespace="lost") as hf:
         worker = hf.worker(tasks, lease=LEASE_S)
@@ -62,6 +69,8 @@ def test_a_task_whose_end_is_lost_by_a_failover_runs_again(
             watched.cut_replicas()
             gate.set()
             assert half.do(handle.result(timeout=BOUND_S)) == "sold"
+            hf.enqueue(next_one.call())
+            assert later.wait(BOUND_S)  # The worker has read the reply; else it would settle again.
             watched.lose_primary()
             assert half.do(handle.result(timeout=BOUND_S)) == "sold"
             assert ran == ["sold", "sold"]

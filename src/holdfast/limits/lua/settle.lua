@@ -4,7 +4,7 @@
 -- KEYS[1]  STRING  log     what passed, see limits/keys.py
 -- ARGV[1]  string  mark    identifies the operation: 6 bytes
 -- ARGV[2]  string  age     the operation was attempted first so long ago (ms); '': now
--- ARGV[3]  string  reserved  mark of the reservation, needed if its instant is unknown
+-- ARGV[3]  string  undone  mark of the reservation, if it is given back; '': it is corrected
 -- ARGV[4]  string  at      the instant of the reservation, by the clock of the state (ms); '': unknown
 -- ARGV[5]  int     first of the limits: tag, period (ms), change of the cost
 -- returns  int     1: corrected, or nothing of it matters any more; -1: unknown whether an earlier attempt did
@@ -35,6 +35,7 @@ for i = FIRST, #ARGV, LIMIT do
     correct_entry(log, at, tonumber(ARGV[i + 2]))
   end
 end
+remove_mark(state, ARGV[3])
 add_mark(state, ARGV[1], at)
 write_state(state, KEYS[1])
 return 1

@@ -8,6 +8,7 @@ from faults.matrix.workloads.lines import Tallies
 from faults.matrix.workloads.names import Names
 from faults.matrix.workloads.places import Locks, RwLocks, Semaphores
 from faults.matrix.workloads.queues import Queues
+from faults.matrix.workloads.rates import Rates
 from faults.matrix.workloads.rows import Rows
 from faults.matrix.workloads.schedules import Schedules
 
@@ -15,6 +16,7 @@ WORKLOADS: dict[str, type[Workload]] = {
     "lock": Locks,
     "rw_lock": RwLocks,
     "semaphore": Semaphores,
+    "limiter": Rates,
     "queue": Queues,
     "schedules": Schedules,
     "mailbox": Mailboxes,

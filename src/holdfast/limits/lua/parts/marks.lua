@@ -19,6 +19,16 @@ local function marked_at(state, mark, age_ms)
   return nil
 end
 
+-- Removes the *mark* of a reservation that is given back, so that its repetition reserves anew.
+local function remove_mark(state, mark)
+  for i = 1, #state.marks, RECORD do
+    if state.marks:sub(i, i + MARK - 1) == mark then
+      state.marks = state.marks:sub(1, i - 1) .. state.marks:sub(i + RECORD)
+      return
+    end
+  end
+end
+
 local function add_mark(state, mark, at)
   state.marks = (state.marks .. mark .. struct.pack('>I6', at)):sub(-MARKS * RECORD)
 end
