@@ -7,12 +7,30 @@ from typing import Final
 
 from ..harness import Bench
 from ..report import Table
-from . import decisions, exactness, memory
+
+
+def _decisions(bench: Bench) -> Iterator[Table]:
+    from . import decisions  # The rivals come with the extra `bench`.
+
+    return decisions.run(bench)
+
+
+def _exactness(bench: Bench) -> Iterator[Table]:
+    from . import exactness
+
+    return exactness.run(bench)
+
+
+def _memory(bench: Bench) -> Iterator[Table]:
+    from . import memory
+
+    return memory.run(bench)
+
 
 PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
-    "decisions": decisions.run,
-    "exactness": exactness.run,
-    "memory": memory.run,
+    "decisions": _decisions,
+    "exactness": _exactness,
+    "memory": _memory,
 }
 
 

@@ -70,7 +70,7 @@ def test_a_task_whose_end_is_lost_by_a_failover_runs_again(
             gate.set()
             assert half.do(handle.result(timeout=BOUND_S)) == "sold"
             hf.enqueue(next_one.call())
-            assert later.wait(BOUND_S)  # The worker has read the reply; else it would settle again.
+            assert later.wait(BOUND_S)  # The worker has read the reply: it will not settle again.
             watched.lose_primary()
             assert half.do(handle.result(timeout=BOUND_S)) == "sold"
             assert ran == ["sold", "sold"]

@@ -98,7 +98,7 @@ def fill_locks(hf: Holdfast) -> None:
 
 
 def fill_limits(hf: Holdfast) -> None:
-    """One is used up, also for a subject."""
+    """Use up one limit, also of a subject."""
     limiter = hf.rate_limit(HOSTILE, Limit(1, per=3600.0), Limit(90, per=60.0, name="tokens"))
     for each in (limiter, limiter.of(HOSTILE)):
         each.try_acquire({"tokens": 7})

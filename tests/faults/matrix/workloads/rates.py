@@ -74,7 +74,7 @@ class Rates(Workload):
 
 
 def judge(history: Sequence[Operation]) -> list[Violation]:
-    """In no window of the period more passes than the limit, by the clock of the limiter."""
+    """Find windows of the period in which more passed than the limit, by the limiter's clock."""
     excess = {op.fields["at"]: 0 for op in history if op.kind == "settle"}
     for op in history:
         if op.kind == "settle" and op.outcome != "fail":

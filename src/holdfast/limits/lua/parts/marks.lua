@@ -19,7 +19,7 @@ local function marked_at(state, mark, age_ms)
   return nil
 end
 
--- Removes the *mark* of a reservation that is given back, so that its repetition reserves anew.
+-- Removes the *mark* of a reservation that is given back, so that its repetition reserves again.
 local function remove_mark(state, mark)
   for i = 1, #state.marks, RECORD do
     if state.marks:sub(i, i + MARK - 1) == mark then
