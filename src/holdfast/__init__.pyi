@@ -22,6 +22,7 @@ from .limits._async.permit import AsyncPermit as AsyncPermit
 from .limits._sync.rate_limiter import RateLimiter as RateLimiter
 from .limits._async.rate_limiter import AsyncRateLimiter as AsyncRateLimiter
 from .limits.asgi import RateLimitMiddleware as RateLimitMiddleware
+from .limits.asgi import client_address as client_address
 from .limits.decision import Decision as Decision
 from .limits.decision import LimitUsage as LimitUsage
 from .limits.limit import Limit as Limit

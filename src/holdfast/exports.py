@@ -18,7 +18,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "core.trace": ("TraceContext", "current_trace", "use_trace"),
     "limits._sync.permit": ("Permit",),
     "limits._sync.rate_limiter": ("RateLimiter",),
-    "limits.asgi": ("RateLimitMiddleware",),
+    "limits.asgi": ("RateLimitMiddleware", "client_address"),
     "limits.decision": ("Decision", "LimitUsage"),
     "limits.limit": ("Limit",),
     "locks._sync.fenced": ("Fenced",),

@@ -24,7 +24,12 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="chores")
 async def block(seconds: float) -> None:
-    """Declare the task that the worker runs."""
+    """Declare a task that the worker runs."""
+
+
+@tasks.task(queue="chores")
+def wait_for(path: str) -> None:
+    """Declare a task that the worker runs."""
 
 
 def test_a_worker_is_ready_while_its_claims_reach_the_server(tmp_path: Path) -> None:
@@ -67,10 +72,11 @@ def test_a_worker_that_stops_is_not_ready(standalone: Server, tmp_path: Path) ->
     ):
         ready = page_url(process, "/readyz")
         page_becomes(ready, 200)
-        hf.enqueue(block.call(3.0))
+        hf.enqueue(wait_for.call(str(tmp_path / "end")))
         eventually(lambda: hf.queue("chores").stats().running == 1)
         process.terminate()
         page_becomes(ready, 503, "the worker is stopping")
+        (tmp_path / "end").touch()
         assert process.wait() == 0
 
 

@@ -29,6 +29,11 @@ def note(path: str, text: str) -> None:
 @tasks.task(queue="chores")
 async def block(seconds: float) -> None:
     time.sleep(seconds)
+
+@tasks.task(queue="chores")
+def wait_for(path: str) -> None:
+    while not Path(path).exists():
+        time.sleep(0.02)
 """
 
 

@@ -14,6 +14,7 @@ from holdfast import AsyncHoldfast, Replicated
 from holdfast.core.script import Script
 
 LEASES_AND_HINTS = {
+    "limits/define",
     "locks/renew",
     "queues/renew",
     "queues/await",
@@ -31,8 +32,8 @@ LEASES_AND_HINTS = {
     "tallies/stage",
     "tallies/sample",
 }
-SOMETIMES = {"queues/step"}
-"""Waited for when it settles something: a claim is only a lease."""
+SOMETIMES = {"queues/step", "limits/settle"}
+"""Waited for when it settles something: a claim is only a lease, and giving back only a hint."""
 
 
 def scripts_that_write(block: str) -> dict[str, Script]:

@@ -13,7 +13,7 @@ import pytest
 from client.units import BUILDERS, Place
 from conftest import Site
 from faults.waiting import eventually
-from holdfast import Holdfast, Retry, TaskFailed, TaskRegistry
+from holdfast import Holdfast, Limit, Retry, TaskFailed, TaskRegistry
 
 NAME = "victim"
 
@@ -101,6 +101,8 @@ READERS: dict[str, list[Callable[[Holdfast, Path], object]]] = {
     ],
     "rw_lock": [lambda hf, _: hf.rw_lock(NAME).inspect()],
     "semaphore": [lambda hf, _: hf.semaphore(NAME).inspect()],
+    "limit": [lambda hf, _: hf.rate_limit(NAME, Limit(9, per=3600.0)).peek()],
+    "limiter": [lambda hf, _: hf.rate_limits()],
     "fenced": [lambda hf, _: hf.fenced(NAME).get()],
     "mailbox": [
         lambda hf, _: hf.mailbox(NAME).fetch(),

@@ -42,6 +42,7 @@ from holdfast import (
     OutcomeUnknown,
     PayloadTooLarge,
     QueueAtCapacity,
+    RateLimited,
     ResultTimeout,
     ScheduleExists,
     ServerFailed,
@@ -144,6 +145,11 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         LeaseLost("lock 'item'", 17, datetime(2026, 11, 21, tzinfo=UTC), "vm:7:ab.1"),
         r"^lock 'item' was lost at 2026-11-21T00:.* under fence 17: .*; vm:7:ab\.1 holds it now; ",
         {"what": "lock 'item'", "fence": 17, "taken_by": "vm:7:ab.1"},
+    ),
+    (
+        RateLimited("limit 'api/jill'", 12.34, 5.0),
+        r"^limit 'api/jill' lets nothing more pass within 5 s; retry after 12\.3 s",
+        {"what": "limit 'api/jill'", "retry_after": 12.34, "timeout": 5.0},
     ),
     (
         StaleFence("fenced 'stock'", 17, 18),

@@ -7,8 +7,8 @@ from typing import assert_type
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
-from holdfast import AsyncHoldfast, Holdfast
-from holdfast.web import Authenticator, Limits, Rate, Server, Tokens, gateway
+from holdfast import AsyncHoldfast, Holdfast, Limit
+from holdfast.web import Authenticator, Limits, Server, Tokens, gateway
 
 tokens = Tokens(b"new", b"old")
 assert_type(tokens.issue("jill", lifetime=60.0), str)
@@ -31,7 +31,7 @@ class Wrong:
 
 
 def serve(hf: AsyncHoldfast, blocking: Holdfast) -> None:
-    limits = Limits(user=Rate(per_second=5.0, burst=10), waiting=3)
+    limits = Limits(user=Limit(10, per=2), waiting=3)
     app = gateway(hf, authenticator=Cookies(), hosts=["chat.example.org"], limits=limits)
     assert_type(app, Starlette)
     Server(app, proxies=["127.0.0.1"])

@@ -15,7 +15,7 @@ try:
     from .dashboard.access import Access, Passes, Role, Visitor
     from .dashboard.dashboard_app import dashboard
     from .gateway.gateway_app import gateway
-    from .limits import Limits, Rate
+    from .limits import Limits
     from .metrics.metrics_app import metrics
     from .revocation import revoke
     from .server import Server
@@ -34,7 +34,6 @@ __all__: Final = [
     "Authenticator",
     "Limits",
     "Passes",
-    "Rate",
     "Role",
     "Server",
     "Tokens",

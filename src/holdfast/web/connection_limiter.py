@@ -10,7 +10,9 @@ from asyncio import Transport
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .limits import ConcurrencyLimiter, Limits, network_of
+from .. import client_address
+from .concurrency_limiter import ConcurrencyLimiter
+from .limits import Limits
 
 OWN_FILES: Final = 100
 """Open files that the process needs in addition to its connections."""
@@ -50,7 +52,7 @@ class ConnectionLimiter:
             return None
         if not host or self._is_proxy(host):
             return ""
-        name = network_of(host)
+        name = client_address({"client": (host,)})
         return name if self._by_address.take(name) else None
 
     def release(self, name: str | None) -> None:

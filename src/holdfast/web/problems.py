@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -91,6 +92,16 @@ class Problem(Exception):
             self.headers,
             "application/problem+json",
         )
+
+
+def too_many(detail: str, wait: float) -> Problem:
+    """Return a problem with status 429: *detail*, and to try again after *wait* seconds."""
+    seconds = max(1, math.ceil(wait))
+    return Problem(
+        "too-many-requests",
+        f"{detail}; try again in {seconds} s",
+        headers={"Retry-After": str(seconds)},
+    )
 
 
 def problem_of(error: Exception, key: str | None = None) -> Problem:

@@ -12,8 +12,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .limits import TokenBuckets, network_of
-from .problems import Problem
+from .. import ClientClosed, client_address
+from .problems import Problem, problem_of
+from .request_rates import RequestRate
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 ANY_HOST: Final = "*"
@@ -59,7 +60,7 @@ class SecurityMiddleware:
         address_rate: limits the requests of each address.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], address_rate: TokenBuckets) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], address_rate: RequestRate) -> None:
         self._app = app
         self._hosts = frozenset(_host(host) for host in checked_hosts(hosts))
         self._address_rate = address_rate
@@ -80,8 +81,10 @@ class SecurityMiddleware:
 
         try:
             self._check(scope)
-        except Problem as problem:
-            await problem.response()(scope, receive, send_with_headers)
+            address = client_address(scope)
+            await self._address_rate.require(address, "too many requests from this address")
+        except (Problem, ClientClosed) as error:
+            await problem_of(error).response()(scope, receive, send_with_headers)
             return
         await self._app(_encoded(scope), receive, send_with_headers)
 
@@ -94,9 +97,6 @@ class SecurityMiddleware:
             )
         if scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS:
             _check_origin(scope, headers, host)
-        client = scope.get("client")
-        address = network_of(client[0] if client else "")
-        self._address_rate.require(address, "too many requests from this address")
 
 
 def checked_hosts(hosts: Iterable[str]) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ from typing import Final, Generic, TypeVar
 
 from starlette.requests import HTTPConnection
 
-from .. import AsyncHoldfast
+from .. import AsyncHoldfast, client_address
 from .audit_log import ANONYMOUS, record
-from .limits import Limits, TokenBuckets, network_of, too_many
+from .limits import Limits
 from .problems import Problem
+from .request_rates import RequestRates
 from .revocation import DatedAuthenticator, Revocations, Validity
 
 Identity = TypeVar("Identity")
@@ -28,12 +29,14 @@ class SharedState(Generic[Identity]):
         hf: the client of the Valkey or Redis server.
         identify: returns the identity that a token proves, as `Authenticator.user_of` does.
         limits: the limits of the application.
+        name: name of the application, with which the names of its rate limiters begin.
         authenticator: the object that *identify* belongs to. If it is a `DatedAuthenticator`, its
             tokens expire and can be revoked.
 
     Attributes:
         hf: the client of the Valkey or Redis server.
         limits: the limits of the application.
+        rates: makes further rate limiters.
         user_rate: limits the cost of the requests of each user.
         address_rate: limits the requests of each address.
         closing: set when the server stops, to end all long polls and streams.
@@ -45,16 +48,18 @@ class SharedState(Generic[Identity]):
         identify: Callable[[str | None, HTTPConnection], Awaitable[Identity | None]],
         limits: Limits,
         *,
+        name: str,
         authenticator: object = None,
     ) -> None:
         self.hf = hf
         self.limits = limits
-        self.user_rate = TokenBuckets(limits.user)
-        self.address_rate = TokenBuckets(limits.address)
+        self.rates = RequestRates(hf, name)
+        self.user_rate = self.rates.limiter("user", limits.user)
+        self.address_rate = self.rates.limiter("address", limits.address)
         self.closing = asyncio.Event()
         self._identify = identify
         self._dated = authenticator if isinstance(authenticator, DatedAuthenticator) else None
-        self._failures = TokenBuckets(limits.failures)
+        self._failures = self.rates.limiter("failures", limits.failures)
         self._revocations = Revocations(hf)
 
     async def authenticate(self, connection: HTTPConnection, token: str | None = None) -> Identity:
@@ -81,7 +86,7 @@ class SharedState(Generic[Identity]):
         """
         identity = await self.find_identity(connection, token)
         if identity is None:
-            raise self._refused(connection, token, "forged or expired")
+            raise await self._refused(connection, token, "forged or expired")
         return identity
 
     async def find_identity(self, connection: HTTPConnection, token: str | None) -> Identity | None:
@@ -104,16 +109,18 @@ class SharedState(Generic[Identity]):
             return
         name = identity if isinstance(identity, str) else str(getattr(identity, "name", identity))
         if await self._revocations.covers(name, validity.issued_at):
-            raise self._refused(connection, token, "revoked")
+            raise await self._refused(connection, token, "revoked")
 
     def validity(self, token: str | None) -> Validity | None:
         """Return how long *token* is valid, or None if the authenticator does not know it."""
         return None if self._dated is None or token is None else self._dated.validity(token)
 
-    def _refused(self, connection: HTTPConnection, token: str | None, reason: str) -> Problem:
-        address = client_address(connection)
-        if wait := self._failures.take(address):
-            return too_many("too many wrong tokens from this address", wait)
+    async def _refused(self, connection: HTTPConnection, token: str | None, reason: str) -> Problem:
+        address = client_address(connection.scope)
+        try:
+            await self._failures.require(address, "too many wrong tokens from this address")
+        except Problem as flood:
+            return flood
         if token is None:
             return _unauthorized("send a token: Authorization: Bearer …", "")
         outcome = f"refused: the token is {reason}"
@@ -121,12 +128,6 @@ class SharedState(Generic[Identity]):
         return _unauthorized(
             "the token is forged, revoked or expired: get a new one", ', error="invalid_token"'
         )
-
-
-def client_address(connection: HTTPConnection) -> str:
-    """Return the name under which the rate limiters count the requests of a client's address."""
-    client = connection.client
-    return network_of(client.host if client else "")
 
 
 def bearer_token(connection: HTTPConnection) -> str | None:

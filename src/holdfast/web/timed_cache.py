@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
-from .limits import MAX_NAMES
+from .token_buckets import MAX_NAMES
 
 V = TypeVar("V")
 

@@ -3,10 +3,19 @@
 import io
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast import AsyncHoldfast, AsyncLocalFiles, Counted, Retry, TaskRegistry
+from holdfast import (
+    AsyncHoldfast,
+    AsyncLocalFiles,
+    Counted,
+    Limit,
+    RateLimited,
+    Retry,
+    TaskRegistry,
+)
 from holdfast.queues.task_status import LISTED_STATES
 
 NAME: Final = "victim"
@@ -63,6 +72,14 @@ async def _wait(held: Any) -> None:
 async def _enter(hold: Any) -> None:
     async with hold(timeout=SHORT_S):
         pass
+
+
+async def _pass(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    """Pass a rate limiter, correct the cost, and give it back."""
+    with suppress(RateLimited):
+        permit = await _limiter(hf).acquire(timeout=SHORT_S, op_id=op_id)
+        await permit.settle({"requests": 3})
+        await permit.cancel()
 
 
 async def _read_feed(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
@@ -123,6 +140,10 @@ def _of_semaphore(hf: AsyncHoldfast) -> Any:
     return hf.semaphore(NAME, lease=60.0)
 
 
+def _limiter(hf: AsyncHoldfast) -> Any:
+    return hf.rate_limit(NAME, Limit(9, per=3600.0))
+
+
 def _rows(hf: AsyncHoldfast) -> Any:
     return hf.row_cache(NAME, source=Source())
 
@@ -167,6 +188,15 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
         "inspect": lambda hf, _, op: _of_semaphore(hf).inspect(),
         "redefine": lambda hf, _, op: _of_semaphore(hf).redefine(limit=3, op_id=op),
         "semaphores": lambda hf, _, op: hf.semaphores(),
+    },
+    "limit": {
+        "try_acquire": lambda hf, _, op: _limiter(hf).try_acquire(op_id=op),
+        "acquire": _pass,
+        "peek": lambda hf, _, op: _limiter(hf).peek(),
+        "reset": lambda hf, _, op: _limiter(hf).reset(),
+    },
+    "limiter": {
+        "rate_limits": lambda hf, _, op: hf.rate_limits(),
     },
     "fenced": {
         "get": lambda hf, _, op: hf.fenced(NAME).get(),

@@ -4,10 +4,19 @@
 import io
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast import Counted, Holdfast, LocalFiles, Retry, TaskRegistry
+from holdfast import (
+    Counted,
+    Holdfast,
+    Limit,
+    LocalFiles,
+    RateLimited,
+    Retry,
+    TaskRegistry,
+)
 from holdfast.queues.task_status import LISTED_STATES
 
 NAME: Final = "victim"
@@ -64,6 +73,14 @@ def _wait(held: Any) -> None:
 def _enter(hold: Any) -> None:
     with hold(timeout=SHORT_S):
         pass
+
+
+def _pass(hf: Holdfast, folder: Path, op_id: str | None) -> None:
+    """Pass a rate limiter, correct the cost, and give it back."""
+    with suppress(RateLimited):
+        permit = _limiter(hf).acquire(timeout=SHORT_S, op_id=op_id)
+        permit.settle({"requests": 3})
+        permit.cancel()
 
 
 def _read_feed(hf: Holdfast, folder: Path, op_id: str | None) -> None:
@@ -124,6 +141,10 @@ def _of_semaphore(hf: Holdfast) -> Any:
     return hf.semaphore(NAME, lease=60.0)
 
 
+def _limiter(hf: Holdfast) -> Any:
+    return hf.rate_limit(NAME, Limit(9, per=3600.0))
+
+
 def _rows(hf: Holdfast) -> Any:
     return hf.row_cache(NAME, source=Source())
 
@@ -168,6 +189,15 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
         "inspect": lambda hf, _, op: _of_semaphore(hf).inspect(),
         "redefine": lambda hf, _, op: _of_semaphore(hf).redefine(limit=3, op_id=op),
         "semaphores": lambda hf, _, op: hf.semaphores(),
+    },
+    "limit": {
+        "try_acquire": lambda hf, _, op: _limiter(hf).try_acquire(op_id=op),
+        "acquire": _pass,
+        "peek": lambda hf, _, op: _limiter(hf).peek(),
+        "reset": lambda hf, _, op: _limiter(hf).reset(),
+    },
+    "limiter": {
+        "rate_limits": lambda hf, _, op: hf.rate_limits(),
     },
     "fenced": {
         "get": lambda hf, _, op: hf.fenced(NAME).get(),

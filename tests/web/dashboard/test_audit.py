@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from faults.servers import Server
-from holdfast.web import Limits, Rate
+from holdfast import Limit
+from holdfast.web import Limits
 from holdfast.web.audit_log import one_line
 from web.running import RunningApp, opened
 
@@ -92,7 +93,7 @@ def test_who_reads_private_messages_is_recorded(live: RunningApp, records: Recor
 
 def test_wrong_tokens_do_not_flood_the_log(standalone: Server, records: Records) -> None:
     """As many are recorded as are allowed."""
-    with opened(standalone.url, "audit-flood", Limits(failures=Rate(0.001, 3))) as live:
+    with opened(standalone.url, "audit-flood", Limits(failures=Limit(3, per=3_000))) as live:
         wrong = live.of(None, Authorization="Bearer wrong")
         for _ in range(20):
             wrong.get("/v1/mailbox")

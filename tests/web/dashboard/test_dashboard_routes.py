@@ -13,7 +13,8 @@ import pytest
 from starlette.routing import Route
 
 from faults.servers import Server
-from holdfast.web import Limits, Rate
+from holdfast import Limit
+from holdfast.web import Limits
 from holdfast.web.dashboard.dashboard_app import ROUTES
 from web.dashboard.sample_blocks import HOSTILE
 from web.dashboard.sample_data import ACTIONS, CSV_PAGES, PAGES, QUERIES, REQUESTS, fill
@@ -28,7 +29,7 @@ OPEN = {"/login", "/logout", "/assets/{hash}/{name:path}"}
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
     """Serve one dashboard for all tests, with tasks in every state."""
-    rate = Rate(100_000.0, 100_000)
+    rate = Limit(100_000, per=1)
     limits = Limits(user=rate, address=rate, failures=rate)
     with opened(standalone.url, "dashboard-routes", limits) as live:
         fill(live.hf)

@@ -7,8 +7,9 @@ from html import unescape
 
 from faults.proxy import Proxy
 from faults.servers import Server
+from holdfast import Limit
 from holdfast.queues._sync.queue import REPLAY
-from holdfast.web import Limits, Rate
+from holdfast.web import Limits
 from web.dashboard.sample_data import HOSTILE, PAGES, QUERIES, fill
 from web.running import RunningApp, opened
 
@@ -77,10 +78,10 @@ def test_a_server_that_refuses_is_not_said_to_be_away(fresh_server: Server) -> N
 
 def test_too_many_requests_are_refused(standalone: Server) -> None:
     """Of one visitor; and passes cannot be guessed."""
-    with opened(standalone.url, "limits", Limits(user=Rate(0.001, 2))) as live:
+    with opened(standalone.url, "limits", Limits(user=Limit(2, per=2_000))) as live:
         client = live.visitor("viewer")
         assert [client.get("/overview.json").status_code for _ in range(3)] == [200, 200, 429]
-    with opened(standalone.url, "limits", Limits(failures=Rate(0.001, 2))) as live:
+    with opened(standalone.url, "limits", Limits(failures=Limit(2, per=2_000))) as live:
         client = live.visitor(None)
         guesses = [client.post("/login", data={"pass": "guess"}).status_code for _ in range(3)]
         assert guesses == [401, 401, 429]

@@ -38,7 +38,7 @@ def test_a_rate_limiter_shows_what_is_used_and_what_waits(live: RunningApp) -> N
     assert (tokens["name"], tokens["used"], tokens["reserved"]) == ("tokens", 45, 5)
     assert not seen["allowed"]
     assert seen["retry_after"] > 50
-    [listed] = see(live, "limits")["limiters"]
+    [listed] = see(live, "limits", q="api")["limiters"]
     assert listed["name"] == "api"
     assert [each["amount"] for each in listed["limits"]] == [2, 90]
     assert see(live, "limits", q="none")["limiters"] == []

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from faults.servers import Server
-from holdfast import TaskRegistry
-from holdfast.web import Limits, Rate
+from holdfast import Limit, TaskRegistry
+from holdfast.web import Limits
 from web.dashboard.sample_data import ACTIONS, REQUESTS, fill
 from web.running import RunningApp, opened
 
@@ -78,7 +78,7 @@ class Forms(HTMLParser):
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
     """Serve a dashboard with data in every block, two pages of queues, and names to escape."""
-    rate = Rate(100_000.0, 100_000)
+    rate = Limit(100_000, per=1)
     limits = Limits(user=rate, address=rate, failures=rate)
     with opened(standalone.url, "dashboard-links", limits) as live:
         fill(live.hf)

@@ -10,7 +10,8 @@ import pytest
 from starlette.routing import Route
 
 from faults.servers import Server
-from holdfast.web import Limits, Rate
+from holdfast import Limit
+from holdfast.web import Limits
 from holdfast.web.gateway import chat_routes, inbox_routes, mailbox_routes
 from web.running import RunningApp, opened
 
@@ -41,7 +42,7 @@ OF_A_CHAT = [each for each in REQUESTS if "{chat}" in each[1] or "{chat}" in str
 @pytest.fixture(scope="module")
 def live(standalone: Server) -> Iterator[RunningApp]:
     """Serve one gateway for all tests, with a chat and a mailbox of jill and jack."""
-    limits = Limits(failures=Rate(1000.0, 1000))
+    limits = Limits(failures=Limit(1000, per=1))
     with opened(standalone.url, "routes", limits) as live:
         live.chat = live.hf.create_chat(["jack"], sender="jill", body=SECRET_TEXT)
         live.hf.mailbox("jack").send(SECRET_TEXT, sender="jill")

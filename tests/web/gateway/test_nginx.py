@@ -18,7 +18,8 @@ from websockets.sync.client import connect
 
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast.web import Limits, Rate
+from holdfast import Limit
+from holdfast.web import Limits
 from web.gateway.test_stream import Device
 from web.running import RunningApp, opened
 
@@ -186,7 +187,7 @@ def test_streams_pass_through(browser: tuple[Browser, RunningApp, bool]) -> None
 
 def test_clients_have_their_own_addresses(standalone: Server, tmp_path: Path) -> None:
     """That of the proxy has no rate; and what a client says of its address is not believed."""
-    limits = Limits(address=Rate(0.001, 3), connections=2)
+    limits = Limits(address=Limit(3, per=3_000), connections=2)
     with (
         opened(standalone.url, tmp_path.name, limits, hosts=[NAME], proxies=["127.0.0.1"]) as live,
         nginx(tmp_path, live, documented().replace("$remote_addr", "192.0.2.7")) as (

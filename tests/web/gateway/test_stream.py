@@ -19,8 +19,8 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.stubborn import insist
 from faults.waiting import eventually
-from holdfast import Position
-from holdfast.web import Limits, Rate, Tokens
+from holdfast import Limit, Position
+from holdfast.web import Limits, Tokens
 from holdfast.web.gateway import stream_session
 from web.gateway.test_mailbox import PNG
 from web.running import SECRET, RunningApp, opened
@@ -320,7 +320,7 @@ def welcomed(live: RunningApp, user: str) -> bool:
 def test_frames_have_a_rate(standalone: Server) -> None:
     """Who sends faster is read slower; nothing is lost."""
     with (
-        opened(standalone.url, "streams-rate", Limits(user=Rate(20.0, 5))) as live,
+        opened(standalone.url, "streams-rate", Limits(user=Limit(5, per=0.25))) as live,
         device(live, "jill", sources=[]) as jill,
     ):
         begun = time.monotonic()

@@ -13,8 +13,8 @@ from starlette.routing import Mount
 
 from conftest import Site
 from faults.servers import Server
-from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
-from holdfast.web import Limits, Passes, Rate, metrics
+from holdfast import AsyncHoldfast, Holdfast, Limit, TaskRegistry
+from holdfast.web import Limits, Passes, metrics
 from holdfast.web.metrics.bounded_labels import OTHER, BoundedLabel
 from web.dashboard.sample_blocks import HOSTILE, fill_blocks
 from web.dashboard.test_round_trips import CALLS, GROWING
@@ -123,7 +123,7 @@ def test_each_role_reads_it(live: RunningApp, role: Any) -> None:
 
 def test_who_asks_too_often_waits(standalone: Server) -> None:
     """As with all that a visitor asks for."""
-    with opened(standalone.url, "metrics-rate", Limits(user=Rate(0.001, 2))) as live:
+    with opened(standalone.url, "metrics-rate", Limits(user=Limit(2, per=2_000))) as live:
         answers = [scraper(live).get("/metrics").status_code for _ in range(3)]
     assert answers == [200, 200, 429]
 

@@ -67,7 +67,9 @@ def dashboard(
         arguments: whether to show the arguments of tasks and the content of messages and rows, in
             pages and in JSON.
     """
-    shared = SharedState(hf, access.visitor_of, limits or Limits(), authenticator=access)
+    shared = SharedState(
+        hf, access.visitor_of, limits or Limits(), name="dashboard", authenticator=access
+    )
     middleware = Middleware(
         SecurityMiddleware, hosts=checked_hosts(hosts), address_rate=shared.address_rate
     )
@@ -168,7 +170,7 @@ def _for_visitors(serve: Served) -> Endpoint:
         try:
             visitor = await authenticated_visitor(shared, request)
             await shared.check_not_revoked(request, visitor, pass_of(request))
-            shared.user_rate.require(visitor.name, TOO_MANY)
+            await shared.user_rate.require(visitor.name, TOO_MANY)
             return await serve(request, visitor)
         except ClientDisconnect:
             return Response(status_code=400)  # Starlette needs a response that is never sent

@@ -7,10 +7,11 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ... import client_address
 from ..audit_log import ANONYMOUS, record
 from ..problems import Problem
 from ..security_middleware import SAFE_METHODS, same_origin
-from ..shared_state import SharedState, bearer_token, client_address
+from ..shared_state import SharedState, bearer_token
 from .access import Visitor
 from .action_request import read_fields
 from .cookies import PASS, delete_cookie, pass_of, set_cookie
@@ -68,7 +69,9 @@ async def log_in(request: Request) -> Response:
         return html_page(request, "login.html", 401, visitor=None, **shown)
     response = RedirectResponse(base_of(request) + page, 303)
     set_cookie(response, request, PASS, token, samesite="lax")
-    record(visitor.name, visitor.role, "login", {"address": client_address(request)}, "logged in")
+    record(
+        visitor.name, visitor.role, "login", {"address": client_address(request.scope)}, "logged in"
+    )
     return response
 
 
@@ -76,7 +79,11 @@ async def log_out(request: Request) -> Response:
     """Delete the cookie with the pass."""
     name = await _name(request)
     record(
-        name or ANONYMOUS, ANONYMOUS, "logout", {"address": client_address(request)}, "logged out"
+        name or ANONYMOUS,
+        ANONYMOUS,
+        "logout",
+        {"address": client_address(request.scope)},
+        "logged out",
     )
     response = RedirectResponse(linked(base_of(request), "login"), 303)
     delete_cookie(response, request, PASS)

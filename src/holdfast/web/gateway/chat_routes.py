@@ -51,10 +51,10 @@ async def create(request: UserRequest) -> Response:
         return _created(request, request.op_id)
     others = sorted({*given.members} - {request.user})
     check_members(request, len(others) + 1)
-    request.require(len(others))
+    await request.require(len(others))
     for other in others:
         await request.permit(INVITE, other)
-    request.state.contact_limits.create(request.user, others)
+    await request.state.contact_limits.create(request.user, others)
     chat = await request.hf.create_chat(
         given.members, sender=request.user, body=given.content(), op_id=request.op_id
     )
@@ -117,7 +117,7 @@ async def message(request: UserRequest) -> Response:
 async def members(request: UserRequest) -> Response:
     """Return each member with the number of the last message that the member acknowledged."""
     found = await (await _permitted_chat(request, MEMBERS)).members(reader=request.user)
-    request.charge(costs.of_members(len(found)))
+    await request.charge(costs.of_members(len(found)))
     return json_response({"members": dict(found)})
 
 
@@ -126,10 +126,10 @@ async def add(request: UserRequest) -> Response:
     given, chat = await request.json(NewMember), await _permitted_chat(request, ADD)
     await request.permit(INVITE, given.user)
     members = await chat.members(reader=request.user)
-    request.charge(costs.of_members(len(members)))
+    await request.charge(costs.of_members(len(members)))
     if given.user not in members:
         check_members(request, len(members) + 1)
-        request.state.contact_limits.invite(request.user, given.user)
+        await request.state.contact_limits.invite(request.user, given.user)
     await chat.join(given.user, by=request.user, op_id=request.op_id)
     return Response(status_code=204)
 

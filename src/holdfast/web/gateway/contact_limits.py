@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-from ..limits import MAX_PAIRS, Limits, TokenBuckets
+from ..limits import Limits
+from ..problems import Problem
+from ..request_rates import RequestRates
 
 SHOWN: Final = 60
 """Characters of a user name that an error message shows."""
@@ -15,23 +17,21 @@ SHOWN: Final = 60
 class ContactLimits:
     """Limits new chats, invitations and unanswered messages, so that no user can flood another."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._chats = TokenBuckets(limits.chats)
-        self._invitations = TokenBuckets(limits.invitations, max_names=MAX_PAIRS)
-        self._unanswered = TokenBuckets(limits.unanswered, max_names=MAX_PAIRS)
-        self._wrote: OrderedDict[str, None] = OrderedDict()
+    def __init__(self, rates: RequestRates, limits: Limits) -> None:
+        self._chats = rates.limiter("chats", limits.chats)
+        self._invitations = rates.limiter("invitations", limits.invitations)
+        self._unanswered = rates.limiter("unanswered", limits.unanswered)
 
-    def create(self, user: str, others: Iterable[str]) -> None:
+    async def create(self, user: str, others: Iterable[str]) -> None:
         """Count a chat that *user* creates with *others*.
 
         Raises:
             Problem: *user* has created too many chats.
         """
-        self._chats.require(user, "you have created too many chats")
-        for other in others:
-            self.invite(user, other)
+        await self._chats.require(user, "you have created too many chats")
+        await asyncio.gather(*(self.invite(user, other) for other in others))
 
-    def invite(self, user: str, other: str) -> None:
+    async def invite(self, user: str, other: str) -> None:
         """Count an invitation: *user* adds *other* to a chat.
 
         Raises:
@@ -39,23 +39,22 @@ class ContactLimits:
         """
         if user != other:
             detail = f"you have added {other[:SHOWN]!r} to too many chats"
-            self._invitations.require(_pair(user, other), detail)
+            await self._invitations.require(_pair(user, other), detail)
 
-    def write(self, user: str, to: str) -> None:
-        """Count a message from *user* to the mailbox of *to*, unless *to* has written back.
+    async def write(self, user: str, to: str) -> None:
+        """Count a message from *user* to the mailbox of *to*.
 
         Raises:
             Problem: *user* has sent too many messages to *to*, who has not answered.
         """
         if user == to:
             return
-        if _pair(to, user) not in self._wrote:
-            detail = f"you have sent too many messages to {to[:SHOWN]!r}, who has not answered"
-            self._unanswered.require(_pair(user, to), detail)
-        self._wrote[_pair(user, to)] = None
-        self._wrote.move_to_end(_pair(user, to))
-        if len(self._wrote) > MAX_PAIRS:
-            self._wrote.popitem(last=False)
+        detail = f"you have sent too many messages to {to[:SHOWN]!r}, who has not answered"
+        try:
+            await self._unanswered.require(_pair(user, to), detail)
+        except Problem:
+            if not await self._unanswered.has_passed(_pair(to, user)):
+                raise
 
 
 def _pair(one: str, other: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ... import AsyncHoldfast
-from ..limits import ConcurrencyLimiter, Limits, TokenBuckets
+from ..concurrency_limiter import ConcurrencyLimiter
+from ..limits import Limits
 from ..shared_state import SharedState
 from ..timed_cache import TimedCache
 from ..tokens import Authenticator
@@ -31,11 +32,13 @@ class GatewayState(SharedState[str]):
     def __init__(
         self, hf: AsyncHoldfast, authenticator: Authenticator, limits: Limits, may: May | None
     ) -> None:
-        super().__init__(hf, authenticator.user_of, limits, authenticator=authenticator)
+        super().__init__(
+            hf, authenticator.user_of, limits, name="gateway", authenticator=authenticator
+        )
         self.authorization = Authorization(may)
-        self.contact_limits = ContactLimits(limits)
+        self.contact_limits = ContactLimits(self.rates, limits)
         self.inbox_sizes = TimedCache(lambda user: hf.inbox(user).size(), INBOX_SIZE_LIFETIME_S)
-        self.inbox_rate = TokenBuckets(limits.user)
+        self.inbox_rate = self.rates.limiter("streams", limits.user)
         self.waiting = ConcurrencyLimiter(
             limits.waiting, f"you have {limits.waiting} long polls and streams open already"
         )

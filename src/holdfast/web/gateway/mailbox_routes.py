@@ -62,7 +62,7 @@ async def send(request: UserRequest) -> Response:
     """Send a message to the mailbox of another user."""
     owner = await request.permit(SEND_MAIL, request.name("user"))
     body = await request.message()
-    request.state.contact_limits.write(request.user, owner)
+    await request.state.contact_limits.write(request.user, owner)
     box = request.hf.mailbox(owner)
     seq = await box.send(body, sender=request.user, per_sender=PER_SENDER, op_id=request.op_id)
     return json_response({"seq": seq}, 201)

@@ -17,10 +17,17 @@ import msgspec
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ... import ClientClosed, HoldfastError, Position, ServerUnavailable, use_trace
+from ... import (
+    ClientClosed,
+    HoldfastError,
+    Position,
+    ServerUnavailable,
+    client_address,
+    use_trace,
+)
 from ..problems import Problem, problem_of
 from ..request_parsing import MAX_KEY_LENGTH, decode_json, new_key, op_id
-from ..shared_state import TOO_MANY, bearer_token, client_address
+from ..shared_state import TOO_MANY, bearer_token
 from ..stream_connection import HELLO_S, connection_of
 from . import costs
 from . import stream_frames as frames
@@ -57,7 +64,7 @@ async def stream(socket: WebSocket) -> None:
     state: GatewayState = socket.app.state.shared
     with ExitStack() as held:
         try:
-            held.enter_context(state.unauthenticated.hold(client_address(socket)))
+            held.enter_context(state.unauthenticated.hold(client_address(socket.scope)))
         except Problem as refusal:
             await socket.send_denial_response(refusal.response())
             return
@@ -98,7 +105,7 @@ async def _authenticated(
             user = await state.authenticate(socket, token)
     except TimeoutError:
         raise Problem("bad-request", f"no hello came within {HELLO_S:g} s") from None
-    state.user_rate.require(user, TOO_MANY, await _cost(state, user, hello))
+    await state.user_rate.require(user, TOO_MANY, await _cost(state, user, hello))
     return hello, token, user
 
 
@@ -127,7 +134,7 @@ class StreamSession:
         self._socket = socket
         self._user = user
         self._token = token
-        self._address = client_address(socket)
+        self._address = client_address(socket.scope)
 
     async def run(self, hello: frames.HelloFrame) -> None:
         """Serve the stream. It ends only with an exception.
@@ -210,14 +217,14 @@ class StreamSession:
         await self._state.inbox_rate.wait_for(self._user, costs.of_inbox(chats))
 
     async def _deliver(self, frame: dict[str, Any], *, charged: bool) -> None:
-        """Write a batch, and charge the user for its size if *charged*.
+        """Write a batch. If *charged*, charge the user for its size, and wait until it fits.
 
         Charge only for the batches that a device gets at the start: it could connect repeatedly to
         get them again.
         """
         size = await self._write(frame)
         if charged:
-            self._state.user_rate.charge(self._user, costs.of_read(size))
+            await self._state.user_rate.wait_for(self._user, costs.of_read(size))
 
     async def _retried(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Call *fetch* until it succeeds, and return its result.
@@ -283,7 +290,7 @@ class StreamSession:
             return await state.hf.chat(name).send(frame.content(), **options)
         if kind == "mailbox":
             await state.authorization.require(self._user, SEND_MAIL, name)
-            state.contact_limits.write(self._user, name)
+            await state.contact_limits.write(self._user, name)
             box = state.hf.mailbox(name)
             return await box.send(frame.content(), per_sender=PER_SENDER, **options)
         raise Problem("bad-request", f"send to chat:ID or mailbox:USER, not {frame.to[:60]!r}")

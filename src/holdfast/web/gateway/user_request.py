@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ... import AsyncHoldfast, TraceContext, use_trace
+from ... import AsyncHoldfast, AsyncPermit, TraceContext, use_trace
 from ..problems import Problem, problem_of
 from ..request_parsing import (
     JSON,
@@ -25,6 +25,7 @@ from ..request_parsing import (
     parse_number,
     read_body,
 )
+from ..request_rates import add_cost
 from ..shared_state import TOO_MANY
 from . import costs
 from .gateway_state import GatewayState
@@ -42,12 +43,14 @@ class UserRequest:
         http: the HTTP request.
         user: the name of the user.
         key: the idempotency key: the one that the client sent, or a new one.
+        charged: what the rate limiter has charged for the request, if the server counted it.
     """
 
     state: GatewayState
     http: Request
     user: str
     key: str
+    charged: AsyncPermit | None
 
     @property
     def has_own_key(self) -> bool:
@@ -115,21 +118,22 @@ class UserRequest:
             raise Problem("unauthorized", "the token now belongs to another user")
         return nothing if found is None else found
 
-    def require(self, cost: float) -> None:
+    async def require(self, cost: int) -> None:
         """Count *cost* against the user's rate limit.
 
         Raises:
             Problem: the rate limit does not allow this cost now.
         """
-        self.state.user_rate.require(self.user, TOO_MANY, cost)
+        await self.state.user_rate.require(self.user, TOO_MANY, cost)
 
-    def charge(self, cost: float) -> None:
+    async def charge(self, cost: int) -> None:
         """Count *cost* against the user's rate limit, even above it: the work is already done."""
-        self.state.user_rate.charge(self.user, cost)
+        if self.charged is not None:
+            await add_cost(self.charged, cost)
 
     async def require_inbox(self) -> None:
         """Count the cost of reading all chats of the user, as `require` does."""
-        self.require(costs.of_inbox(await self.state.inbox_sizes.get(self.user)))
+        await self.require(costs.of_inbox(await self.state.inbox_sizes.get(self.user)))
 
     async def permit(self, action: str, target: str) -> str:
         """Return *target* if the application allows the user to do *action* to it.
@@ -143,7 +147,7 @@ class UserRequest:
     async def body(self) -> bytes:
         """Return the body, and count its size against the user's rate limit."""
         body = await read_body(self.http, self.state.limits.request_bytes)
-        self.require(costs.of_written(len(body)))
+        await self.require(costs.of_written(len(body)))
         return body
 
     async def message(self) -> Any:
@@ -176,12 +180,11 @@ def route(path: str, **handlers: Handler) -> Route:
         key = None
         try:
             user = await state.authenticate(request)
-            state.user_rate.require(user, TOO_MANY)
+            charged = await state.user_rate.require(user, TOO_MANY)
             key = idempotency_key(request.headers.get(KEY_HEADER))
             with use_trace(trace_of(request.headers)):
-                return await _respond(
-                    handlers[request.method], UserRequest(state, request, user, key)
-                )
+                made = UserRequest(state, request, user, key, charged)
+                return await _respond(handlers[request.method], made)
         except ClientDisconnect:
             return Response(status_code=400)  # Starlette needs a response that is never sent
         except Exception as error:  # noqa: BLE001 (the last handler: `problem_of` logs it)
@@ -193,7 +196,7 @@ def route(path: str, **handlers: Handler) -> Route:
 async def _respond(handler: Handler, request: UserRequest) -> Response:
     """Return the response of *handler*, and charge the user for its size."""
     response = await handler(request)
-    request.charge(costs.of_read(len(response.body)))
+    await request.charge(costs.of_read(len(response.body)))
     return response
 
 

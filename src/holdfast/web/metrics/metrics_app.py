@@ -66,7 +66,9 @@ def metrics(
         raise ValueError(f"most must be 1 to 250, got {most}")
     if len(reported) > most:
         raise ValueError(f"counters may name {most}, the most values of a label: {len(reported)}")
-    state = SharedState(hf, access.visitor_of, limits or Limits(), authenticator=access)
+    state = SharedState(
+        hf, access.visitor_of, limits or Limits(), name="metrics", authenticator=access
+    )
     app = Starlette(
         routes=[Route(path, _show, methods=["GET"]) for path in ("/metrics", "/")],
         middleware=[
@@ -87,7 +89,7 @@ async def _show(request: Request) -> Response:
     shared: SharedState[Visitor] = state.shared
     try:
         visitor = await shared.authenticate(request)
-        shared.user_rate.require(visitor.name, TOO_MANY)
+        await shared.user_rate.require(visitor.name, TOO_MANY)
         found, totals = await asyncio.gather(
             survey(shared.hf, SURVEY),
             for_each(state.counters, lambda name: _last_hour(shared.hf, name)),
