@@ -7,7 +7,7 @@ from typing import Final
 
 from ..harness import Bench
 from ..report import Table
-from . import enqueue, latency, memory, processes, recovery, schedules, step, throughput
+from . import enqueue, latency, memory, processes, recovery, schedules, step, tenants, throughput
 
 PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "throughput": throughput.run,
@@ -18,6 +18,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "step": step.run,
     "processes": processes.run,
     "schedules": schedules.run,
+    "tenants": tenants.run,
 }
 
 

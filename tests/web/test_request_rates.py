@@ -103,10 +103,25 @@ async def test_without_the_server_a_process_counts_alone(
     assert await other.require("jill", DETAIL) is None
     await other.wait_for("jill", 2)
     assert not await rate.has_passed("jill")
+    clock.now += ALONE_S
+    assert await rate.require("jack", DETAIL) is None
     assert [each.levelname for each in caplog.records if "alone" in each.message] == ["WARNING"]
     server.start()
     clock.now += ALONE_S
     assert await rate.require("jack", DETAIL)
+
+
+@pytest.mark.parametrize("name", ["x" * 2000, "ü" * 200, "\ud800", ""])
+async def test_every_name_is_counted(hf: AsyncHoldfast, name: str) -> None:
+    """No name of a user makes the process count alone."""
+    rates = RequestRates(hf, "app")
+    rate = rates.limiter("user", Limit(1, per=3600.0))
+    assert await rate.require(name, DETAIL)
+    assert await rate.has_passed(name)
+    with pytest.raises(Problem):
+        await rate.require(name, DETAIL)
+    assert await rate.require(f"{name}y", DETAIL)
+    assert not rates.is_alone
 
 
 async def test_a_closed_client_counts_nothing(hf: AsyncHoldfast) -> None:
