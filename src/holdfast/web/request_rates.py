@@ -150,7 +150,7 @@ class RequestRate:
             self._refused.popitem(last=False)
 
     def _wait_of_refused(self, name: str, cost: int) -> float:
-        """Return the seconds until *cost* fits, if it is refused already; else 0.0."""
+        """Return the seconds until *cost* fits, or 0.0 if the server must be asked."""
         refused, now = self._refused.get(name), self._rates.clock()
         if refused is None or cost < refused.cost or now >= refused.until:
             return 0.0
