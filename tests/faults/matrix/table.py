@@ -14,42 +14,41 @@ from dataclasses import dataclass
 from faults.matrix.verdict import Kind
 
 MARKS = """
-       lock rw_lock semaphore limiter queue schedules mailbox chat completions counter rows files tallies
-  F1   S    S       S         S       S     S         S       S    S           S       S    S     S
-  F2   S    S       S         S       S     S         S       S    S           S       S    S     S
-  F3   U    U       U         U       U     U         U       U    U           U       U    U     U
-  F4   U    U       U         U       U     U         U       U    U           U       U    U     U
-  F5   V    V       V         V       B     B         B       B    B           B       V    B     B
-  F5d  V    V       V         U       B     B         U       U    U           U       U    U     U
-  F6   U    U       U         U       U     U         U       U    U           U       U    U     U
-  F7   U    U       U         U       U     U         U       U    U           U       U    U     U
-  F8   U    U       U         U       U     U         U       U    U           U       U    U     U
-  F9   V    V       V         V       B     B         B       B    B           B       V    B     B
-  F9d  V    V       V         U       B     B         U       U    U           U       U    U     U
-  F10  V    V       V         V       B     B         B       B    B           B       V    B     B
-  F10b V    V       V         V       B     B         B       B    B           B       V    B     B
-  F10d V    V       V         U       B     B         U       U    U           U       U    U     U
-  F11  S    S       S         S       S     S         S       S    S           S       S    S     S
-  F11b S    S       S         S       S     S         S       S    S           S       S    S     S
-  F12  V    V       V         V       S     S         S       S    S           V       S    S     S
-  F13  S    S       S         S       S     S         S       S    S           S       S    S     S
-  F14  U    U       U         U       U     U         U       U    U           U       U    U     U
-  F15  U    U       U         U       U     U         U       U    U           U       U    U     U
-  F15b V    V       V         V       V     -         V       -    V           V       V    -     V
-  F15c U    U       U         U       U     U         U       U    U           U       U    U     U
-  F15d U    U       U         U       U     U         U       U    U           U       U    U     U
-  F15e U    U       U         U       U     U         U       U    U           U       U    U     U
-  F16  -    -       -         -       S     S         -       -    S           S       -    -     -
-  F17  -    -       -         -       S     -         -       -    -           -       S    -     -
-  F18  S    S       S         S       S     S         S       S    S           S       S    S     S
-  F19  -    -       -         -       -     -         -       -    -           -       S    -     -
-  F19b U    U       U         U       U     U         U       U    U           U       U    U     U
-  F20  V    V       V         V       B     B         B       B    B           B       V    B     B
-  F21  U    U       U         U       U     U         U       U    U           U       U    U     U
-  F22  -    -       -         -       S     -         -       -    -           -       -    -     -
-  F22b -    -       -         -       S     -         -       -    -           -       -    -     -
-  F22c -    -       -         -       S     -         -       -    -           -       -    -     -
-"""  # noqa: E501
+       lock rw_lock singleton semaphore limiter queue schedules mailbox chat completions counter rows files tallies
+  F1   S    S       S         S         S       S     S         S       S    S           S       S    S     S
+  F2   S    S       S         S         S       S     S         S       S    S           S       S    S     S
+  F3   U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F4   U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F5   V    V       V         V         V       B     B         B       B    B           B       V    B     B
+  F5d  V    V       V         V         U       B     B         U       U    U           U       U    U     U
+  F6   U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F7   U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F8   U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F9   V    V       V         V         V       B     B         B       B    B           B       V    B     B
+  F9d  V    V       V         V         U       B     B         U       U    U           U       U    U     U
+  F10  V    V       V         V         V       B     B         B       B    B           B       V    B     B
+  F10b V    V       V         V         V       B     B         B       B    B           B       V    B     B
+  F10d V    V       V         V         U       B     B         U       U    U           U       U    U     U
+  F11  S    S       S         S         S       S     S         S       S    S           S       S    S     S
+  F11b S    S       S         S         S       S     S         S       S    S           S       S    S     S
+  F12  V    V       V         V         V       S     S         S       S    S           V       S    S     S
+  F13  S    S       S         S         S       S     S         S       S    S           S       S    S     S
+  F14  U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F15  U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F15b V    V       V         V         V       V     -         V       -    V           V       V    -     V
+  F15c U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F15d U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F15e U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F16  -    -       -         -         -       S     S         -       -    S           S       -    -     -
+  F17  -    -       -         -         -       S     -         -       -    -           -       S    -     -
+  F18  S    S       S         S         S       S     S         S       S    S           S       S    S     S
+  F19  -    -       -         -         -       -     -         -       -    -           -       S    -     -
+  F19b U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F20  V    V       V         V         V       B     B         B       B    B           B       V    B     B
+  F21  U    U       U         U         U       U     U         U       U    U           U       U    U     U
+  F22  -    -       -         -         -       S     -         -       -    -           -       -    -     -
+  F22b -    -       -         -         -       S     -         -       -    -           -       -    -     -
+  F22c -    -       -         -         -       S     -         -       -    -           -       -    -     -"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,7 @@ CLAIMED = (
 ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 lock": ({"overlap", "stale"}, FORGETFUL),
     "F5 rw_lock": ({"overlap", "stale"}, FORGETFUL),
+    "F5 singleton": ({"overlap", "stale"}, FORGETFUL),
     "F5 semaphore": ({"overlap"}, FENCED),
     "F5 limiter": ({"doubled"}, f"{LOST}: what passed is forgotten, and passes once more"),
     "F5 queue": ({"lost", "doubled"}, LOST),
@@ -111,11 +111,13 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 tallies": ({"stale"}, f"{LOST}; up to where is lost with it, so all is counted again"),
     "F5d lock": ({"overlap"}, RENEWED),
     "F5d rw_lock": ({"overlap"}, RENEWED),
+    "F5d singleton": ({"overlap"}, RENEWED),
     "F5d semaphore": ({"overlap"}, RENEWED),
     "F5d queue": ({"doubled"}, CLAIMED),
     "F5d schedules": ({"doubled"}, CLAIMED),
     "F12 lock": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
     "F12 rw_lock": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
+    "F12 singleton": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
     "F12 semaphore": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
     "F12 limiter": ({"doubled"}, "each step forward lets one more limit pass: docs/limits.md"),
     "F12 counter": ({"lost", "disordered"}, "a sample is counted when the server says it is"),
@@ -139,6 +141,7 @@ HEARD = "a replica on the same machine has heard nearly all when its primary die
 CHANCE = {
     "F5 lock": "a client must hold it by an acquisition that is lost, and another one ask",
     "F5 rw_lock": "a writer must take part in it by an acquisition that is lost, and others ask",
+    "F5 singleton": "a process must run it by an acquisition that is lost, and another one wait",
     "F5 semaphore": "a client must hold a permit by an acquisition that is lost, and others ask",
     "F5 limiter": "what is lost must be most of what passed in one period",
     "F5 queue": "what is lost must be a task that waits, or the end of one",
@@ -150,11 +153,13 @@ CHANCE = {
     "F5 tallies": "what is lost must be the count of a file",
     "F5d lock": "what is lost must be the last renewal before a lease ends",
     "F5d rw_lock": "what is lost must be the last renewal before a lease ends",
+    "F5d singleton": "what is lost must be the last renewal before a lease ends",
     "F5d semaphore": "what is lost must be the last renewal before a lease ends",
     "F5d schedules": "the lost write must be the claim of a task that has begun",
     "F5d queue": "the lost write must be the claim of a task that has begun",
     "F12 lock": "a client must hold it when the clock steps, and another one ask",
     "F12 rw_lock": "a client must hold it when the clock steps, and a writer ask, or the other way",
+    "F12 singleton": "a process must run it when the clock steps, and another one wait",
     "F12 semaphore": "all places must be held when the clock steps, and another one ask",
     "F12 limiter": "the limit must be used up when the clock steps, and others ask",
     "F12 counter": "a step must fall between a count and the window in which it is looked for",
@@ -169,6 +174,7 @@ REASONS = {
     "F15b files": "the feed is gone, and every call raises FeedLost",
     "F16 lock": "an acquisition is named before it is sent; F7 repeats it",
     "F16 rw_lock": "an acquisition is named before it is sent; F7 repeats it",
+    "F16 singleton": "an acquisition is named before it is sent; F7 repeats it",
     "F16 limiter": "an acquisition is named before it is sent; F7 repeats it",
     "F16 semaphore": "an acquisition is named before it is sent; F7 repeats it",
     "F16 mailbox": "killed senders repeat what they sent: F1",
@@ -184,6 +190,7 @@ REASONS = {
     "F17 tallies": "in every cell a tenth of the lines cannot be counted",
     "F17 lock": "a holder that dies: F1",
     "F17 rw_lock": "a holder that dies: F1",
+    "F17 singleton": "a process that dies: F1",
     "F17 limiter": "a caller that dies: F1",
     "F17 semaphore": "a holder that dies: F1",
     "F19": "no database",
@@ -219,7 +226,7 @@ CELLS = _cells()
 
 CHOICE = """
     F1   limiter queue schedules mailbox completions files
-    F2   lock rw_lock semaphore queue
+    F2   lock rw_lock singleton semaphore queue
     F3   counter rows
     F4   queue schedules chat completions
     F5   lock files tallies
@@ -227,7 +234,7 @@ CHOICE = """
     F6   lock rows
     F7   lock rw_lock limiter queue schedules chat counter rows files
     F8   semaphore queue chat completions
-    F9   lock queue schedules
+    F9   lock singleton queue schedules
     F9d  queue
     F10  lock rw_lock limiter queue chat
     F10b queue

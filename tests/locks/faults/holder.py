@@ -32,9 +32,8 @@ from holdfast import (
     ServerUnavailable,
     StaleFence,
 )
-from locks.faults import naive_locks
-
-KEY = "contended"
+from locks.faults import naive_locks, singletons
+from locks.faults.singletons import KEY, naps
 
 WRITERS = 0.3
 """This share of the acquisitions of a reader-writer lock is to write."""
@@ -44,7 +43,7 @@ class HolderOptions(msgspec.Struct, kw_only=True):
     """What the holders of one process do.
 
     Attributes:
-        kind: `lock`, `rw_lock`, `semaphore`, `naive lock` or `naive semaphore`.
+        kind: `lock`, `rw_lock`, `semaphore`, `singleton`, `naive lock` or `naive semaphore`.
         half: `sync` or `async`.
         limit: permits of the semaphore.
         hold_s: how long each hold lasts.
@@ -87,10 +86,10 @@ class HolderLog:
 
     def __init__(self, recorder: Recorder, holder: str) -> None:
         self._recorder = recorder
-        self._holder = holder
+        self.holder = holder
 
     def acquiring(self) -> AbstractContextManager[Pending]:
-        return self._recorder.operation("acquire", key=KEY, holder=self._holder)
+        return self._recorder.operation("acquire", key=KEY, holder=self.holder)
 
     def granted(self, op: Pending, lease: Lease | AsyncLease, *, shared: bool = False) -> None:
         op.result = lease.fence
@@ -99,29 +98,23 @@ class HolderLog:
     def still_held(self, lease: Lease | AsyncLease) -> bool:
         """Record that its lease is alive, or that it was lost; return which."""
         if lease.lost:
-            with self._recorder.operation("lost", key=KEY, holder=self._holder):
+            with self._recorder.operation("lost", key=KEY, holder=self.holder):
                 return False
-        with self._recorder.operation("renew", key=KEY, holder=self._holder) as op:
+        with self._recorder.operation("renew", key=KEY, holder=self.holder) as op:
             op.result = True
             op.note(until_ns=until_ns(lease))
         return True
 
     def writing(self, fence: int) -> AbstractContextManager[Pending]:
-        return self._recorder.operation("write", key=KEY, holder=self._holder, fence=fence)
+        return self._recorder.operation("write", key=KEY, holder=self.holder, fence=fence)
 
     def releasing(self) -> AbstractContextManager[Pending]:
-        return self._recorder.operation("release", key=KEY, holder=self._holder)
+        return self._recorder.operation("release", key=KEY, holder=self.holder)
 
 
 def until_ns(lease: Lease | AsyncLease) -> int:
     """Return when the lease ends for its holder."""
     return time.monotonic_ns() + round(lease.remaining * 1e9)
-
-
-def steps(options: HolderOptions) -> list[float]:
-    """Return the naps of one hold: a holder checks its lease before each, and writes after it."""
-    count = max(1, round(options.hold_s / 0.05))
-    return [options.hold_s / count] * count
 
 
 def chosen(hf: Any, options: HolderOptions) -> tuple[Callable[..., Any], bool, bool]:
@@ -142,14 +135,14 @@ def blocking(hf: Holdfast, options: HolderOptions, log: HolderLog) -> None:
         lease = struck(lambda: acquire(timeout=options.timeout), options.alarm_s)
         log.granted(op, lease, shared=shared)
     try:
-        for nap_s in steps(options):
+        for nap_s in naps(options):
             if not log.still_held(lease):
                 break
             time.sleep(nap_s)
             if writes:
                 with log.writing(lease.fence) as op:
                     op.result = True
-                    hf.fenced(KEY).set(log._holder, lease.fence)
+                    hf.fenced(KEY).set(log.holder, lease.fence)
     finally:
         with log.releasing():
             struck(lease.release, options.alarm_s)
@@ -162,14 +155,14 @@ async def asynchronous(hf: AsyncHoldfast, options: HolderOptions, log: HolderLog
         lease = await acquire(timeout=options.timeout)
         log.granted(op, lease, shared=shared)
     try:
-        for nap_s in steps(options):
+        for nap_s in naps(options):
             if not log.still_held(lease):
                 break
             await asyncio.sleep(nap_s)
             if writes:
                 with log.writing(lease.fence) as op:
                     op.result = True
-                    await hf.fenced(KEY).set(log._holder, lease.fence)
+                    await hf.fenced(KEY).set(log.holder, lease.fence)
     finally:
         with log.releasing():
             await lease.release()
@@ -178,10 +171,17 @@ async def asynchronous(hf: AsyncHoldfast, options: HolderOptions, log: HolderLog
 EXPECTED = (LockTimeout, LeaseLost, StaleFence, HoldfastError, Interrupted)
 
 
+CYCLES: dict[str, Callable[[Any, HolderOptions, HolderLog], None]] = {
+    **naive_locks.CYCLES,
+    "singleton": singletons.blocking,
+}
+"""How holders of the blocking half take, use and release it, where it is not `blocking`."""
+
+
 def run_blocking(options: HolderOptions, recorder: Recorder) -> None:
     """Run the holders in threads."""
     with opened(Holdfast, options.url, options.namespace, options.access) as hf:
-        cycle = naive_locks.CYCLES.get(options.kind, blocking)
+        cycle = CYCLES.get(options.kind, blocking)
 
         def hold(n: int) -> None:
             log = HolderLog(recorder, f"{recorder.process}.{n}")
@@ -207,13 +207,14 @@ def run_blocking(options: HolderOptions, recorder: Recorder) -> None:
 async def run_asynchronous(options: HolderOptions, recorder: Recorder) -> None:
     """Run the holders in tasks."""
     async with opened(AsyncHoldfast, options.url, options.namespace, options.access) as hf:
+        cycle = singletons.asynchronous if options.kind == "singleton" else asynchronous
 
         async def hold(n: int) -> None:
             log = HolderLog(recorder, f"{recorder.process}.{n}")
             while not options.stopped():
                 try:
                     async with asyncio.timeout(options.patience_s()):
-                        await asynchronous(hf, options, log)
+                        await cycle(hf, options, log)
                 except (*EXPECTED, TimeoutError) as error:
                     print(type(error).__name__, error, flush=True)
                     await asyncio.sleep(0.01 if isinstance(error, ServerUnavailable) else 0)

@@ -71,7 +71,7 @@ def _cycle(take: Callable[..., Callable[[], None]]) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def _named(log: Any) -> Iterator[str]:
-    yield f"{log._holder}:{time.monotonic_ns()}"
+    yield f"{log.holder}:{time.monotonic_ns()}"
 
 
 CYCLES = {"naive lock": _cycle(naive_lock), "naive semaphore": _cycle(naive_semaphore)}

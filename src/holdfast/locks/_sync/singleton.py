@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 from ...core.clock import backoff_s
 from ...core.concurrency._sync.primitives import sleep
 from ...core.concurrency._sync.user_calls import UserFunction
-from ...core.error_text import log_safely
 from ...errors import ClientClosed, LeaseLost, OutcomeUnknown, ServerUnavailable
 from ...errors.one_line_logger import logger_of
 from .lease import Lease
@@ -77,6 +76,5 @@ class Singleton:
                     raise  # The function raised it.
                 failures += 1
                 level = logging.WARNING if failures == 1 else logging.DEBUG
-                text = "singleton %s waits for the server"
-                log_safely(logger, level, text, self.name, error=error)
+                logger.log(level, "singleton %s waits for the server: %s", self.name, error)
                 sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))

@@ -6,7 +6,7 @@ from faults.matrix.workloads.counts import Counts
 from faults.matrix.workloads.feeds import Feeds
 from faults.matrix.workloads.lines import Tallies
 from faults.matrix.workloads.names import Names
-from faults.matrix.workloads.places import Locks, RwLocks, Semaphores
+from faults.matrix.workloads.places import Locks, RwLocks, Semaphores, Singletons
 from faults.matrix.workloads.queues import Queues
 from faults.matrix.workloads.rates import Rates
 from faults.matrix.workloads.rows import Rows
@@ -15,6 +15,7 @@ from faults.matrix.workloads.schedules import Schedules
 WORKLOADS: dict[str, type[Workload]] = {
     "lock": Locks,
     "rw_lock": RwLocks,
+    "singleton": Singletons,
     "semaphore": Semaphores,
     "limiter": Rates,
     "queue": Queues,

@@ -1,4 +1,4 @@
-"""Locks, reader-writer locks and semaphores: holders of both halves that write under the fence."""
+"""Locks of all kinds and singletons: holders of both halves that write under the fence."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -29,13 +29,15 @@ class Locks(Workload):
     kinds: ClassVar[frozenset[str]] = frozenset({"acquire", "release", "write"})
     kind: ClassVar[str] = keys.LOCK
     limit: ClassVar[int] = 1
+    held_as: ClassVar[str] = ""
+    """What its holders use, if it is not of that kind."""
 
     def slots(self) -> list[int]:
         return [Namespace.of(self.namespace).unit(self.kind, KEY).slot]
 
     def actors(self) -> list[Actor]:
         about: dict[str, Any] = {
-            "kind": self.kind,
+            "kind": self.held_as or self.kind,
             "limit": self.limit,
             "lease": LEASE_S,
             "holders": 3,
@@ -69,6 +71,12 @@ class Locks(Workload):
 
     def judge(self, history: Sequence[Operation]) -> list[Violation]:
         return judge(history, self.limit)
+
+
+class Singletons(Locks):
+    """Processes that run one singleton: they compete for the lock of its name."""
+
+    held_as: ClassVar[str] = "singleton"
 
 
 class RwLocks(Locks):
