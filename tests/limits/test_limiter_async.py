@@ -33,13 +33,13 @@ async def test_several_limits_are_charged_together_or_not_at_all(hf: AsyncHoldfa
 
 
 async def test_limits_with_one_name_count_the_same_cost(hf: AsyncHoldfast) -> None:
-    limiter = hf.rate_limit("api", Limit(2, per=0.2), Limit(3, per=60.0))
+    limiter = hf.rate_limit("api", Limit(2, per=2.0), Limit(3, per=60.0))
     assert [bool(await limiter.try_acquire()) for _ in range(3)] == [True, True, False]
-    await sleep(0.25)
+    await sleep(2.1)
     answers = [await limiter.try_acquire() for _ in range(2)]
     assert [bool(each) for each in answers] == [True, False]
     assert answers[0].remaining == {"requests": 0}
-    assert [each.name for each in answers[0].limits] == ["requests-0.2s", "requests-60s"]
+    assert [each.name for each in answers[0].limits] == ["requests-2s", "requests-60s"]
 
 
 async def test_a_subject_counts_apart(hf: AsyncHoldfast) -> None:
@@ -75,12 +75,12 @@ async def test_settle_corrects_the_charge(hf: AsyncHoldfast) -> None:
 
 
 async def test_what_no_longer_matters_expires(hf: AsyncHoldfast, site: Site) -> None:
-    limiter = hf.rate_limit("api", Limit(2, per=0.2))
+    limiter = hf.rate_limit("api", Limit(2, per=2.0))
     assert await limiter.try_acquire(2)
     keys = list(site.client.scan_iter(f"{site.namespace}:{{limit:*"))
     assert len(keys) == 1
-    assert 0 < site.client.pttl(keys[0]) <= 200
-    await sleep(0.3)
+    assert 0 < site.client.pttl(keys[0]) <= 2000
+    await sleep(2.1)
     assert not site.client.exists(keys[0])
     assert await limiter.try_acquire(2)
 

@@ -33,7 +33,7 @@ async def test_acquire_waits_in_order(hf: AsyncHoldfast) -> None:
 
     await asyncio.gather(*(one(n) for n in range(6)))
     assert done == [*range(6)]
-    assert time.monotonic() - began >= 0.8
+    assert time.monotonic() - began >= 0.5
 
 
 async def _reserved(limiter: AsyncRateLimiter, wanted: int) -> bool:
@@ -111,7 +111,7 @@ def test_waits_and_refusals_are_measured(site: Site) -> None:
     registry = CollectorRegistry()
     metrics = PrometheusMetrics(registry=registry)
     with Holdfast.from_url(site.url, namespace=site.namespace, telemetry=metrics) as hf:
-        limiter = hf.rate_limit("api", Limit(1, per=1.0)).of("user:7")
+        limiter = hf.rate_limit("api", Limit(1, per=2.0)).of("user:7")
         limiter.acquire()
         assert limiter.acquire().waited > 0
         with pytest.raises(RateLimited):

@@ -56,12 +56,12 @@ async def test_costs_are_charged_and_corrected(hf: AsyncHoldfast) -> None:
 
 async def test_a_cost_above_the_limit_needs_all_of_it(hf: AsyncHoldfast) -> None:
     """Two of them pass in no less than two periods: the debt delays what comes next."""
-    rate = RequestRates(hf, "app").limiter("user", Limit(10, per=0.4))
+    rate = RequestRates(hf, "app").limiter("user", Limit(10, per=2.0))
     await rate.wait_for("jill", 25)
     with pytest.raises(Problem):
         await rate.require("jill", DETAIL)
     await rate.wait_for("jill", 25)
-    assert (await hf.rate_limit("app:user", Limit(10, per=0.4)).of("jill").peek()).limits
+    assert (await hf.rate_limit("app:user", Limit(10, per=2.0)).of("jill").peek()).limits
 
 
 async def test_a_flood_does_not_reach_the_server(hf: AsyncHoldfast, server: Server) -> None:
