@@ -1,4 +1,4 @@
-"""What a step of a worker costs with limits and turns, in front of a long queue of one tenant.
+"""The cost of a step of a worker with limits and turns, in front of a long queue of one tenant.
 
 One tenant has a million waiting tasks; ten thousand others have a few each. The server counts the
 time of the steps by itself, while the worker runs the tasks of the others. Then new tenants come:
@@ -111,7 +111,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round of a case took.
+    """The measurements of one round of a case.
 
     Attributes:
         filled: tasks in a step.

@@ -18,7 +18,7 @@ from holdfast.web.server import listening
 from web.running import SECRET
 
 AMOUNT = 20
-"""What one user may ask for in an hour, of all processes together."""
+"""Requests that one user may send in an hour to all processes together."""
 
 
 def make_gateway(hf: AsyncHoldfast) -> Starlette:

@@ -65,7 +65,7 @@ async def test_a_cost_above_the_limit_needs_all_of_it(hf: AsyncHoldfast) -> None
 
 
 async def test_a_flood_does_not_reach_the_server(hf: AsyncHoldfast, server: Server) -> None:
-    """What is refused is refused by the process for a while, and says when to come again."""
+    """The process refuses for a while without the server, and says when to come again."""
     clock = Clock()
     rate = RequestRates(hf, "app", clock).limiter("user", Limit(1, per=3600.0))
     await rate.require("jill", DETAIL)

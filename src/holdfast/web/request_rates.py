@@ -88,7 +88,7 @@ class RequestRate:
         A cost above the amount of the limit needs that nothing has passed in the last period.
 
         Returns:
-            the permit, which can be corrected; None if there is none.
+            the permit, with which the cost can be corrected; None if the server did not count.
 
         Raises:
             Problem: the limit does not allow it. The text of the problem is *detail* and the
@@ -158,7 +158,7 @@ class RequestRate:
 
 
 class _Refusal(NamedTuple):
-    """What the server refused.
+    """A cost that the server refused.
 
     Attributes:
         cost: the refused cost.

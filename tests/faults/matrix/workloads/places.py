@@ -30,7 +30,7 @@ class Locks(Workload):
     kind: ClassVar[str] = keys.LOCK
     limit: ClassVar[int] = 1
     held_as: ClassVar[str] = ""
-    """What its holders use, if it is not of that kind."""
+    """The object that its holders use, if it is not of that kind."""
 
     def slots(self) -> list[int]:
         return [Namespace.of(self.namespace).unit(self.kind, KEY).slot]
