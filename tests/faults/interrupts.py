@@ -81,12 +81,12 @@ def interrupted_at(
 
 
 def _counts(frame: FrameType, files: str) -> bool:
-    """Return whether the steps of *frame* count. Python drops what a finalizer raises."""
+    """Return whether the steps of *frame* count. Python drops what the collector's calls raise."""
     if not frame.f_code.co_filename.startswith(files):
         return False
     each: FrameType | None = frame
     while each is not None and each.f_code.co_filename.startswith(files):
-        if each.f_code.co_name == "__del__":
+        if each.f_code.co_name in ("__del__", "gc_callback"):
             return False
         each = each.f_back
     return each is None or each.f_code.co_filename != weakref.__file__

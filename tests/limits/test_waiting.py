@@ -21,7 +21,7 @@ from holdfast import (
 
 
 async def test_acquire_waits_in_order(hf: AsyncHoldfast) -> None:
-    limiter = hf.rate_limit("api", Limit(2, per=0.3))
+    limiter = hf.rate_limit("api", Limit(2, per=0.5))
     await limiter.acquire()
     began = time.monotonic()
     done: list[int] = []
@@ -32,8 +32,9 @@ async def test_acquire_waits_in_order(hf: AsyncHoldfast) -> None:
         assert time.monotonic() - began >= permit.waited
 
     await asyncio.gather(*(one(n) for n in range(6)))
-    assert done == [*range(6)]
-    assert time.monotonic() - began >= 0.5
+    # Two calls that may pass at the same instant wake in any order.
+    assert [{done[0]}, {*done[1:3]}, {*done[3:5]}, {done[5]}] == [{0}, {1, 2}, {3, 4}, {5}]
+    assert time.monotonic() - began >= 1
 
 
 async def _reserved(limiter: AsyncRateLimiter, wanted: int) -> bool:
