@@ -57,7 +57,13 @@ THOROUGH = {
 }
 """Folders and files, without `_async`, that call every script: each runs in both topologies."""
 
-EXPENSIVE = {"browser": "browser", "postgres": "postgres", "database": "postgres"}
+EXPENSIVE = {
+    "browser": "browser",
+    "postgres": "postgres",
+    "database": "postgres",
+    "mariadb": "sql",
+    "shop": "sql",
+}
 """Fixtures that take seconds to start → the group of tests that share them."""
 
 PER_MODULE = {"browser"}

@@ -25,6 +25,7 @@ RENAMED = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_async": "_sync",
+    "asynccontextmanager": "contextmanager",
     "eventually_async": "eventually",
     "running_async": "running",
 }

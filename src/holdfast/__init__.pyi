@@ -96,6 +96,11 @@ from .messages.message import Undecodable as Undecodable
 from .messages.states import ChatStatus as ChatStatus
 from .messages.states import MailboxStatus as MailboxStatus
 from .messages.states import Reader as Reader
+from .outbox._sync.relay import OutboxRelay as OutboxRelay
+from .outbox._async.relay import AsyncOutboxRelay as AsyncOutboxRelay
+from .outbox.outbox import Outbox as Outbox
+from .outbox.row import OutboxRow as OutboxRow
+from .outbox.row import OutboxStatus as OutboxStatus
 from .completions._sync.completions import Completions as Completions
 from .completions._async.completions import AsyncCompletions as AsyncCompletions
 from .completions._sync.recent import Recent as Recent

@@ -22,6 +22,7 @@ TITLES: Final = {
     "locks": "Locks and semaphores",
     "limits": "Rate limits",
     "queues": "Task queues",
+    "outbox": "Outbox",
     "messages": "Mailboxes and chats",
     "completions": "Autocomplete",
     "counters": "Counters",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 from collections.abc import Iterator
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from rich.text import Text
@@ -21,6 +19,7 @@ from .log_output import log_to_stderr
 from .options import argument, flag
 from .output import AsJson, field_table, print_block, print_json, untrusted
 from .resources import Resource, Row, group, list_command, show_resource
+from .stop_signals import call_on_stop_signal
 
 if TYPE_CHECKING:
     from .. import AsyncRowCache, Holdfast, RowCache, RowCacheStatus
@@ -104,7 +103,7 @@ def run(
     cache: RowCache | AsyncRowCache = import_target(target, kind)
     if cache.source is None:
         fail(f"row cache {cache.name!r} has no source: it only reads", code=WRONG_USAGE)
-    _stop_on_signals(cache)
+    call_on_stop_signal(cache.stop)
     logger.info("refreshing row cache %r from %r", cache.name, cache.source)
     try:
         if isinstance(cache, AsyncRowCache):
@@ -114,17 +113,6 @@ def run(
     except HoldfastError as error:
         fail(str(error))
     logger.info("this process no longer refreshes row cache %r", cache.name)
-
-
-def _stop_on_signals(cache: RowCache | AsyncRowCache) -> None:
-    """Stop *cache* at the first signal. Let a second signal end the process."""
-
-    def stop(number: int, _: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        cache.stop()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
 
 
 def _show_row(hf: Holdfast, name: str, text: str, *, as_json: bool) -> None:

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from ...messages._async.inbox import AsyncInbox
     from ...messages._async.mailbox import AsyncMailbox
     from ...messages.options import History, Keep, Overflow
+    from ...outbox._async.relay import AsyncOutboxRelay
+    from ...outbox.database import AsyncEngine
+    from ...outbox.outbox import Outbox
     from ...queues._async.handle import AsyncTaskHandle
     from ...queues._async.queue import AsyncQueue
     from ...queues._async.schedule_handle import AsyncScheduleHandle
@@ -602,6 +605,18 @@ class AsyncHoldfast:
             group=group,
         )
         return AsyncWorker(parts.caller, plan, parts.maxmemory_check)
+
+    def outbox_relay(self, outbox: Outbox, engine: AsyncEngine) -> AsyncOutboxRelay:
+        """Return a relay, which enqueues the tasks of an outbox. Start it with `run`.
+
+        Args:
+            outbox: the outbox.
+            engine: engine of SQLAlchemy for the database of the outbox.
+        """
+        from holdfast.outbox._async.relay import AsyncOutboxRelay
+
+        parts = self._resources
+        return AsyncOutboxRelay(parts.producer, parts.lifetime, outbox, engine)
 
     # Mailboxes and chats
 

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from ...messages._sync.inbox import Inbox
     from ...messages._sync.mailbox import Mailbox
     from ...messages.options import History, Keep, Overflow
+    from ...outbox._sync.relay import OutboxRelay
+    from ...outbox.database import Engine
+    from ...outbox.outbox import Outbox
     from ...queues._sync.handle import TaskHandle
     from ...queues._sync.queue import Queue
     from ...queues._sync.schedule_handle import ScheduleHandle
@@ -599,6 +602,18 @@ class Holdfast:
             group=group,
         )
         return Worker(parts.caller, plan, parts.maxmemory_check)
+
+    def outbox_relay(self, outbox: Outbox, engine: Engine) -> OutboxRelay:
+        """Return a relay, which enqueues the tasks of an outbox. Start it with `run`.
+
+        Args:
+            outbox: the outbox.
+            engine: engine of SQLAlchemy for the database of the outbox.
+        """
+        from holdfast.outbox._sync.relay import OutboxRelay
+
+        parts = self._resources
+        return OutboxRelay(parts.producer, parts.lifetime, outbox, engine)
 
     # Mailboxes and chats
 

@@ -123,6 +123,17 @@ class AsyncProducer:
             *(stored.task_id, queue, unit, self._caller, self._notifier), enqueued=stored.enqueued
         )
 
+    async def enqueue_batch(self, batch: EnqueueBatch, op_id: str) -> list[StoredTask]:
+        """Enqueue tasks that are packed already, in one step. The caller repeats it with *op_id*.
+
+        Raises:
+            QueueAtCapacity: there is no room for all of them; none was stored.
+            TaskExists: another task holds the key of one of them; none was stored.
+        """
+        with self._caller.writers.operation(op_id, ledger.never, verb="outbox") as operation:
+            writer, number = operation.writer, operation.number
+            return await self._store(batch.queue, writer, number, batch.tasks, batch.room, 0)
+
     async def enqueue_many(
         self, calls: Iterable[Call[R]], op_id: str | None
     ) -> list[AsyncTaskHandle[R]]:

@@ -124,6 +124,17 @@ class Producer:
             *(stored.task_id, queue, unit, self._caller, self._notifier), enqueued=stored.enqueued
         )
 
+    def enqueue_batch(self, batch: EnqueueBatch, op_id: str) -> list[StoredTask]:
+        """Enqueue tasks that are packed already, in one step. The caller repeats it with *op_id*.
+
+        Raises:
+            QueueAtCapacity: there is no room for all of them; none was stored.
+            TaskExists: another task holds the key of one of them; none was stored.
+        """
+        with self._caller.writers.operation(op_id, ledger.never, verb="outbox") as operation:
+            writer, number = operation.writer, operation.number
+            return self._store(batch.queue, writer, number, batch.tasks, batch.room, 0)
+
     def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
         """Enqueue tasks in few steps; see `Holdfast.enqueue_many`."""
         return self._enqueue_many([call.hooked() for call in checked_calls(calls)], op_id)

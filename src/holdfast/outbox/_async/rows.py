@@ -1,0 +1,171 @@
+"""The rows of an outbox: which are next, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from ...core.concurrency._async.user_calls import UserFunction
+from ..batch import OutboxBatch
+from ..database import can_listen, checked_engine, first_line
+from ..outbox import Outbox
+from ..row import OutboxRow, OutboxStatus
+from ..sent import Sent
+from ..statements import Statements
+from ..table import FAILED, WAITING
+
+IDLE_IN_TRANSACTION: Final = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+"""Lets PostgreSQL free the rows of a relay that is suspended."""
+
+
+class AsyncOutboxRows:
+    """Read and change the rows of *outbox* with *engine*, an engine of SQLAlchemy."""
+
+    def __init__(self, outbox: Outbox, engine: Any) -> None:
+        self._engine = checked_engine(engine, "AsyncEngine")
+        self.dialect: str = engine.dialect.name
+        self.listens = can_listen(engine)
+        self._table = outbox.table
+        self._statements = Statements(outbox.table)
+
+    async def queues(self) -> list[str]:
+        """Return the queues with waiting rows, in the order of their names."""
+        statements, found = self._statements, list[str]()
+        async with self._engine.connect() as connection:
+            statement, values = statements.first_queue, dict[str, str]()
+            while (queue := await connection.scalar(statement, values)) is not None:
+                found.append(queue)
+                statement, values = statements.next_queue, {"after": queue}
+        return found
+
+    async def send_batch(
+        self, queue: str, most: int, send: UserFunction[OutboxBatch, Sent]
+    ) -> Sent:
+        """Send the next batch of *queue*, and record what became of it.
+
+        The name of a new batch is committed before the batch is sent. While it is sent, its first
+        row is locked, so that no other relay sends rows of this queue.
+
+        Args:
+            queue: the queue.
+            most: how many rows a new batch has at most.
+            send: sends the batch. If it raises, the batch stays.
+        """
+        async with self._transaction() as connection:
+            if not await self._locks_first(connection, queue):
+                return Sent.nothing()
+            batch, is_new = await self._read_batch(connection, queue, most)
+            if not is_new:
+                return await self._send(connection, batch, send)
+            await self._name(connection, batch)
+        if not batch.seqs:
+            return Sent.nothing()
+        async with self._transaction() as connection:
+            if await self._locks_first(connection, queue, batch.seqs[0]):
+                return await self._send(connection, batch, send)
+        return Sent.nothing()
+
+    async def check_table(self) -> None:
+        """Raise a ValueError if the database answers, but not for the table of the outbox."""
+        from sqlalchemy import literal, select
+        from sqlalchemy.exc import DBAPIError
+
+        try:
+            async with self._engine.connect() as connection:
+                await connection.execute(select(literal(1)))
+        except DBAPIError:
+            return  # it is away
+        try:
+            async with self._engine.connect() as connection:
+                await connection.execute(select(self._table).limit(0))
+        except DBAPIError as error:
+            raise ValueError(
+                f"the table {self._table.fullname!r} of the outbox cannot be read "
+                f"({first_line(error.orig)}): create it, such as by metadata.create_all(engine)"
+            ) from error
+
+    async def status(self) -> OutboxStatus:
+        """Return what the outbox holds."""
+        statements = self._statements
+        async with self._engine.connect() as connection:
+            waiting = await connection.scalar(statements.count, {"of": WAITING})
+            failed = await connection.scalar(statements.count, {"of": FAILED})
+            oldest_ms = await connection.scalar(statements.oldest)
+        return OutboxStatus.of(waiting, failed, oldest_ms)
+
+    async def listed(self, state: int, limit: int) -> list[OutboxRow]:
+        """Return rows in this *state*, the oldest first."""
+        values = {"of": state, "most": limit}
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(self._statements.listed, values)).fetchall()
+        return [OutboxRow.of(row) for row in rows]
+
+    async def retry(self, task_ids: Sequence[str]) -> int:
+        """Let failed rows wait again. Return how many."""
+        return await self._change(self._statements.retry, task_ids)
+
+    async def discard(self, task_ids: Sequence[str]) -> int:
+        """Delete failed rows. Return how many."""
+        return await self._change(self._statements.discard, task_ids)
+
+    async def _change(self, statement: Any, task_ids: Sequence[str]) -> int:
+        async with self._engine.begin() as connection:
+            changed: int = (await connection.execute(statement, {"ids": task_ids})).rowcount
+        return changed
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Any]:
+        async with self._engine.begin() as connection:
+            if self.dialect == "postgresql":
+                await connection.exec_driver_sql(IDLE_IN_TRANSACTION)
+            elif self.dialect == "sqlite":  # it locks no rows, but the database
+                await connection.execute(self._statements.take_write_lock)
+            yield connection
+
+    async def _locks_first(self, connection: Any, queue: str, seq: int | None = None) -> bool:
+        """Lock the first row of *queue*, unless another relay has; return whether it is locked.
+
+        Args:
+            connection: in a transaction.
+            queue: the queue.
+            seq: the row that must be the first; None: any row.
+        """
+        statements, values = self._statements, {"of": queue}
+        locked: int | None = await connection.scalar(statements.lock_first, values)
+        if locked is None or (seq is not None and seq != locked):
+            return False
+        first: int | None = await connection.scalar(statements.first, values)
+        return first is not None and locked == first
+
+    async def _read_batch(self, connection: Any, queue: str, most: int) -> tuple[OutboxBatch, bool]:
+        """Return the batch of the first row of *queue*, and whether it is a new one."""
+        statements = self._statements
+        found = await connection.execute(statements.rows, {"of": queue, "most": most})
+        rows = found.fetchall()
+        if not rows or rows[0].batch is None:
+            return OutboxBatch.of(queue, rows), True
+        named = await connection.execute(statements.batch, {"of": queue, "named": rows[0].batch})
+        return OutboxBatch.of(queue, named.fetchall()), False
+
+    async def _name(self, connection: Any, batch: OutboxBatch) -> None:
+        """Store the name of a new *batch*, and set unreadable rows aside."""
+        statements = self._statements
+        for seq, why in batch.unreadable.items():
+            await connection.execute(statements.fail, {"seqs": [seq], "why": why})
+        if batch.seqs:
+            values = {"seqs": batch.seqs, "named": batch.name}
+            await connection.execute(statements.name_batch, values)
+
+    async def _send(
+        self, connection: Any, batch: OutboxBatch, send: UserFunction[OutboxBatch, Sent]
+    ) -> Sent:
+        statements, chosen = self._statements, {"seqs": batch.seqs}
+        sent = await send(batch)
+        if sent.rows:
+            await connection.execute(statements.delete, chosen)
+        elif sent.refused:
+            await connection.execute(statements.fail, {**chosen, "why": sent.refused})
+        elif sent.is_full:  # a smaller batch may fit
+            await connection.execute(statements.name_batch, {**chosen, "named": None})
+        return sent

@@ -1,0 +1,150 @@
+"""The transactional outbox: a task is stored in the transaction that it belongs to."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+from ..core.names import Namespace
+from ..core.telemetry import Telemetry, during
+from ..queues.call import Call, checked_call, checked_calls
+from ..queues.enqueue_batch import packed
+from ..queues.keys import KIND
+from .table import CHANNEL, NAME, outbox_table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, MetaData, Table
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+    from sqlalchemy.orm import Session
+
+R = TypeVar("R")
+
+_ANY_NAMESPACE: Final = Namespace.of("")
+"""Telemetry gets a queue without its namespace, which only the relay knows."""
+
+
+class Outbox:
+    """A table in your SQL database for tasks that are enqueued once their transaction commits.
+
+    `enqueue` writes a row in your transaction. If the transaction is rolled back, the task never
+    runs. If it commits, a relay (`AsyncHoldfast.outbox_relay`, or `holdfast outbox run`) enqueues
+    the task, even if the application, the relay, the server or the database are killed meanwhile.
+    This is the pattern *transactional outbox* (C. Richardson, Microservices Patterns, chapter 3).
+
+    The databases are PostgreSQL, MySQL 8, MariaDB 10.6 and SQLite, or later versions of them.
+    Needs the extra `sql`.
+
+    Args:
+        metadata: the table is added to it. Create the table with the others, by
+            `metadata.create_all(engine)` or by a migration.
+        name: name of the table.
+        telemetry: records the enqueued tasks, and gives their trace to them; None: nothing is
+            recorded.
+    """
+
+    def __init__(
+        self, metadata: MetaData, *, name: str = NAME, telemetry: Telemetry | None = None
+    ) -> None:
+        self.table: Table = outbox_table(metadata, name)
+        self._telemetry = telemetry
+
+    def __repr__(self) -> str:
+        return f"Outbox({self.table.fullname!r})"
+
+    @overload
+    def enqueue(self, session: Session | Connection, call: Call[Any]) -> str: ...
+    @overload
+    def enqueue(
+        self, session: AsyncSession | AsyncConnection, call: Call[Any]
+    ) -> Coroutine[Any, Any, str]: ...
+    def enqueue(self, session: Any, call: Call[Any]) -> Any:
+        """Write a task into the outbox, in the transaction of *session*.
+
+        A delay and an expiry of the call count from now, by the clock of the database.
+
+        Args:
+            session: a session or connection of SQLAlchemy. With an `AsyncSession` or an
+                `AsyncConnection` the result is awaited.
+            call: the result of `task.call(…)`.
+
+        Returns:
+            The id of the task. `hf.queue(name).handle(task_id)` is its handle.
+
+        Raises:
+            PayloadTooLarge: the arguments are over the limit; nothing was written.
+            TypeError: an argument is no JSON; nothing was written.
+        """
+        row = self._row(checked_call(call).hooked())
+        return _executed(session, self._storing(session, [row]), row["task_id"])
+
+    @overload
+    def enqueue_many(
+        self, session: Session | Connection, calls: Iterable[Call[R]]
+    ) -> list[str]: ...
+    @overload
+    def enqueue_many(
+        self, session: AsyncSession | AsyncConnection, calls: Iterable[Call[R]]
+    ) -> Coroutine[Any, Any, list[str]]: ...
+    def enqueue_many(self, session: Any, calls: Iterable[Call[R]]) -> Any:
+        """Write many tasks into the outbox with one statement; see `enqueue`.
+
+        Returns:
+            The ids of the tasks, in the order of *calls*.
+        """
+        rows = [self._row(call.hooked()) for call in checked_calls(calls)]
+        ids = [row["task_id"] for row in rows]
+        return _executed(session, self._storing(session, rows), ids)
+
+    def _row(self, call: Call[Any]) -> dict[str, Any]:
+        """Return the values of the columns for *call*."""
+        task_id = call.task_id or secrets.token_hex(16)
+        unit, facts = _ANY_NAMESPACE.unit(KIND, call.queue), {"id": task_id, "task": call.task}
+        with during(self._telemetry, "send", unit, facts=facts) as sent:
+            _, priority, wait, expires, envelope = packed(call, task_id, sent.trace)
+        return {
+            "task_id": task_id,
+            "queue": call.queue,
+            "task": call.task,
+            "priority": priority,
+            "wait": wait,
+            "expires": expires,
+            "envelope": envelope,
+        }
+
+    def _storing(self, session: Any, rows: list[dict[str, Any]]) -> Any:
+        """Return the statement that writes *rows*, and on PostgreSQL notifies the relays."""
+        if not rows:
+            return None
+        from sqlalchemy import func, insert, select
+
+        from .database_clock import now_ms
+
+        statement = insert(self.table).values([{**row, "created_ms": now_ms()} for row in rows])
+        if _dialect(session) != "postgresql":
+            return statement
+        # The notification is sent when the transaction commits, and not if it is rolled back.
+        return select(func.pg_notify(CHANNEL, "")).add_cte(statement.cte("stored"))
+
+
+def _dialect(session: Any) -> str:
+    """Return the name of the database of a session or connection."""
+    connection = session.get_bind() if hasattr(session, "get_bind") else session
+    name: str = connection.dialect.name
+    return name
+
+
+def _executed(session: Any, statement: Any, result: Any) -> Any:
+    """Run *statement*, if there is one. Return *result*, or a coroutine that returns it."""
+    if inspect.iscoroutinefunction(session.execute):
+        return _executed_async(session, statement, result)
+    if statement is not None:
+        session.execute(statement)
+    return result
+
+
+async def _executed_async(session: Any, statement: Any, result: Any) -> Any:
+    if statement is not None:
+        await session.execute(statement)
+    return result

@@ -1,0 +1,67 @@
+"""The SQL statements of a relay. They are made once for each relay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import bindparam, delete, func, literal, select, update
+
+from .database_clock import now_ms
+from .table import FAILED, WAITING
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+LISTED: Final = 1000
+"""Rows in one list at most."""
+
+
+class Statements:
+    """The statements on the *table* of an outbox."""
+
+    def __init__(self, table: Table) -> None:
+        columns = table.c
+        waits = columns.state == WAITING
+        of_queue = waits & (columns.queue == bindparam("of"))
+        ids = columns.task_id.in_(bindparam("ids", expanding=True))
+        chosen = columns.seq.in_(bindparam("seqs", expanding=True))
+
+        self.first_queue = select(columns.queue).where(waits).order_by(columns.queue).limit(1)
+        self.next_queue = self.first_queue.where(columns.queue > bindparam("after"))
+        """The first queue with waiting rows after another one: a look into the index each."""
+        self.first = select(func.min(columns.seq)).where(of_queue)
+        self.lock_first = (
+            select(columns.seq)
+            .where(of_queue)
+            .order_by(columns.seq)
+            .limit(1)
+            .with_for_update(skip_locked=True)
+        )
+        """The first row of a queue that no other relay has locked."""
+        self.rows: Any = (
+            select(table, now_ms().label("now_ms"))
+            .where(of_queue)
+            .order_by(columns.seq)
+            .limit(bindparam("most"))
+        )
+        self.batch = (
+            select(table, now_ms().label("now_ms"))
+            .where(of_queue, columns.batch == bindparam("named"))
+            .order_by(columns.seq)
+        )
+        self.name_batch = update(table).where(chosen).values(batch=bindparam("named"))
+        self.fail = update(table).where(chosen).values(state=FAILED, error=bindparam("why"))
+        self.delete = delete(table).where(chosen)
+        self.take_write_lock = update(table).where(literal(1) == literal(0)).values(state=WAITING)
+        """Changes nothing. On SQLite it begins a transaction that writes."""
+        self.count = select(func.count()).select_from(table).where(columns.state == bindparam("of"))
+        self.oldest = select(func.min(columns.created_ms)).where(waits)
+        self.listed = (
+            select(table)
+            .where(columns.state == bindparam("of"))
+            .order_by(columns.seq)
+            .limit(bindparam("most"))
+        )
+        failed = columns.state == FAILED
+        self.retry = update(table).where(failed, ids).values(state=WAITING, error=None, batch=None)
+        self.discard = delete(table).where(failed, ids)

@@ -1,0 +1,225 @@
+# Generated from test_outbox_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""An outbox: what commits is enqueued, in order; what is rolled back never runs."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from faults.waiting import eventually
+from holdfast import Holdfast, OutboxRelay, OutboxStatus, PayloadTooLarge
+from holdfast.core.concurrency._sync.background_task import BackgroundTask
+from outbox.conftest import Shop
+from outbox.tasks import receipt, report, tasks, welcome
+
+
+@pytest.fixture
+def relay(hf: Holdfast, shop: Shop, engine: Any) -> OutboxRelay:
+    return hf.outbox_relay(shop.outbox, engine)
+
+
+def state_of(hf: Holdfast, task_id: str) -> str:
+    return (hf.queue("email").handle(task_id).status()).state
+
+
+def orders_of(hf: Holdfast, queue: str = "email") -> list[int]:
+    """Return the orders of the queued tasks, in order."""
+    return [int(task.headers["order"]) for task in hf.queue(queue).tasks(limit=1000)]
+
+
+def call(order: int, queue: str = "email") -> Any:
+    task = receipt if queue == "email" else report
+    return task.call(order).options(headers={"order": str(order)})
+
+
+def test_a_committed_task_is_enqueued(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(sa.insert(shop.orders).values(id=7))
+        task_id = shop.outbox.enqueue(connection, call(7))
+    [waiting] = relay.waiting()
+    assert (waiting.task_id, waiting.queue, waiting.task) == (task_id, "email", "receipt")
+    assert abs(waiting.created_at - datetime.now(UTC)) < timedelta(minutes=1)
+    assert orders_of(hf) == []
+    assert relay.step() == 1
+    assert relay.status() == OutboxStatus(0, 0, None)
+    hf.worker(tasks).run(until_idle=True)
+    assert hf.queue("email").handle(task_id).result(timeout=60) == 7
+
+
+def test_a_task_that_is_rolled_back_never_runs(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    with engine.connect() as connection:
+        shop.outbox.enqueue(connection, call(1))
+        shop.outbox.enqueue_many(connection, [call(2), call(3)])
+        connection.rollback()
+    relay.run(until_idle=True)
+    assert orders_of(hf) == []
+
+
+def test_order_of_each_queue(hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay) -> None:
+    with engine.begin() as connection:
+        shop.outbox.enqueue(connection, call(0))
+        ids = shop.outbox.enqueue_many(connection, [call(n) for n in range(1, 600)])
+        assert shop.outbox.enqueue_many(connection, []) == []
+    with engine.begin() as connection:
+        shop.outbox.enqueue_many(connection, [call(n, "reports") for n in range(3)])
+        shop.outbox.enqueue(connection, call(600))
+    status = relay.status()
+    assert (status.waiting, status.failed, len(set(ids))) == (604, 0, 599)
+    relay.run(until_idle=True)
+    assert orders_of(hf) == [*range(601)]
+    assert orders_of(hf, "reports") == [0, 1, 2]
+
+
+def test_delays_and_expiries_count_from_the_writing(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    table, hour = shop.outbox.table, 3_600_000
+    with engine.begin() as connection:
+        shop.outbox.enqueue(connection, call(1).options(delay=1800, task_id="soon"))
+        shop.outbox.enqueue(connection, call(2).options(delay=7200, task_id="later"))
+        shop.outbox.enqueue(connection, call(3).options(expires=1800, task_id="late"))
+        # as if the relays had been away for an hour
+        connection.execute(sa.update(table).values(created_ms=table.c.created_ms - hour))
+    assert relay.step() == 3
+    worker = hf.worker(tasks)
+    running = BackgroundTask(worker.run)
+
+    def ended() -> bool:
+        return state_of(hf, "soon") == "done" and state_of(hf, "late") == "dead"
+
+    eventually(ended)
+    worker.stop()
+    running.outcome()
+    [later] = hf.queue("email").tasks("delayed")
+    assert later.due_at is not None
+    assert abs(later.due_at - datetime.now(UTC) - timedelta(hours=1)) < timedelta(minutes=2)
+
+
+def test_a_full_queue_keeps_its_rows_waiting(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    queue = hf.queue("email", capacity=5)
+    hf.enqueue(call(-1))
+    with engine.begin() as connection:
+        shop.outbox.enqueue_many(connection, [call(n) for n in range(12)])
+        shop.outbox.enqueue_many(connection, [call(n, "reports") for n in range(12)])
+    for _ in range(12):
+        relay.step()
+    assert orders_of(hf) == [-1, 0, 1, 2, 3]
+    assert len(orders_of(hf, "reports")) == 12
+    status = relay.status()
+    assert (status.waiting, status.failed) == (8, 0)
+    queue.purge()
+    running = BackgroundTask(relay.run)
+    hf.worker(tasks).run(until_idle=True)
+    relay.stop()
+    running.outcome()
+    assert (queue.stats()).ready <= 5
+
+
+def test_a_task_that_can_never_be_enqueued(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    table = shop.outbox.table
+    with engine.begin() as connection:
+        shop.outbox.enqueue(connection, call(1))
+        first = shop.outbox.enqueue(connection, welcome.call("jack"))
+        second = shop.outbox.enqueue(connection, welcome.call("jack"))
+        shop.outbox.enqueue(connection, call(2).options(task_id="damaged"))
+        shop.outbox.enqueue(connection, call(3))
+        damage = sa.update(table).where(table.c.task_id == "damaged").values(envelope=b"{")
+        connection.execute(damage)
+    relay.run(until_idle=True)
+    failed = {row.task_id: row.error for row in relay.failed()}
+    assert failed.keys() == {second, "damaged"}
+    assert first in failed[second]
+    assert "cannot be decoded" in failed["damaged"]
+    assert [row.task_id for row in hf.queue("email").tasks()][1] == first
+    assert len(hf.queue("email").tasks()) == 3
+
+    assert relay.discard(["damaged", "unknown"]) == 1
+    assert relay.retry([second]) == 1
+    assert [row.task_id for row in relay.waiting()] == [second]
+    hf.queue("email").purge()
+    relay.run(until_idle=True)
+    assert [row.task_id for row in hf.queue("email").tasks()] == [second]
+    assert relay.failed() == []
+
+
+def test_a_row_that_commits_late_is_enqueued(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    """A transaction may number its row first, and commit last: then a batch has a hole."""
+    table = shop.outbox.table
+    with engine.begin() as connection:
+        shop.outbox.enqueue_many(connection, [call(n) for n in range(10)])
+        named = sa.update(table).where(table.c.seq <= 5)
+        connection.execute(named.values(batch="b" * 32))  # by a relay that was killed
+        connection.execute(sa.update(table).values(seq=table.c.seq * 1000))
+        task_id = shop.outbox.enqueue(connection, call(77))
+        late = sa.update(table).where(table.c.task_id == task_id)
+        connection.execute(late.values(seq=2500))
+    relay.run(until_idle=True)
+    assert orders_of(hf) == [0, 1, 2, 3, 4, 77, *range(5, 10)]
+
+
+def test_a_batch_that_was_sent_is_applied_once(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    """The relay is killed after the server has replied: the next one sends the same batch."""
+
+    class Killed(Exception):
+        pass
+
+    send = relay._enqueue
+
+    def killed(batch: Any) -> Any:
+        send(batch)
+        raise Killed
+
+    with engine.begin() as connection:
+        shop.outbox.enqueue_many(connection, [call(n) for n in range(10)])
+    relay._enqueue = killed  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        relay.step()
+    assert orders_of(hf) == [*range(10)]
+    assert (relay.status()).waiting == 10
+    hf.queue("email").purge()
+    with engine.begin() as connection:
+        shop.outbox.enqueue(connection, call(10))
+    hf.outbox_relay(shop.outbox, engine).run(until_idle=True)
+    assert orders_of(hf) == [10]
+
+
+def test_two_relays_share_the_work(hf: Holdfast, shop: Shop, engine: Any) -> None:
+    relays = [hf.outbox_relay(shop.outbox, engine) for _ in range(2)]
+    running = [BackgroundTask(relay.run) for relay in relays]
+    for n in range(0, 200, 10):
+        with engine.begin() as connection:
+            shop.outbox.enqueue_many(connection, [call(n + i) for i in range(10)])
+    hf.outbox_relay(shop.outbox, engine).run(until_idle=True)
+    for relay in relays:
+        relay.stop()
+    for each in running:
+        each.outcome()
+    assert orders_of(hf) == [*range(200)]
+
+
+def test_wrong_use(hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay) -> None:
+    with pytest.raises(TypeError, match="uses an"):
+        hf.outbox_relay(shop.outbox, object())  # type: ignore[arg-type]
+    with engine.begin() as connection:
+        with pytest.raises(PayloadTooLarge):
+            shop.outbox.enqueue(connection, receipt.call("x" * 2_000_000))  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="expected a call"):
+            shop.outbox.enqueue(connection, receipt)  # type: ignore[arg-type, call-overload]
+    assert (relay.status()).waiting == 0
+    with engine.begin() as connection:
+        connection.execute(sa.schema.DropTable(shop.outbox.table))
+    with pytest.raises(ValueError, match=r"cannot be read .*: create it"):
+        relay.run()

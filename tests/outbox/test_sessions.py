@@ -1,0 +1,95 @@
+"""An outbox in the sessions of an ORM, and in more than one schema."""
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from faults.servers import Server
+from holdfast import Holdfast, Outbox, TaskRegistry, TraceContext, use_trace
+from outbox.conftest import Shop
+from outbox.tasks import receipt
+from rows.postgres import Postgres
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Order(Base):
+    __tablename__ = "orders_of_sessions"
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+
+outbox = Outbox(Base.metadata, name="outbox_of_sessions")
+
+
+@pytest.fixture
+def tables(shop: Shop) -> None:
+    Base.metadata.drop_all(shop.engine)
+    Base.metadata.create_all(shop.engine)
+
+
+def waiting(shop: Shop) -> list[str]:
+    with shop.engine.connect() as connection:
+        return list(connection.scalars(sa.select(outbox.table.c.task_id)))
+
+
+def test_a_session(shop: Shop, tables: None) -> None:
+    with Session(shop.engine) as session:
+        order = Order(id=1)
+        session.add(order)
+        session.flush()
+        first = outbox.enqueue(session, receipt.call(order.id))
+        with session.begin_nested() as savepoint:
+            outbox.enqueue(session, receipt.call(2))
+            savepoint.rollback()
+        session.commit()
+        outbox.enqueue(session, receipt.call(3))
+        session.rollback()
+    assert waiting(shop) == [first]
+
+
+async def test_an_async_session(shop: Shop, tables: None) -> None:
+    engine = create_async_engine(shop.async_url)
+    async with AsyncSession(engine) as session, session.begin():
+        session.add(Order(id=2))
+        first = await outbox.enqueue(session, receipt.call(2))
+        more = await outbox.enqueue_many(session, [receipt.call(3), receipt.call(4)])
+    await engine.dispose()
+    assert waiting(shop) == [first, *more]
+
+
+def test_hooks_and_the_trace_of_the_request(shop: Shop, standalone: Server) -> None:
+    registry = TaskRegistry()
+    registry.on_enqueue(lambda call: call.options(headers={"tenant": "7"}))
+
+    @registry.task(queue="traced")
+    def traced() -> None: ...
+
+    trace = TraceContext(f"00-{'1' * 32}-{'2' * 16}-01")
+    with shop.engine.begin() as connection, use_trace(trace):
+        task_id = shop.outbox.enqueue(connection, traced.call())
+        [body] = connection.scalars(sa.select(shop.outbox.table.c.envelope))
+    assert trace.traceparent.encode() in body
+    with Holdfast.from_url(standalone.url, namespace=task_id) as hf:
+        hf.outbox_relay(shop.outbox, shop.engine).run(until_idle=True)
+        [task] = hf.queue("traced").tasks()
+    assert task.headers == {"tenant": "7"}
+
+
+def test_postgresql_notifies_at_the_commit(shop: Shop, postgres: Postgres) -> None:
+    if shop.engine.dialect.name != "postgresql":
+        pytest.skip("other databases have no notifications")
+    with shop.engine.connect() as listener:
+        listener.exec_driver_sql("LISTEN holdfast_outbox")
+        listener.commit()
+        driver = listener.connection.driver_connection
+        assert driver is not None
+        with shop.engine.connect() as connection:
+            shop.outbox.enqueue(connection, receipt.call(1))
+            connection.rollback()
+            assert list(driver.notifies(timeout=0.2)) == []
+            shop.outbox.enqueue(connection, receipt.call(1))
+            connection.commit()
+        assert len(list(driver.notifies(timeout=60, stop_after=1))) == 1
