@@ -26,6 +26,8 @@ NEEDS: Final = {
     "holdfast.cli.demo": "demo",
     "holdfast.cli": "cli",
     **dict.fromkeys((f"holdfast.tallies.geo.{name}" for name in GEO), "geo"),
+    "holdfast.outbox.database_clock": "sql",
+    "holdfast.outbox.statements": "sql",
     "holdfast.telemetry.instruments": "otel",
     "holdfast.telemetry.meters": "prometheus",
     "holdfast.telemetry.spans": "otel",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections.abc import Coroutine, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from ..core.names import Namespace
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, MetaData, Table
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
     from sqlalchemy.orm import Session
+
+    from .statements import Statements
 
 R = TypeVar("R")
 
@@ -52,6 +55,13 @@ class Outbox:
 
     def __repr__(self) -> str:
         return f"Outbox({self.table.fullname!r})"
+
+    @cached_property
+    def statements(self) -> Statements:
+        """Return the statements of its relays."""
+        from .statements import Statements
+
+        return Statements(self.table)
 
     @overload
     def enqueue(self, session: Session | Connection, call: Call[Any]) -> str: ...

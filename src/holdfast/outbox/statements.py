@@ -1,8 +1,8 @@
-"""The SQL statements of a relay. They are made once for each relay."""
+"""The SQL statements of a relay. This module is imported when the first relay is made."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, func, literal, select, update
 
@@ -11,9 +11,6 @@ from .table import FAILED, WAITING
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
-
-LISTED: Final = 1000
-"""Rows in one list at most."""
 
 
 class Statements:

@@ -20,7 +20,6 @@ from ..held_queues import HeldQueues
 from ..outbox import Outbox
 from ..row import OutboxRow, OutboxStatus
 from ..sent import Sent
-from ..statements import LISTED
 from ..table import FAILED, WAITING
 from .commit_listener import AsyncCommitListener
 from .rows import AsyncOutboxRows
@@ -31,6 +30,9 @@ _POLL_S: Final = 0.2
 _LISTENING_POLL_S: Final = 1.0
 """Seconds until an idle relay reads the table again: without and with notifications. It looks up
 one entry of an index."""
+
+LISTED: Final = 1000
+"""Rows in one list at most."""
 
 _FIRST_PAUSE_S: Final = 0.25
 _LONGEST_PAUSE_S: Final = 15.0

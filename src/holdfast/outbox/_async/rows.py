@@ -12,7 +12,6 @@ from ..database import can_listen, checked_engine, first_line
 from ..outbox import Outbox
 from ..row import OutboxRow, OutboxStatus
 from ..sent import Sent
-from ..statements import Statements
 from ..table import FAILED, WAITING
 
 IDLE_IN_TRANSACTION: Final = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
@@ -27,7 +26,7 @@ class AsyncOutboxRows:
         self.dialect: str = engine.dialect.name
         self.listens = can_listen(engine)
         self._table = outbox.table
-        self._statements = Statements(outbox.table)
+        self._statements = outbox.statements
 
     async def queues(self) -> list[str]:
         """Return the queues with waiting rows, in the order of their names."""

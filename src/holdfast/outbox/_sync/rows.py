@@ -13,7 +13,6 @@ from ..database import can_listen, checked_engine, first_line
 from ..outbox import Outbox
 from ..row import OutboxRow, OutboxStatus
 from ..sent import Sent
-from ..statements import Statements
 from ..table import FAILED, WAITING
 
 IDLE_IN_TRANSACTION: Final = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
@@ -28,7 +27,7 @@ class OutboxRows:
         self.dialect: str = engine.dialect.name
         self.listens = can_listen(engine)
         self._table = outbox.table
-        self._statements = Statements(outbox.table)
+        self._statements = outbox.statements
 
     def queues(self) -> list[str]:
         """Return the queues with waiting rows, in the order of their names."""
