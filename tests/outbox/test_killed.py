@@ -161,7 +161,7 @@ def test_relay_server_and_database_are_killed(kills: int) -> None:
         eventually(lambda: committed <= runs.keys())
         assert not application.rolled_back & runs.keys()
         assert runs.keys() == committed
-        # A worker whose server was killed may run a task again, but only such a task.
+        # If the server is killed, the tasks that run at that moment may run again.
         repeated = [order for order, times in runs.items() if times > 1]
         assert len(repeated) <= 64 * (kills // 3 + 1)
 

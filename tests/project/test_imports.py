@@ -34,7 +34,7 @@ IMPORT_EVERYTHING = """
 import asyncio, atexit, importlib, logging, os, random, signal, socket, subprocess, sys, threading
 import time, concurrent.futures, urllib.parse, uuid
 import hiredis, maxminddb, msgspec, polars
-import redis, redis.asyncio, redis.asyncio.sentinel, redis.sentinel
+import redis, redis.asyncio, redis.asyncio.sentinel, redis.sentinel, sqlalchemy.ext.compiler
 import opentelemetry.metrics, opentelemetry.trace, prometheus_client, prometheus_client.core
 import starlette.applications, uvicorn, uvicorn.protocols.websockets.websockets_sansio_impl
 

@@ -51,7 +51,7 @@ class HeldQueues:
         self._hold(held)
 
     def failed(self, queue: str, why: str) -> None:
-        """Hold *queue*, whose batch could not be sent."""
+        """Hold *queue*: its batch could not be sent."""
         held = self._by_queue.setdefault(queue, _Held())
         if not held.failures:
             logger.warning("the outbox cannot enqueue tasks in queue %r: %s", queue, why)
