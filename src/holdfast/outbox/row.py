@@ -67,7 +67,7 @@ class OutboxStatus:
 
 
 def packed_row(row: Any, now_ms: int) -> Packed:
-    """Return the task of a *row*, whose delay and expiry count from when it was written.
+    """Return the task of a *row*. Its delay and expiry count from when the row was written.
 
     Args:
         row: a row of the table.
