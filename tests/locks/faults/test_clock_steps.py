@@ -7,6 +7,7 @@ Then the fence protects the data (Kleppmann, "How to do distributed locking", 20
 import random
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,28 @@ def test_an_overtaken_holder_cannot_write(clock: Clock, server: Server) -> None:
             assert hf.fenced("stock").get() == "new"
         with pytest.raises(LeaseLost):
             lease.release()
+
+
+def test_readers_do_not_pass_a_writer_after_a_step_back(clock: Clock, server: Server) -> None:
+    """Tickets follow the clock, and the phase is the ticket of a reader from before the step."""
+    clock.set(HOUR_S)
+    with Holdfast.from_url(server.url) as hf, ThreadPoolExecutor() as pool:
+        lock = hf.rw_lock("l", lease=60.0)
+        writer = lock.acquire_write()
+        waiting = pool.submit(lock.acquire_read)
+        eventually(lambda: len(lock.inspect().waiting_readers) == 1)
+        writer.release()
+        reader = waiting.result(60)
+        clock.set(0.0)
+        next_writer = pool.submit(lock.acquire_write)
+        eventually(lambda: len(lock.inspect().waiting_writers) == 1)
+        next_reader = pool.submit(lock.acquire_read)
+        eventually(lambda: len(lock.inspect().waiting_readers) == 1)
+        assert lock.try_read() is None
+        assert not next_reader.done()
+        reader.release()
+        next_writer.result(60).release()
+        next_reader.result(60).release()
 
 
 def test_sixteen_holders_while_the_clock_steps(

@@ -76,6 +76,9 @@ if ticket == '' then
 end
 permits.wait_queue = own_queue
 if ticket == '0' then
+  if mode == READ and tonumber(permits.phase) then  -- It is none of this phase, even if the clock was set back.
+    permits.now_us = math.max(permits.now_us, permits.phase + 1)
+  end
   ticket = enqueue(permits, waiter)
 end
 redis.call('PEXPIRE', own_queue, KEPT_MS)
