@@ -9,6 +9,7 @@ from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import AsyncHoldfast, Limit, RateLimitMiddleware
+from holdfast.limits._async.subject import RESERVE
 from holdfast.limits.asgi import client_address
 
 
@@ -88,6 +89,19 @@ async def test_a_server_that_cannot_be_reached(
             app = RateLimitMiddleware(application, limiter=limiter, unavailable=unavailable)
             with proxy.refuse():
                 assert (await Client(app).get())[0] == wanted
+
+
+@pytest.mark.parametrize(("unavailable", "wanted"), [("allow", 200), ("refuse", 503)])
+async def test_a_server_whose_replies_are_lost(
+    proxy: Proxy, standalone: Server, unavailable: Any, wanted: int
+) -> None:
+    url = f"{proxy.url}?socket_timeout=0.5"
+    async with AsyncHoldfast.from_url(url, namespace=f"lost-{unavailable}") as hf:
+        limiter = hf.rate_limit("web", Limit(9, per=60.0))
+        app = RateLimitMiddleware(application, limiter=limiter, unavailable=unavailable)
+        assert (await Client(app).get())[0] == 200
+        proxy.drop_replies(1000, match=RESERVE.sha1.encode())
+        assert (await Client(app).get())[0] == wanted
 
 
 @pytest.mark.parametrize(

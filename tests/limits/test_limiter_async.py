@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conftest import Site
-from holdfast import AsyncHoldfast, Limit, RateLimited
+from holdfast import AsyncHoldfast, InvalidName, Limit, RateLimited
 from holdfast.core.concurrency._async.primitives import sleep
 
 
@@ -102,6 +102,61 @@ async def test_an_operation_with_an_id_is_charged_once(hf: AsyncHoldfast) -> Non
     for _ in range(3):
         await permit.settle({"requests": 0}, op_id="settled")
     assert (await limiter.peek()).remaining == {"requests": 1}
+
+
+async def test_every_subject_can_be_counted(hf: AsyncHoldfast) -> None:
+    """Clients may choose it: names with braces, long ones, and what is no valid text."""
+    limiter = hf.rate_limit("api", Limit(1, per=60.0))
+    subjects = ["", "{a}", "}{:*", "a/b", "~", "x" * 2000, "x" * 2001, "ü" * 300, "\ud800"]
+    for subject in subjects:
+        assert await limiter.of(subject).try_acquire()
+        assert not await limiter.of(subject).try_acquire()
+    long = hf.rate_limit("l" * 500, Limit(1, per=60.0))
+    with pytest.raises(InvalidName):
+        await long.of("x" * 50).try_acquire()
+    for wrong in (7, None, b"user:7"):
+        with pytest.raises(TypeError, match="a subject must be a str"):
+            limiter.of(wrong)  # type: ignore[arg-type]
+
+
+async def test_huge_costs_are_counted_exactly(hf: AsyncHoldfast) -> None:
+    """Also what waits for several windows: the sum is more than a log stores in one number."""
+    subject = hf.rate_limit("huge", Limit(10**12, per=60.0))._subject
+    costs = [10**12, 10**12, 10**12, 5 * 10**11, 6 * 10**11]
+    got = [await subject.reserve((cost,), "", None, None) for cost in costs]
+    first = got[0].at_ms
+    assert [each.at_ms - first for each in got] == [0, 60_000, 120_000, 180_000, 240_000]
+    for each, cost in zip(got, costs, strict=True):
+        await subject.correct(each.at_ms, [10**12 - cost], None, None)
+    for each in got[1:]:
+        await subject.undo(each.mark, each.at_ms, (10**12,))
+    assert (await subject.peek((1,))).limits[0].used == 10**12
+
+
+async def test_a_wait_beyond_all_clocks_is_refused(hf: AsyncHoldfast) -> None:
+    limit = Limit(1, per=366 * 86_400.0)
+    subject = hf.rate_limit("far", limit)._subject
+    instants = []
+    for _ in range(101):
+        reservation = await subject.reserve((1,), "", None, None)
+        assert reservation.is_reserved
+        instants.append(reservation.at_ms)
+    assert instants == sorted(set(instants))
+    with pytest.raises(RateLimited):
+        await hf.rate_limit("far", limit).acquire()
+
+
+async def test_each_of_many_charges_is_corrected_upwards(hf: AsyncHoldfast) -> None:
+    """Each correction may add an entry to a log whose entries were merged."""
+    limiter = hf.rate_limit("llm", Limit(10**6, per=600.0, name="tokens"))
+    permits = []
+    for n in range(300):
+        permits.append(await limiter.acquire({"tokens": 10}))
+        await sleep(0.002 if n % 2 else 0)
+    for n, permit in enumerate(permits, 1):
+        await permit.settle({"tokens": 25})
+        assert (await limiter.peek()).remaining == {"tokens": 10**6 - 3000 - 15 * n}
+    assert (await hf.audit()).damages == ()
 
 
 @pytest.mark.parametrize(

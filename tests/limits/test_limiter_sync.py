@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conftest import Site
-from holdfast import Holdfast, Limit, RateLimited
+from holdfast import Holdfast, InvalidName, Limit, RateLimited
 from holdfast.core.concurrency._sync.primitives import sleep
 
 
@@ -103,6 +103,61 @@ def test_an_operation_with_an_id_is_charged_once(hf: Holdfast) -> None:
     for _ in range(3):
         permit.settle({"requests": 0}, op_id="settled")
     assert (limiter.peek()).remaining == {"requests": 1}
+
+
+def test_every_subject_can_be_counted(hf: Holdfast) -> None:
+    """Clients may choose it: names with braces, long ones, and what is no valid text."""
+    limiter = hf.rate_limit("api", Limit(1, per=60.0))
+    subjects = ["", "{a}", "}{:*", "a/b", "~", "x" * 2000, "x" * 2001, "ü" * 300, "\ud800"]
+    for subject in subjects:
+        assert limiter.of(subject).try_acquire()
+        assert not limiter.of(subject).try_acquire()
+    long = hf.rate_limit("l" * 500, Limit(1, per=60.0))
+    with pytest.raises(InvalidName):
+        long.of("x" * 50).try_acquire()
+    for wrong in (7, None, b"user:7"):
+        with pytest.raises(TypeError, match="a subject must be a str"):
+            limiter.of(wrong)  # type: ignore[arg-type]
+
+
+def test_huge_costs_are_counted_exactly(hf: Holdfast) -> None:
+    """Also what waits for several windows: the sum is more than a log stores in one number."""
+    subject = hf.rate_limit("huge", Limit(10**12, per=60.0))._subject
+    costs = [10**12, 10**12, 10**12, 5 * 10**11, 6 * 10**11]
+    got = [subject.reserve((cost,), "", None, None) for cost in costs]
+    first = got[0].at_ms
+    assert [each.at_ms - first for each in got] == [0, 60_000, 120_000, 180_000, 240_000]
+    for each, cost in zip(got, costs, strict=True):
+        subject.correct(each.at_ms, [10**12 - cost], None, None)
+    for each in got[1:]:
+        subject.undo(each.mark, each.at_ms, (10**12,))
+    assert (subject.peek((1,))).limits[0].used == 10**12
+
+
+def test_a_wait_beyond_all_clocks_is_refused(hf: Holdfast) -> None:
+    limit = Limit(1, per=366 * 86_400.0)
+    subject = hf.rate_limit("far", limit)._subject
+    instants = []
+    for _ in range(101):
+        reservation = subject.reserve((1,), "", None, None)
+        assert reservation.is_reserved
+        instants.append(reservation.at_ms)
+    assert instants == sorted(set(instants))
+    with pytest.raises(RateLimited):
+        hf.rate_limit("far", limit).acquire()
+
+
+def test_each_of_many_charges_is_corrected_upwards(hf: Holdfast) -> None:
+    """Each correction may add an entry to a log whose entries were merged."""
+    limiter = hf.rate_limit("llm", Limit(10**6, per=600.0, name="tokens"))
+    permits = []
+    for n in range(300):
+        permits.append(limiter.acquire({"tokens": 10}))
+        sleep(0.002 if n % 2 else 0)
+    for n, permit in enumerate(permits, 1):
+        permit.settle({"tokens": 25})
+        assert (limiter.peek()).remaining == {"tokens": 10**6 - 3000 - 15 * n}
+    assert (hf.audit()).damages == ()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Callers that wait for a rate limiter: order, cancellation, closing."""
 
 import asyncio
+import sys
 import threading
 import time
 
@@ -121,6 +122,42 @@ def test_waits_and_refusals_are_measured(site: Site) -> None:
         labels = {"kind": "limiter", "outcome": outcome}
         name = "holdfast_lock_wait_seconds_count"
         assert registry.get_sample_value(name, labels) == 1
+
+
+def test_threads_share_a_limiter_with_thousands_of_subjects(site: Site) -> None:
+    errors: list[Exception] = []
+
+    def use(thread: int) -> None:
+        try:
+            for n in range(5000):
+                assert limiter.of(f"{thread}:{n}").subject == f"{thread}:{n}"
+        except Exception as error:  # noqa: BLE001 (the test looks at it)
+            errors.append(error)
+
+    interval_s = sys.getswitchinterval()
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        limiter = hf.rate_limit("api", Limit(1, per=60.0))
+        threads = [threading.Thread(target=use, args=(n,)) for n in range(8)]
+        sys.setswitchinterval(1e-6)
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(interval_s)
+    assert errors == []
+
+
+def test_a_blocking_limiter_refuses_an_async_function(site: Site) -> None:
+    """It would block the event loop."""
+
+    async def fetch() -> None: ...
+
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        limiter = hf.rate_limit("api", Limit(1, per=60.0))
+        with pytest.raises(TypeError, match="the client of this limiter is blocking"):
+            limiter.limited()(fetch)
 
 
 async def test_a_closed_client_refuses(site: Site) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ..errors import ServerUnavailable
+from ..errors import OutcomeUnknown, ServerUnavailable
 from ..errors.one_line_logger import logger_of
 from ._async.rate_limiter import AsyncRateLimiter
 from .costs import Costs
@@ -83,7 +83,7 @@ class RateLimitMiddleware:
         try:
             costs = None if self._costs is None else self._costs(scope)
             decision = await self._limiter.of(subject).try_acquire(costs)
-        except ServerUnavailable as error:
+        except (ServerUnavailable, OutcomeUnknown) as error:
             if self._unavailable == "refuse":
                 await _refuse(send, 503, "the rate limiter cannot be reached; try again", {})
                 return

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
 
 from ..core.names import Namespace, Unit
 from ..core.stored import decoding
+from ..errors import InvalidName
 from . import keys
 from .limit import Limit, checked_limits
+
+MAX_SUBJECT_BYTES: Final = 100
+"""A longer subject is stored as its digest."""
 
 
 def packed_limits(limits: Sequence[Limit]) -> str:
@@ -36,6 +43,16 @@ def subject_unit(namespace: Namespace, limiter: str, subject: str) -> Unit:
     """Return the unit of a *subject*. Its name is the limiter, `/`, and the subject.
 
     In the name of the limiter, `~` becomes `~0` and `/` becomes `~1`, as in a JSON pointer.
+
+    Raises:
+        TypeError: *subject* is not a str.
     """
     escaped = limiter.replace("~", "~0").replace("/", "~1")
-    return namespace.unit(keys.SUBJECT, f"{escaped}/{subject}")
+    if not isinstance(subject, str):
+        raise TypeError(f"a subject must be a str, got {type(subject).__name__} {subject!r}")
+    encoded = subject.encode("utf-8", "surrogatepass")
+    if len(encoded) <= MAX_SUBJECT_BYTES:
+        with suppress(InvalidName):  # an unpaired surrogate, or the whole name is too long
+            return namespace.unit(keys.SUBJECT, f"{escaped}/{subject}")
+    digest = hashlib.blake2b(encoded, digest_size=16).hexdigest()
+    return namespace.unit(keys.SUBJECT, f"{escaped}/~{digest}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
 import time
 from collections import OrderedDict
@@ -18,9 +17,6 @@ from .token_buckets import MAX_NAMES, TokenBuckets
 
 ALONE_S: Final = 5.0
 """Seconds for which a process counts alone after the server could not count."""
-
-MAX_SUBJECT_BYTES: Final = 100
-"""A longer name is counted under its digest."""
 
 WARNING_S: Final = 60.0
 """Seconds between two warnings that a process counts alone."""
@@ -127,14 +123,14 @@ class RequestRate:
     async def has_passed(self, name: str) -> bool:
         """Return whether *name* was charged in the last period; False if the server is away."""
         with suppress(HoldfastError):
-            [usage] = (await self._limiter.of(subject_of(name)).peek()).limits
+            [usage] = (await self._limiter.of(name).peek()).limits
             return usage.used > 0
         return False
 
     async def _acquire(self, name: str, cost: int, *, timeout: float | None) -> AsyncPermit:
         """Charge *name* with *cost* on the server. See `AsyncRateLimiter.acquire`."""
         fitting = min(cost, self._most)
-        permit = await self._limiter.of(subject_of(name)).acquire(fitting, timeout=timeout)
+        permit = await self._limiter.of(name).acquire(fitting, timeout=timeout)
         await add_cost(permit, cost - fitting)
         return permit
 
@@ -169,19 +165,6 @@ class _Refusal(NamedTuple):
     cost: int
     until: float
     fits_at: float
-
-
-def subject_of(name: str) -> str:
-    """Return the subject under which *name* is counted: itself, or a digest if it is too long.
-
-    A name that the server refuses must not make the process count alone.
-    """
-    try:
-        if len(name.encode()) <= MAX_SUBJECT_BYTES:
-            return name
-    except UnicodeEncodeError:  # an unpaired surrogate
-        pass
-    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 async def add_cost(permit: AsyncPermit, cost: int) -> None:

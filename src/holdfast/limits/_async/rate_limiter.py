@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial, wraps
 from time import monotonic
 from typing import Any, Final, TypeVar, cast
@@ -13,6 +14,7 @@ from ...core._async.catalog import AsyncCatalog
 from ...core.clock import Duration, not_early_ms, to_timeout_s
 from ...core.concurrency._async.cancellation import run_shielded
 from ...core.concurrency._async.primitives import Event
+from ...core.concurrency._async.user_calls import can_call
 from ...core.names import Namespace, encode_name
 from ...core.telemetry import during
 from ...errors import RateLimited
@@ -71,14 +73,19 @@ class AsyncRateLimiter:
     def of(self, subject: str) -> AsyncRateLimiter:
         """Return the limiter for one *subject*, such as `user:7`, which counts apart.
 
-        The server stores a subject only while something that passed still matters.
+        The server stores a subject only while something that passed still matters. A subject of
+        more than 100 bytes is counted under its digest.
+
+        Raises:
+            TypeError: *subject* is not a str.
         """
         found = self._subjects.get(subject)
         if found is None:
             parts = (self._caller, self._catalog, self._namespace)
             found = AsyncRateLimiter(*parts, self.name, self.limits, subject)
-            if len(self._subjects) >= _SUBJECTS:
-                self._subjects.pop(next(iter(self._subjects)), None)
+            while len(self._subjects) >= _SUBJECTS:
+                with suppress(KeyError):  # Another thread has removed the last one.
+                    self._subjects.popitem(last=False)
             self._subjects[subject] = found
         return found
 
@@ -118,7 +125,8 @@ class AsyncRateLimiter:
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            RateLimited: the wait would exceed *timeout*. This is known at once; nothing is charged.
+            RateLimited: the wait would exceed *timeout*, or 100 years. This is known at once;
+                nothing is charged.
             ValueError: a cost is missing, or above its limit.
         """
         charged = checked_costs(costs, self.limits)
@@ -172,9 +180,17 @@ class AsyncRateLimiter:
             costs: what a call costs, see `try_acquire`, or a function that returns it from the
                 arguments.
             timeout: see `acquire`; a call that would wait longer raises `RateLimited`.
+
+        Raises:
+            TypeError: The function is async, and the client is not.
         """
 
         def decorate(function: F) -> F:
+            if not can_call(function):
+                raise TypeError(
+                    f"{function!r} is async, but the client of this limiter is blocking"
+                )
+
             @wraps(function)
             async def limited_function(*args: Any, **kwargs: Any) -> Any:
                 limiter = self if subject is None else self.of(subject(*args, **kwargs))

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  STRING  log       what passed, see limits/keys.py
 -- ARGV[1]  string  mark      identifies the operation: 6 bytes
--- ARGV[2]  string  longest   longest wait (ms); '': no limit
+-- ARGV[2]  string  longest   longest wait (ms); '': LONGEST
 -- ARGV[3]  string  age       the operation was attempted first so long ago (ms); '': now
 -- ARGV[4]  int     first of the limits: tag, amount, period (ms), cost
 -- returns  array   1: 1: reserved, 0: refused and not charged, -1: unknown whether an earlier attempt reserved
@@ -21,6 +21,7 @@
 
 local FIRST = 4
 local LIMIT = 4  -- arguments of one limit
+local LONGEST = 100 * 366 * 86400 * 1000  -- longest wait (ms): the state has no room for later instants
 
 local wall_ms = clock()
 local state = read_state(redis.call('GET', KEYS[1]), KEYS[1], wall_ms)
@@ -41,7 +42,8 @@ else
 end
 
 local wait_ms = math.max(0, at - state.now)
-local is_reserved = marked or marked == nil and (ARGV[2] == '' or wait_ms <= tonumber(ARGV[2]))
+local is_short = wait_ms <= math.min(tonumber(ARGV[2]) or LONGEST, LONGEST)
+local is_reserved = marked or marked == nil and is_short
 if is_reserved and not marked then
   for i = FIRST, #ARGV, LIMIT do
     add_entry(logs[i], at, tonumber(ARGV[i + 3]))

@@ -20,17 +20,19 @@ local function correct_entry(log, at, change)
   end
   local before, after = log.entries:sub(1, i - 1), log.entries:sub(i + SIZE)
   if change > 0 and when ~= at then  -- It passed for nothing so far, or was merged into the next one.
+    change = math.min(change, MOST_COST)
     before, after = before .. packed_entry(at, change), log.entries:sub(i)
   else
-    change = math.max(change, -cost)
+    change = math.min(math.max(change, -cost), MOST_COST - cost)
     before = when and before .. packed_entry(when, cost + change) or before
   end
   log.entries = before .. after
-  log.total = math.min(MOST_COST, math.max(0, log.total + change))
+  log.total = math.max(0, log.total + change)
   local kept = 0
   for n = 1, #log.entries, SIZE do
     _, cost = struct.unpack(ENTRY, log.entries, n)
     kept = cost > 0 and n + SIZE - 1 or kept
   end
   log.entries = log.entries:sub(1, kept)
+  merge_if_long(log)
 end

@@ -5,8 +5,18 @@ local function packed_entry(at, cost)
   return struct.pack(ENTRY, at, math.min(cost, MOST_COST))
 end
 
--- Merges entries into the latest one of the same 64th of a period. Entries that no later cost can meet become one.
-local function merge_entries(log, grain)
+-- Returns the 64th of a period: entries of a long log that are in the same one are merged.
+local function grain_of(log)
+  return math.ceil(log.per / EXACT)
+end
+
+-- Merges the entries of a long log into the latest one of the same 64th of a period. Entries that no later cost can
+-- meet become one. So it has 66 entries at most.
+local function merge_if_long(log)
+  if #log.entries < MOST * SIZE then
+    return
+  end
+  local grain = grain_of(log)
   local merged, current, until_ms, sum = {}, nil, 0, 0
   local old = last_at(log) - log.per
   for i = 1, #log.entries, SIZE do
@@ -20,6 +30,7 @@ local function merge_entries(log, grain)
   end
   merged[#merged + 1] = packed_entry(until_ms, sum)
   log.entries = table.concat(merged)
+  log.total = sum_of(log.entries)
 end
 
 -- Adds *cost* at the instant *at*, which is not before the last one.
@@ -27,16 +38,15 @@ local function add_entry(log, at, cost)
   if cost == 0 then
     return
   end
-  local grain, size = math.ceil(log.per / EXACT), #log.entries
+  local grain, size = grain_of(log), #log.entries
   local last, past, _ = last_at(log), 0
   local is_near = size >= EXACT * SIZE and math.floor(last / grain) == math.floor(at / grain)
   if size > 0 and (last == at or is_near) then
     _, past = struct.unpack(ENTRY, log.entries, size - SIZE + 1)
     log.entries = log.entries:sub(1, size - SIZE)
   end
+  cost = math.min(cost, MOST_COST - past)
   log.entries = log.entries .. packed_entry(at, past + cost)
-  log.total = math.min(log.total + cost, MOST_COST)
-  if #log.entries >= MOST * SIZE then
-    merge_entries(log, grain)
-  end
+  log.total = log.total + cost
+  merge_if_long(log)
 end

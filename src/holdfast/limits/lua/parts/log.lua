@@ -1,10 +1,8 @@
 -- The log of one limit: the instants at which costs pass, ascending, as far as they still matter.
 -- Expects: state.
 
-local ENTRY = '>I6I5'  -- instant (ms), cost
 local EXACT = 64  -- entries of a log that are never merged
 local MOST = 128  -- entries of a log
-local MOST_COST = 1099511627775  -- what an entry can store
 
 local function last_at(log)
   return log.entries == '' and 0 or (struct.unpack('>I6', log.entries, #log.entries - SIZE + 1))

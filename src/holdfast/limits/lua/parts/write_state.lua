@@ -7,7 +7,7 @@ local function write_state(state, key)
     local ends = log.entries == '' and 0 or log.per + struct.unpack('>I6', log.entries, #log.entries - SIZE + 1)
     if ends > state.now then
       local entries = #log.entries / SIZE
-      local sum = entries > 1 and struct.pack(SUM, log.total) or ''
+      local sum = entries > 1 and struct.pack(SUM, math.min(log.total, MOST_COST)) or ''
       logs[#logs + 1] = struct.pack(LOG, log.tag, log.per, entries) .. sum .. log.entries
       last = math.max(last, ends)
     end
