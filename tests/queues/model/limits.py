@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ class Limited:
     """What a call says of its limit.
 
     Attributes:
-        definition: `concurrency amount per_ms fair`; the model knows no turns.
+        definition: `concurrency amount per_ms fair`.
         name: of the limit.
         key: within the limit.
     """
@@ -52,15 +52,69 @@ class KeyMemory:
         return tuple(at for at in self.starts if at > now_ms - per_ms)
 
 
+@dataclass(frozen=True)
+class QueueLimit:
+    """The limit of a whole queue, and the last starts (ms); zeros for no limit."""
+
+    concurrency: int = 0
+    amount: int = 0
+    per_ms: int = 0
+    starts: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, settings: dict[bytes, bytes]) -> QueueLimit:
+        """Return what the settings of a queue say."""
+        numbers = map(int, settings.get(b"limit", b"0 0 0").split(b" "))
+        return cls(*numbers, starts=_starts(settings.get(b"starts", b"-").decode()))
+
+    def recent(self, now_ms: int) -> QueueLimit:
+        """Return the same limit with the starts that still count."""
+        return replace(self, starts=KeyMemory(0, self.starts).recent(self.per_ms, now_ms))
+
+    def room(self, running: int, now_ms: int) -> int:
+        """Return how many more tasks may start now."""
+        room = max(0, self.concurrency - running) if self.concurrency else 64
+        if self.amount:
+            room = min(room, max(0, self.amount - len(self.recent(now_ms).starts)))
+        return room
+
+    def next_start(self, now_ms: int) -> list[int]:
+        """Return when the rate allows the next start (ms), if it does not now."""
+        starts = self.recent(now_ms).starts
+        if not self.amount or len(starts) < self.amount:
+            return []
+        return [starts[len(starts) - self.amount] + self.per_ms]
+
+    def with_starts(self, count: int, now_ms: int) -> QueueLimit:
+        """Return the same limit after *count* starts."""
+        if not self.amount:
+            return self
+        return replace(self, starts=self.recent(now_ms).starts + (now_ms + 1,) * count)
+
+    def changed(self, concurrency: int | None, rate: tuple[int, int] | None) -> QueueLimit:
+        """Return the limit with what is given; None: as before."""
+        changed = self if concurrency is None else replace(self, concurrency=concurrency)
+        if rate is None:
+            return changed
+        starts = self.starts if rate[0] else ()
+        return replace(changed, amount=rate[0], per_ms=rate[1], starts=starts)
+
+
 def define(model: QueueModel, limit: Limited) -> None:
     """Store the definition of a limit, unless there is one."""
     model.definitions.setdefault(limit.name, limit.definition)
 
 
-def definition(model: QueueModel, limit: Limited) -> tuple[int, int, int]:
-    """Return concurrency, amount and window of a limit."""
-    concurrency, amount, per_ms, _ = map(int, model.definitions[limit.name].split(" "))
-    return concurrency, amount, per_ms
+def definition(model: QueueModel, limit: Limited) -> tuple[int, int, int, bool]:
+    """Return concurrency, amount and window of a limit, and whether its keys take turns."""
+    concurrency, amount, per_ms, fair = map(int, model.definitions[limit.name].split(" "))
+    return concurrency, amount, per_ms, bool(fair)
+
+
+def has_one_ready(model: QueueModel, limit: Limited) -> bool:
+    """Return whether only one task of a key and priority may be ready at once."""
+    _, amount, _, is_fair = definition(model, limit)
+    return is_fair or amount > 0
 
 
 def of_key(model: QueueModel, limit: Limited, *places: str) -> list[Task]:
@@ -77,9 +131,9 @@ def of_key(model: QueueModel, limit: Limited, *places: str) -> list[Task]:
 
 def places_left(model: QueueModel, limit: Limited, priority: int) -> float:
     """Return how many more tasks of this priority the key has room for."""
-    concurrency, amount, _ = definition(model, limit)
+    concurrency, *_ = definition(model, limit)
     left = concurrency - len(of_key(model, limit)) if concurrency else float("inf")
-    if amount:
+    if has_one_ready(model, limit):
         queued = [t for t in of_key(model, limit, "ready", "due") if t.priority == priority]
         left = min(left, 1 - len(queued))
     return left
@@ -91,10 +145,21 @@ def keep_apart(model: QueueModel, task: Task) -> None:
     task.place, task.at, task.admitted = "apart", model.last, False
 
 
-def admit(model: QueueModel, task: Task, now_ms: int) -> None:
-    """Give a place to a task."""
+def admit(model: QueueModel, task: Task, now_ms: int, *, in_turn: bool = False) -> None:
+    """Give a place to a task.
+
+    If keys take turns, the first task of a new key is next. It is open when a key that had tasks
+    before is new again: `test_turns.py` checks that. A task that follows another one of its key is
+    the last one.
+    """
+    assert task.limit is not None
     task.admitted = True
-    model.to_the_end(task, now_ms)
+    *_, is_fair = definition(model, task.limit)
+    is_next = is_fair and not in_turn and task.task_id not in model.tombstones
+    if is_next and (task.limit.field not in model.had_turns or model.choose()):
+        task.place, task.at = "due", now_ms
+    else:
+        model.to_the_end(task, now_ms)
 
 
 def enter(model: QueueModel, task: Task, now_ms: int) -> None:
@@ -127,6 +192,25 @@ def admit_next(model: QueueModel, limit: Limited, now_ms: int, most: int = 64) -
     return admitted
 
 
+def follow(model: QueueModel, task: Task, now_ms: int) -> None:
+    """Admit the next task after one that has started, if only one may be ready at once."""
+    assert task.limit is not None
+    if not has_one_ready(model, task.limit):
+        return
+    waiting = [
+        other
+        for other in model.tasks.values()
+        if other.place == "apart"
+        and other.limit is not None
+        and other.limit.field == task.limit.field
+        and other.priority == task.priority
+    ]
+    if waiting and places_left(model, task.limit, task.priority) > 0:
+        admit(model, min(waiting, key=lambda other: other.at), now_ms, in_turn=True)
+    else:
+        model.had_turns.add(task.limit.field)
+
+
 def give_back(model: QueueModel, tasks: Iterable[Task], now_ms: int) -> int:
     """Take the places of *tasks* away, and admit the next ones; how many."""
     limits: dict[str, Limited] = {}
@@ -149,8 +233,11 @@ def may_start(model: QueueModel, task: Task, now_ms: int) -> bool:
     assert task.limit is not None
     limit = task.limit
     define(model, limit)
-    concurrency, amount, per_ms = definition(model, limit)
+    concurrency, amount, per_ms, is_fair = definition(model, limit)
     if not task.admitted:
+        if is_fair:  # it is queued as a new one
+            enter(model, task, now_ms)
+            return False
         if places_left(model, limit, task.priority) <= 0:
             keep_apart(model, task)
             return False
@@ -271,5 +358,9 @@ class LimitsSeen:
 
 def _memory(record: str) -> KeyMemory:
     not_before, _, _, starts, _, _ = record.split(" ")
-    entries = [] if starts == "-" else [each.split("*") for each in starts.split(",")]
-    return KeyMemory(int(not_before), tuple(int(at) for at, n in entries for _ in range(int(n))))
+    return KeyMemory(int(not_before), _starts(starts))
+
+
+def _starts(log: str) -> tuple[int, ...]:
+    entries = [] if log == "-" else [each.split("*") for each in log.split(",")]
+    return tuple(int(at) for at, n in entries for _ in range(int(n)))

@@ -37,6 +37,7 @@ SOON_MS = 2
 FAR_S = 3600.0
 FAR_MS = 3_600_000
 
+LIMIT_NAMES = ["one", "two", "seldom", "both", "turns", "all"]
 QUEUES = st.sampled_from([0, 0, 0, 0, 0, 0, 1])
 WORKERS = st.integers(0, 2)
 WRITERS = st.integers(0, 1)
@@ -57,10 +58,11 @@ UNIQUE: st.SearchStrategy[dict[str, Any] | None] = st.one_of(
         }
     ),
 )
-LIMITS: st.SearchStrategy[str | None] = st.sampled_from(
-    [None, None, *(f"{limit} {key}" for limit in ("one", "two", "seldom", "both") for key in "xy")]
+LIMITED = [f"{name} {key}" for name in LIMIT_NAMES for key in "xy"]
+LIMITS: st.SearchStrategy[str | None] = st.sampled_from([None, None, None, *LIMITED])
+DEFINITIONS = st.sampled_from(
+    ["0 0 0 0", "1 0 0 0", "3 0 0 0", f"0 1 {FAR_MS} 0", "0 0 0 1", "2 0 0 1"]
 )
-DEFINITIONS = st.sampled_from(["0 0 0 0", "1 0 0 0", "3 0 0 0", f"0 1 {FAR_MS} 0"])
 AGAIN = st.sampled_from([False, False, True])
 LEASES_MS = st.sampled_from([60_000, 60_000, 1])
 ENDS = st.sampled_from(
@@ -75,14 +77,18 @@ ENDS = st.sampled_from(
 VERDICTS = st.lists(st.tuples(st.integers(0, 7), ENDS), min_size=1, max_size=4)
 LISTED = ("queued", "delayed", "running", "dead")
 COUNTER = itertools.count()
+MOST_CHOICES = 8
+"""Largest number of choices that an operation makes, of those that are tried."""
 
 
 def limited_task(limit: str) -> Task[..., Any]:
     """Return the task with this limit and key."""
     name, key = limit.split(" ")
-    concurrency = {"one": 1, "two": 2, "seldom": None, "both": 2}[name]
-    rate = Limit(2, FAR_S) if name in ("seldom", "both") else None
+    concurrency = {"one": 1, "two": 2, "seldom": None, "both": 2, "turns": 9, "all": 2}[name]
+    rate = Limit(2, FAR_S) if name in ("seldom", "both", "all") else None
     by_key = PerKey(lambda *_: key, concurrency=concurrency, rate=rate, name=name)
+    if name in ("turns", "all"):
+        by_key = by_key.taking_turns()
     registry = TaskRegistry()
 
     @registry.task(name="note", limit=by_key)
@@ -91,10 +97,7 @@ def limited_task(limit: str) -> Task[..., Any]:
     return note
 
 
-TASKS = {
-    limit: limited_task(limit)
-    for limit in (f"{name} {key}" for name in ("one", "two", "seldom", "both") for key in "xy")
-}
+TASKS = {limit: limited_task(limit) for limit in LIMITED}
 
 
 @st.composite
@@ -140,6 +143,11 @@ class Operation:
     answer: object
     superseded: tuple[int, int] | None
     number: int
+
+
+def other_choices(made: tuple[bool, ...], number: int) -> list[tuple[bool, ...]]:
+    """Return the choices to try next, after *number* were made, which began with *made*."""
+    return [(*made, *[False] * n, True) for n in range(min(number, MOST_CHOICES) - len(made))]
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -430,7 +438,7 @@ class QueueMachine(RuleBasedStateMachine):
         if capacity is not None:
             self.says[client, queue] = capacity, on_conflict or before
 
-    @rule(queue=QUEUES, name=st.sampled_from(["one", "two", "seldom", "both"]), text=DEFINITIONS)
+    @rule(queue=QUEUES, name=st.sampled_from(LIMIT_NAMES), text=DEFINITIONS)
     def declare(self, queue: int, name: str, text: str) -> None:
         """Start a worker of another deploy: it declares another definition of a limit."""
         unit = self.units[queue]
@@ -442,6 +450,42 @@ class QueueMachine(RuleBasedStateMachine):
                 model.idle.clear()
 
         self._happened(queue, window, effect, None, check_answer=False)
+
+    @rule(
+        queue=QUEUES,
+        concurrency=st.sampled_from([0, 0, 1, 3, None]),
+        rate=st.sampled_from([(0, 0), (0, 0), (2, FAR_MS), None]),
+        writer=WRITERS,
+        again=AGAIN,
+    )
+    def limit(
+        self,
+        queue: int,
+        concurrency: int | None,
+        rate: tuple[int, int] | None,
+        writer: int,
+        again: bool,
+    ) -> None:
+        """Limit the whole queue; None leaves a limit as it is."""
+        given: dict[str, Any] = {} if concurrency is None else {"concurrency": concurrency}
+        if rate is not None:
+            given["rate"] = Limit(rate[0], rate[1] / 1000) if rate[0] else None
+        if not given:
+            return
+        handle = self._queue(queue)
+
+        def effect(model: QueueModel, _: int) -> None:
+            model.limit = model.limit.changed(concurrency, rate)
+            model.idle.clear()
+
+        self._write(
+            writer,
+            self._op_id(writer),
+            lambda op_id: handle.limit(**given, op_id=op_id),
+            {queue: effect},
+            None,
+            again=again,
+        )
 
     @rule(queue=QUEUES, task_id=TASK_IDS, worker=WORKERS)
     def wait_for(self, queue: int, task_id: str, worker: int) -> None:
@@ -709,11 +753,17 @@ class QueueMachine(RuleBasedStateMachine):
         seen = Seen.of(self.bench.plain, self.units[queue], self.task_ids[queue])
         problems: list[str] = []
         for now_us in instants(window):
-            model = self.models[queue].clone()
-            mine = effect(model, now_us)
-            problems = model.differences(seen)
-            if check_answer and mine != answer:
-                problems.append(f"expected the answer {mine!r}, the server says {answer!r}")
+            open_choices: list[tuple[bool, ...]] = [()]
+            while open_choices:
+                model = self.models[queue].clone()
+                model.choices, model.chosen = open_choices.pop(), 0
+                mine = effect(model, now_us)
+                problems = model.differences(seen)
+                if check_answer and mine != answer:
+                    problems.append(f"expected the answer {mine!r}, the server says {answer!r}")
+                if not problems:
+                    break
+                open_choices += other_choices(model.choices, model.chosen)
             if not problems:
                 model.adopt(seen)
                 self.models[queue] = model
@@ -764,6 +814,8 @@ class QueueMachine(RuleBasedStateMachine):
             paused=model.paused,
             capacity=model.capacity or None,
             limited=model.count("apart"),
+            concurrency=model.limit.concurrency or None,
+            rate=(model.limit.amount, model.limit.per_ms / 1000) if model.limit.amount else None,
         )
 
     def _told(self, queue: int) -> dict[str, list[str] | TaskStatus]:

@@ -16,7 +16,7 @@ from holdfast import TaskStatus
 from holdfast.core.clock import from_epoch_ms
 from holdfast.core.definitions import OnConflict
 from queues.model import limits
-from queues.model.limits import KeyMemory, Limited
+from queues.model.limits import KeyMemory, Limited, QueueLimit
 from queues.model.seen import Record, Result, Seen
 
 Place = Literal["ready", "apart", "due", "running", "dead"]
@@ -213,6 +213,14 @@ class QueueModel:
     """Key of a limit → its number on the server."""
     sweeps: bool = False
     """Whether a definition was changed, and the next step admits what it allows."""
+    had_turns: set[str] = field(default_factory=set)
+    """Keys of limits that had their last ready task claimed, and may wait for their next turn."""
+    choices: tuple[bool, ...] = ()
+    """What `choose` returns for what the promises leave open; False beyond its end."""
+    chosen: int = 0
+    """How often `choose` was called."""
+    limit: QueueLimit = field(default_factory=QueueLimit)
+    """The limit of the whole queue."""
 
     def clone(self) -> QueueModel:
         """Return an independent copy."""
@@ -228,7 +236,13 @@ class QueueModel:
             kept=dict(self.kept),
             definitions=dict(self.definitions),
             memory=dict(self.memory),
+            had_turns=set(self.had_turns),
         )
+
+    def choose(self) -> bool:
+        """Return the next of the choices."""
+        self.chosen += 1
+        return self.chosen <= len(self.choices) and self.choices[self.chosen - 1]
 
     def count(self, *places: Place) -> int:
         """Return the number of tasks."""
@@ -440,15 +454,26 @@ class QueueModel:
         limits.give_back(self, [task for task in freed if task is not None], now_ms)
         taken_back, questioned = self._take_back(order, now_ms)
         limits.sweep(self, now_ms)
-        claims, suspect_left = self._claim(order, now_us)
+        room = self.limit.room(self.count("running"), now_ms)
+        is_held, want = room < order.want, min(order.want, room)
+        claims, suspect_left = self._claim(replace(order, want=want), now_us)
+        self.limit = self.limit.with_starts(len(claims), now_ms)
 
-        if len(claims) < order.want:
+        if len(claims) < want or is_held:
             self.idle[order.channel] = now_ms + IDLE_MS
             left = self.count("running") if self.paused else len(self.tasks) - self.count("dead")
-            wait_ms = self._wait_ms(now_ms, suspect_left=suspect_left) if left else -1
+            if not left:
+                wait_ms = -1
+            elif is_held and len(claims) >= want:
+                leases = [task.at for task in self.tasks.values() if task.place == "running"]
+                instants = [*leases, *self.limit.next_start(now_ms)]
+                wait_ms = max(0, min(instants) - now_ms) if instants else -1
+            else:
+                wait_ms = self._wait_ms(now_ms, suspect_left=suspect_left)
             return Answer(wait_ms, left, accepted, tuple(claims), questioned)
         self.idle.pop(order.channel, None)
-        if not self.paused and self.line(now_ms):
+        at_limit = self.limit.room(self.count("running"), now_ms) <= 0
+        if not self.paused and self.line(now_ms) and not at_limit:
             self._ring()
         elif taken_back or order.settlements or self.count("running", "due", "apart"):
             self.idle_unsure = True  # ringing once too often does no harm
@@ -611,8 +636,8 @@ class QueueModel:
                 task.note += " unique"
                 if task.unique.lasts == "start":
                     self._release_key(task)
-            if task.limit is not None and limits.definition(self, task.limit)[1]:
-                limits.admit_next(self, task.limit, now_ms, 1)
+            if task.limit is not None:
+                limits.follow(self, task, now_ms)
             claims.append(
                 Claimed(
                     task.task_id, task.token, task.attempts, task.crashes, task.snoozes, task.value
@@ -694,6 +719,7 @@ class QueueModel:
             "awaited": (self.awaited, seen.awaited),
             "unique": (self.held, seen.held),
             "settings": ((self.paused, self.capacity), (seen.paused, seen.capacity)),
+            "limit": (self.limit.recent(seen.now_ms), seen.limit.recent(seen.now_ms)),
         }
         for number, name in enumerate(PRIORITIES, 1):
             line = [task for task in tasks if task.priority == number]

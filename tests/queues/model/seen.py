@@ -10,7 +10,7 @@ import redis
 
 from holdfast.core.names import Unit
 from holdfast.queues import keys
-from queues.model.limits import LimitsSeen
+from queues.model.limits import LimitsSeen, QueueLimit
 
 LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("h", "m", "l")) | {
     "bodies",
@@ -76,6 +76,7 @@ class Seen:
     held: dict[str, tuple[int, str]]
     kept: dict[str, tuple[int, str]]
     limits: LimitsSeen
+    limit: QueueLimit
     now_ms: int
 
     @classmethod
@@ -122,6 +123,7 @@ class Seen:
             held=_holders(unique),
             kept=_holders(kept),
             limits=LimitsSeen.of(*limited, settings, now_ms),
+            limit=QueueLimit.of(settings),
             now_ms=now_ms,
         )
 

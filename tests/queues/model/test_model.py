@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from faults.servers import Server
 from queues.model.bench import Bench
-from queues.model.machine import QueueMachine
+from queues.model.machine import SOON_S, QueueMachine
 
 
 def check(server: Server, examples: int, steps: int, *, seed: int | None) -> None:
@@ -101,6 +101,30 @@ def test_a_crash_of_a_child_process_counts_as_one_of_a_worker(machine: QueueMach
     assert machine.models[0].ended == Counter(dead=1)
     machine.replay(0, task_ids=None, writer=0, again=True)
     assert machine.models[0].tasks["a"].crashes == 0
+    machine.public_words_are_true()
+
+
+def test_a_delayed_task_that_takes_turns_is_in_one_place(machine: QueueMachine) -> None:
+    """The step that gives it a place in the due set claims it, too."""
+    machine.begin(0, [a_task("a", delay=SOON_S, limit="turns x")], perishable="")
+    machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+    assert machine.models[0].count("running") == 1
+    machine.public_words_are_true()
+
+
+def test_a_queue_at_its_limit_claims_nothing(machine: QueueMachine) -> None:
+    """Neither tasks with a limit of their own, nor others; those that run keep their places."""
+    machine.begin(0, [a_task(task_id, limit="all x") for task_id in "abc"], perishable="")
+    machine.enqueue(0, a_task("d"), client=0, writer=0, again=False)
+    machine.limit(0, concurrency=1, rate=(2, 3_600_000), writer=0, again=True)
+    for running in (1, 1):
+        machine.claim(0, 0, want=3, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+        assert machine.models[0].count("running") == running
+        machine.public_words_are_true()
+    machine.limit(0, concurrency=None, rate=(0, 0), writer=0, again=False)
+    ends = [(0, ("retry_key", 3_600_000))]
+    machine.settle(0, 0, want=3, suspects=1, lease_ms=60_000, picks=ends, again=True)
+    assert machine.models[0].count("running") == 1
     machine.public_words_are_true()
 
 

@@ -24,6 +24,7 @@ local function may_start(step, claims, id, priority, body)
   end
   local verdict, at_ms = start_limited(limits, limit, id, priority)
   if verdict == 'starts' then
+    claims.placed[id] = nil  -- its place in the due set, which it may have got in this step, is not another one
     return true
   end
   claims.moved, claims.later[id], claims.placed[id] = claims.moved + 1, at_ms, verdict == 'waits'

@@ -30,7 +30,8 @@ end
 
 -- Stores that the last task of *key* was claimed. No turn is stored if no other task is ready.
 local function end_turn(limits, key, priority)
-  local turn = redis.call('LLEN', limits.ready[priority]) > 0 and turns_of(limits, priority) or 0
+  local others = redis.call('LLEN', limits.ready[priority]) + #limits.ready_now[priority]
+  local turn = others > 0 and turns_of(limits, priority) + limits.turns_now[priority] or 0
   if turn ~= key.turn then
     key.turn, key.priority = turn, priority
     write_key(limits, key)

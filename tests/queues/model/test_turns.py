@@ -1,0 +1,70 @@
+"""Keys that take turns: between two tasks of a key, each key that waits has had one."""
+
+import random
+import secrets
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from faults.servers import Server
+from holdfast import PerKey, Task, TaskRegistry
+from queues.model.bench import Bench, Workman
+from queues.model.reference import Order, Settlement
+
+TENANTS = "abcdef"
+ROUNDS = 250
+
+
+@pytest.fixture
+def bench(standalone: Server) -> Iterator[Bench]:
+    with Bench(standalone, f"turns-{secrets.token_hex(4)}") as bench:
+        yield bench
+
+
+def task_of(queue: str, limit: PerKey | None) -> Task[..., None]:
+    registry = TaskRegistry()
+
+    @registry.task(queue=queue, fair_by="tenant", limit=limit)
+    def work(tenant: int) -> None: ...
+
+    return work
+
+
+class Starts:
+    """Checks the order in which the tasks of tenants start."""
+
+    def __init__(self) -> None:
+        self.waiting: Counter[int] = Counter()
+        self.owed: dict[int, set[int]] = {}
+
+    def start(self, tenant: int) -> None:
+        """Note that a task starts. All that waited when its tenant had one must have had one."""
+        assert not self.owed.get(tenant), f"{tenant} is before {self.owed[tenant]}"
+        self.waiting[tenant] -= 1
+        for others in self.owed.values():
+            others.discard(tenant)
+        self.owed[tenant] = {other for other in +self.waiting if other != tenant}
+
+
+@pytest.mark.parametrize("limit", [None, PerKey("tenant", concurrency=9999)])
+def test_each_tenant_that_waits_has_its_turn(bench: Bench, seed: int, limit: PerKey | None) -> None:
+    """Whatever comes when, also from tenants that send their tasks one by one."""
+    dice, starts, task = random.Random(seed), Starts(), task_of("q", limit)
+    workman = Workman(bench.unit("q"), "worker", bench.unit("q").key("notify:0"))
+    hf, running = bench.clients[0], []
+    for _ in range(ROUNDS):
+        for _ in range(dice.choice([0, 1, 1, 2])):
+            tenant, amount = dice.randrange(6), dice.choice([1, 1, 1, 4])
+            starts.waiting[tenant] += amount
+            hf.enqueue_many([task.call(tenant) for _ in range(amount)])
+        time.sleep(0.001)  # Due tasks of one millisecond have no order.
+        settled, running = running[:2], running[2:]
+        done = tuple(Settlement(one.task_id, one.token, "done", 0, "=1") for one in settled)
+        order = Order(workman.channel, workman.name, dice.randrange(4), 1, 60_000, 3, done)
+        workman.number += 1
+        answer, _ = workman.step(bench, order, workman.number)
+        for claim in answer.claims:
+            starts.start(claim.value)
+        running += answer.claims
