@@ -147,7 +147,7 @@ async def test_a_wait_beyond_all_clocks_is_refused(hf: AsyncHoldfast) -> None:
 
 
 async def test_each_of_many_charges_is_corrected_upwards(hf: AsyncHoldfast) -> None:
-    """Each correction may add an entry to a log whose entries were merged."""
+    """Each correction may add an entry to a log with merged entries."""
     limiter = hf.rate_limit("llm", Limit(10**6, per=600.0, name="tokens"))
     permits = []
     for n in range(300):

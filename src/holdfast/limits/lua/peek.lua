@@ -8,6 +8,7 @@
 --                  3: of each limit: what remains, ms until all of it is free again, and what is reserved later
 -- include clock
 -- include stored
+-- include format
 -- include state
 -- include log
 

@@ -13,6 +13,7 @@
 --                  5: of each limit: what remains, and ms until all of it is free again
 -- include clock
 -- include stored
+-- include format
 -- include state
 -- include marks
 -- include log

@@ -10,6 +10,7 @@
 -- returns  int     1: corrected, or nothing of it matters any more; -1: unknown whether an earlier attempt did
 -- include clock
 -- include stored
+-- include format
 -- include state
 -- include marks
 -- include log

@@ -1,5 +1,5 @@
 -- Costs are added at the end of a log; entries of a long one are merged.
--- Expects: state, log.
+-- Expects: format, state, log.
 
 local function packed_entry(at, cost)
   return struct.pack(ENTRY, at, math.min(cost, MOST_COST))

@@ -1,5 +1,5 @@
 -- The log of one limit: the instants at which costs pass, ascending, as far as they still matter.
--- Expects: state.
+-- Expects: format, state.
 
 local EXACT = 64  -- entries of a log that are never merged
 local MOST = 128  -- entries of a log

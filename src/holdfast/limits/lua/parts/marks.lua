@@ -1,5 +1,5 @@
 -- The marks of the latest operations on a subject, so that a repeated operation changes nothing.
--- Expects: state.
+-- Expects: format, state.
 
 -- Returns the instant that the operation with this *mark* got; nil if it is new. Returns false if that cannot be
 -- known: its first attempt was up to *age_ms* ago, and later operations have replaced the marks of that time.

@@ -1,4 +1,4 @@
--- Storing the state of a subject. Expects: state.
+-- Storing the state of a subject. Expects: format, state.
 
 -- Stores the state, until no entry matters any more.
 local function write_state(state, key)
