@@ -147,3 +147,28 @@ async def test_async_middleware_runs_around_plain_tasks_in_their_thread(
     else:
         [dead] = await hf.queue("plain").dead()
         assert re.match(result, dead.reason)
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_what_a_middleware_passes_does_not_reach_the_task(
+    hf: AsyncHoldfast, is_async: bool
+) -> None:
+    """In other libraries `call_next` takes the request; here the task must not get it."""
+
+    async def passes(task: RunningTask, call_next) -> object:
+        return await call_next(task)
+
+    tasks = TaskRegistry(middleware=[passes])
+
+    async def asynchronous(number: object = 1) -> None:
+        seen.append(number)
+
+    def plain(number: object = 1) -> None:
+        seen.append(number)
+
+    task = tasks.task(retry=Retry(attempts=1))(asynchronous if is_async else plain)
+    handle = await hf.enqueue(task.call())
+    await run(hf, tasks)
+    assert seen == []
+    status = await handle.status()
+    assert "takes 0 positional arguments but 1 was given" in (status.reason or "")

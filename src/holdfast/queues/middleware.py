@@ -88,14 +88,14 @@ class MiddlewareStack:
     ) -> Callable[[], Awaitable[Any]]:
         """Return *function*, which runs the async *task*, with the middleware around it."""
         for middleware in reversed(self.around_async):
-            function = partial(middleware, task, function)
+            function = partial(middleware, task, _next(function))
         return function
 
     def wrapped_plain(self, task: RunningTask, function: Callable[[], Any]) -> Callable[[], Any]:
         """Return *function*, which runs the plain *task*, with the middleware around it."""
         function = partial(_plain_result, task.task, function)
         for middleware in reversed(self.around_plain):
-            function = partial(middleware, task, function)
+            function = partial(middleware, task, _next(function))
         return function
 
 
@@ -132,6 +132,15 @@ def _element(given: Any) -> _Element:
     if around_async is not None and "plain" not in kinds:
         kinds, around_plain = {"async", "plain"}, partial(_run_in_thread, name, around_async)
     return _Element(name, frozenset(kinds), around_async, around_plain)
+
+
+def _next(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Return *function* without parameters: what a middleware passes must not reach the task."""
+
+    def call_next() -> Any:
+        return function()
+
+    return call_next
 
 
 def _is_async(function: Any) -> bool:

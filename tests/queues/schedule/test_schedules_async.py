@@ -21,6 +21,7 @@ from holdfast import (
 )
 from holdfast.core.concurrency._async.primitives import sleep
 from holdfast.queues import keys
+from holdfast.queues.worker import scheduler
 from queues.schedule.scheduled_tasks import ran, report, running_async, tasks
 
 FAR = Once(4_000_000_000)
@@ -259,6 +260,86 @@ async def test_a_declared_schedule_moves_to_another_queue(hf: AsyncHoldfast) -> 
     await drain(hf, declaring(Every(3600)))
     await drain(hf, declaring(Every(3600), queue="other"))
     assert [(each.name, each.queue) for each in await hf.schedules()] == [("nightly", "other")]
+
+
+async def test_a_move_to_another_queue_keeps_what_is_due(hf: AsyncHoldfast, site: Site) -> None:
+    """The new workers start after the old ones have stopped, and after the instant."""
+    await drain(hf, declaring(Every(3600)))
+    due_ms = await make_due(hf, site, "nightly")
+    await drain(hf, declaring(Every(3600), queue="other"))
+    assert ran == [(f"nightly@{due_ms}", "nightly")]
+    await hf.schedule_handle("nightly").pause()
+    await drain(hf, declaring(Every(3600)))
+    (status,) = await hf.schedules()
+    assert (status.queue, status.paused) == ("reports", True)
+    await drain(hf, declaring(Every(3600), queue="other"))
+    await hf.schedule_handle("nightly").resume()
+    next_at = (await hf.schedule_handle("nightly").status()).next_at
+    assert next_at is not None
+    assert next_at.timestamp() * 1000 > due_ms
+    assert len(ran) == 1
+
+
+async def test_changes_do_not_postpone_the_first_occurrence(hf: AsyncHoldfast) -> None:
+    """Workers of two versions restart in turn, each time before the first instant."""
+    handle = await hf.schedule("s", report.call(), Every(3))
+    first = (await handle.status()).next_at
+    for interval in (2, 3, 2, 3):
+        await sleep(0.3)
+        await hf.schedule("s", report.call(), Every(interval))
+    assert (await handle.status()).next_at == first
+
+
+async def test_a_schedule_that_is_defined_again_while_it_ends_has_its_name(
+    hf: AsyncHoldfast,
+) -> None:
+    """The last task of a schedule defines it again before the worker forgets its name."""
+    handle = await hf.schedule("s", report.call(), FAR)
+    store = hf._resources.schedule_store
+    await store.forget("s", "reports")  # what the worker does too late
+    assert (await handle.status()).queue == "reports"
+    with pytest.raises(ScheduleExists):
+        await hf.schedule("s", report.call().options(queue="other"), FAR)
+
+
+async def test_a_task_may_define_its_own_schedule_again(hf: AsyncHoldfast) -> None:
+    registry = TaskRegistry()
+    runs: list[int] = []
+
+    @registry.task(queue="reports")
+    async def again(n: int) -> None:
+        runs.append(n)
+        await hf.schedule("s", again.call(n + 1), Once(time.time() - 1 if n < 20 else 4e9))
+
+    await hf.schedule("s", again.call(1), Once(time.time() - 1))
+    async with running_async(hf.worker(registry)):
+        await eventually_async(lambda: len(runs) >= 20, 30)
+    assert (await hf.schedule_handle("s").status()).next_at == datetime.fromtimestamp(4e9, UTC)
+
+
+async def test_a_definition_that_is_not_in_force_is_reported(
+    hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two programs declare one name, in two queues: the first one fires nothing any more."""
+    monkeypatch.setattr(scheduler, "_REFRESH_S", 0.0)
+    async with running_async(hf.worker(declaring(Every(1)))):
+        await eventually_async(lambda: bool(ran), 30)
+        await drain(hf, declaring(Every(3600), queue="other"))
+        await hf.schedule("wakes", report.call(), FAR)
+        text = "the definition in this worker is not in force"
+        await eventually_async(lambda: text in caplog.text, 30)
+    assert "schedule nightly of queue 'reports'" in caplog.text
+
+
+async def test_schedules_of_many_queues_are_listed_together(hf: AsyncHoldfast) -> None:
+    for n in range(60):
+        await hf.schedule(f"q{n}", report.call().options(queue=f"queue-{n}"), FAR)
+    for n in range(120):
+        await hf.schedule(f"s{n:03}", report.call(), Once(2e9 + n))
+    assert len(await hf.schedules()) == 180
+    assert [each.name for each in await hf.schedules(queue="reports", limit=110)] == [
+        f"s{n:03}" for n in range(110)
+    ]
 
 
 def declaring(schedule: Any, queue: str = "reports") -> TaskRegistry:

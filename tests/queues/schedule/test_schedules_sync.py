@@ -22,6 +22,7 @@ from holdfast import (
 )
 from holdfast.core.concurrency._sync.primitives import sleep
 from holdfast.queues import keys
+from holdfast.queues.worker import scheduler
 from queues.schedule.scheduled_tasks import ran, report, running, tasks
 
 FAR = Once(4_000_000_000)
@@ -256,6 +257,86 @@ def test_a_declared_schedule_moves_to_another_queue(hf: Holdfast) -> None:
     drain(hf, declaring(Every(3600)))
     drain(hf, declaring(Every(3600), queue="other"))
     assert [(each.name, each.queue) for each in hf.schedules()] == [("nightly", "other")]
+
+
+def test_a_move_to_another_queue_keeps_what_is_due(hf: Holdfast, site: Site) -> None:
+    """The new workers start after the old ones have stopped, and after the instant."""
+    drain(hf, declaring(Every(3600)))
+    due_ms = make_due(hf, site, "nightly")
+    drain(hf, declaring(Every(3600), queue="other"))
+    assert ran == [(f"nightly@{due_ms}", "nightly")]
+    hf.schedule_handle("nightly").pause()
+    drain(hf, declaring(Every(3600)))
+    (status,) = hf.schedules()
+    assert (status.queue, status.paused) == ("reports", True)
+    drain(hf, declaring(Every(3600), queue="other"))
+    hf.schedule_handle("nightly").resume()
+    next_at = (hf.schedule_handle("nightly").status()).next_at
+    assert next_at is not None
+    assert next_at.timestamp() * 1000 > due_ms
+    assert len(ran) == 1
+
+
+def test_changes_do_not_postpone_the_first_occurrence(hf: Holdfast) -> None:
+    """Workers of two versions restart in turn, each time before the first instant."""
+    handle = hf.schedule("s", report.call(), Every(3))
+    first = (handle.status()).next_at
+    for interval in (2, 3, 2, 3):
+        sleep(0.3)
+        hf.schedule("s", report.call(), Every(interval))
+    assert (handle.status()).next_at == first
+
+
+def test_a_schedule_that_is_defined_again_while_it_ends_has_its_name(
+    hf: Holdfast,
+) -> None:
+    """The last task of a schedule defines it again before the worker forgets its name."""
+    handle = hf.schedule("s", report.call(), FAR)
+    store = hf._resources.schedule_store
+    store.forget("s", "reports")  # what the worker does too late
+    assert (handle.status()).queue == "reports"
+    with pytest.raises(ScheduleExists):
+        hf.schedule("s", report.call().options(queue="other"), FAR)
+
+
+def test_a_task_may_define_its_own_schedule_again(hf: Holdfast) -> None:
+    registry = TaskRegistry()
+    runs: list[int] = []
+
+    @registry.task(queue="reports")
+    def again(n: int) -> None:
+        runs.append(n)
+        hf.schedule("s", again.call(n + 1), Once(time.time() - 1 if n < 20 else 4e9))
+
+    hf.schedule("s", again.call(1), Once(time.time() - 1))
+    with running(hf.worker(registry)):
+        eventually(lambda: len(runs) >= 20, 30)
+    assert (hf.schedule_handle("s").status()).next_at == datetime.fromtimestamp(4e9, UTC)
+
+
+def test_a_definition_that_is_not_in_force_is_reported(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two programs declare one name, in two queues: the first one fires nothing any more."""
+    monkeypatch.setattr(scheduler, "_REFRESH_S", 0.0)
+    with running(hf.worker(declaring(Every(1)))):
+        eventually(lambda: bool(ran), 30)
+        drain(hf, declaring(Every(3600), queue="other"))
+        hf.schedule("wakes", report.call(), FAR)
+        text = "the definition in this worker is not in force"
+        eventually(lambda: text in caplog.text, 30)
+    assert "schedule nightly of queue 'reports'" in caplog.text
+
+
+def test_schedules_of_many_queues_are_listed_together(hf: Holdfast) -> None:
+    for n in range(60):
+        hf.schedule(f"q{n}", report.call().options(queue=f"queue-{n}"), FAR)
+    for n in range(120):
+        hf.schedule(f"s{n:03}", report.call(), Once(2e9 + n))
+    assert len(hf.schedules()) == 180
+    assert [each.name for each in hf.schedules(queue="reports", limit=110)] == [
+        f"s{n:03}" for n in range(110)
+    ]
 
 
 def declaring(schedule: Any, queue: str = "reports") -> TaskRegistry:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final, Literal
 
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
+from ...core._async.delivery import Argument
 from ...core.names import Namespace, Unit
 from ...core.script import Script
 from ...core.stored import stored_text
-from ...errors import NoSuchSchedule, ScheduleExists
+from ...errors import HoldfastError, NoSuchSchedule, ScheduleExists
 from .. import keys
 from ..schedule.definition import ScheduleDefinition
 from ..schedule.status import SchedulesReply, StoredSchedule
@@ -26,6 +28,12 @@ SET: Final = Script.load("holdfast.queues", "set_schedule")
 
 LIST_LIMIT: Final = 1000
 """Schedules in one reply at most."""
+
+LISTED_QUEUES: Final = 50
+"""Queues whose first schedules are asked for together."""
+
+FIRST_PAGE: Final = 50
+"""Schedules of each of them at most."""
 
 _REASONS: Final = {
     b"declared": "code declares it; change it there, or choose another name",
@@ -66,10 +74,12 @@ class AsyncScheduleStore:
                 definition is not, or the other way round.
         """
         unit = self._unit(definition.queue)
-        await self._move_to(definition)
+        moved = await self._move_to(definition)
         again = partial(self.define, definition)
         while True:
             now_ms, stored = await self._read(unit, definition.name)
+            if moved is not None and not stored.definition:
+                stored = moved
             next_ms, anchor_ms = _begin(definition, stored, now_ms)
             facts = (definition.name, definition.packed(), next_ms, anchor_ms, unit.channel)
             answer = await self._caller.write(DEFINE, unit, *facts, op_id=op_id, repeat=again)
@@ -77,13 +87,19 @@ class AsyncScheduleStore:
                 raise ScheduleExists(definition.name, _REASONS[answer])
             if not answer.startswith(b"late"):
                 break
+        if moved is not None and math.isinf(moved.next_ms):
+            await self._set(unit, definition.name, "pause")
+        await self._name(definition.name, definition.queue)  # see `forget`
         await self._catalog.note(unit)
 
-    async def refresh(self, definition: ScheduleDefinition) -> None:
-        """Report that this process still declares *definition*, if that is the one in force."""
+    async def refresh(self, definition: ScheduleDefinition) -> bool:
+        """Report that this process still declares *definition*. Return whether it is in force."""
         unit = self._unit(definition.queue)
         facts = (definition.name, definition.packed(), "", 0, unit.channel)
-        await self._caller.write(DEFINE, unit, *facts, op_id=None, repeat=self.refresh)
+        answer: bytes = await self._caller.write(
+            DEFINE, unit, *facts, op_id=None, repeat=self.refresh
+        )
+        return answer == b"same"
 
     async def queue_of(self, name: str) -> str:
         """Return the queue of a schedule.
@@ -131,8 +147,15 @@ class AsyncScheduleStore:
             raise NoSuchSchedule(name)
 
     async def forget(self, name: str, queue: str) -> None:
-        """Forget that schedule *name* is in *queue*: it has ended, or was removed."""
+        """Forget that schedule *name* is in *queue*: it has ended, or was removed.
+
+        Its last task may define it again meanwhile. So this notes the queue again if the schedule
+        is back, and `define` notes it once more after it has stored the schedule.
+        """
         await self._name(name, "", queue)
+        _, stored = await self._read(self._unit(queue), name)
+        if stored.definition:
+            await self._name(name, queue)
 
     async def page(
         self, unit: Unit, *, start: int = 0, limit: int = LIST_LIMIT, until: str = "+inf"
@@ -150,21 +173,40 @@ class AsyncScheduleStore:
             DecodeError: Another program changed one of them.
         """
         found: list[StoredSchedule] = []
-        for queue in queues:
-            start = 0
-            while len(found) < limit:
-                reply = await self.page(self._unit(queue), start=start)
-                for error in reply.damaged.values():
-                    raise error
-                found += reply.schedules
-                start += reply.total
-                if reply.total < LIST_LIMIT:
-                    break
+        units = [self._unit(queue) for queue in queues]
+        for at in range(0, len(units), LISTED_QUEUES):
+            group = units[at : at + LISTED_QUEUES]
+            if len(found) >= limit:
+                break
+            for unit, reply in zip(group, await self._first_pages(group), strict=True):
+                found += _readable(reply)
+                start, most = reply.total, FIRST_PAGE
+                while reply.total == most and len(found) < limit:
+                    most = LIST_LIMIT
+                    reply = await self.page(unit, start=start, limit=most)  # noqa: PLW2901
+                    found += _readable(reply)
+                    start += reply.total
         return found[:limit]
 
-    async def _move_to(self, definition: ScheduleDefinition) -> None:
-        """Note the queue of *definition*. A declared schedule moves from another queue."""
+    async def _first_pages(self, units: Sequence[Unit]) -> list[SchedulesReply]:
+        """Return the first schedules of some queues, with one call per server."""
+        page: list[Argument] = [0, FIRST_PAGE, "+inf"]
+        steps = [(unit, SCHEDULES.keys(unit), page) for unit in units]
+        replies: list[SchedulesReply] = []
+        for answer in await self._caller.call_many(SCHEDULES, steps):
+            if isinstance(answer, HoldfastError):
+                raise answer
+            replies.append(SchedulesReply.parsed(answer))
+        return replies
+
+    async def _move_to(self, definition: ScheduleDefinition) -> StoredSchedule | None:
+        """Note the queue of *definition*. Remove a declared schedule from another queue.
+
+        Returns:
+            The schedule that was removed: an occurrence that is due there is not lost.
+        """
         name, queue = definition.name, definition.queue
+        moved: StoredSchedule | None = None
         noted = await self._name(name, queue)
         while noted != queue:
             _, stored = await self._read(self._unit(noted), name)
@@ -173,11 +215,13 @@ class AsyncScheduleStore:
                     name, f"it is in queue {noted!r}; remove it there, or choose another name"
                 )
             if stored.definition:
-                facts = (name, "remove", "", "")
-                await self._caller.write(
-                    SET, self._unit(noted), *facts, op_id=None, repeat=self._move_to
-                )
+                await self._set(self._unit(noted), name, "remove")
+                moved = stored
             noted = await self._name(name, queue, noted)
+        return moved
+
+    async def _set(self, unit: Unit, name: str, change: Change) -> None:
+        await self._caller.write(SET, unit, name, change, "", "", op_id=None, repeat=self._set)
 
     async def _name(self, name: str, queue: str, before: str = "") -> str:
         unit = self._directory
@@ -195,6 +239,12 @@ class AsyncScheduleStore:
         return self._namespace.unit(keys.KIND, queue)
 
 
+def _readable(reply: SchedulesReply) -> list[StoredSchedule]:
+    for error in reply.damaged.values():
+        raise error
+    return reply.schedules
+
+
 def _begin(definition: ScheduleDefinition, stored: StoredSchedule, now_ms: int) -> tuple[int, int]:
     """Return the next instant of a schedule that is defined now, and from when intervals count.
 
@@ -204,7 +254,9 @@ def _begin(definition: ScheduleDefinition, stored: StoredSchedule, now_ms: int) 
     record, timing = stored.record, definition.timing
     if stored.definition and stored.next_ms <= now_ms:  # an occurrence that is due is not lost
         return int(stored.next_ms), int(stored.next_ms)
-    anchor_ms = record.last_ms or now_ms
+    # A change before the first occurrence keeps the grid: changes that follow each other, as in a
+    # rolling deployment, must not postpone it again and again.
+    anchor_ms = record.last_ms or record.anchor_ms or now_ms
     after_ms = record.last_ms if isinstance(timing, Once) else max(now_ms, record.last_ms)
     next_ms = timing.next_after(after_ms, anchor_ms)
     if next_ms is None:

@@ -14,8 +14,9 @@
 --                                  reports that it still declares this definition
 -- ARGV[6]  int     anchor_ms       from when intervals count
 -- ARGV[7]  string  channel         notified if something has changed
--- returns  string  'new', 'changed' or 'same'; or, with nothing stored: 'declared' or 'stored', if the
---                  schedule exists and is so, or 'late MS', if that is the last instant
+-- returns  string  'new', 'changed' or 'same'; 'other' to a report, if another definition is in force, or
+--                  none; or, with nothing stored: 'declared' or 'stored', if the schedule exists and is
+--                  so, or 'late MS', if that is the last instant
 -- include clock
 -- include ledger
 -- include schedule_record
@@ -35,13 +36,13 @@ if stored and (stored:sub(1, 1) == 'd') ~= is_declared then
   return is_declared and 'stored' or 'declared'
 end
 if ARGV[5] == '' and not stored then
-  return 'same'
+  return 'other'
 end
 local schedule = parse_schedule(redis.call('HGET', schedule_state, name))
 local next_ms = redis.call('ZSCORE', schedule_times, name)
 local is_changed = stored ~= definition or not next_ms
 if ARGV[5] == '' then
-  is_declared, answer = is_declared and not is_changed, 'same'
+  is_declared, answer = is_declared and not is_changed, is_changed and 'other' or 'same'
 elseif is_changed then
   if tonumber(ARGV[5]) <= schedule.last then
     return 'late ' .. string.format('%.0f', schedule.last)

@@ -75,6 +75,7 @@ class Scheduler:
         self._refresh = Deadline(_REFRESH_S)
         self._damaged: set[str] = set()  # names that were logged
         self._full: set[str] = set()  # names for which the queue has no room, and that were logged
+        self._replaced: set[str] = set()  # names with another definition, and that were logged
         self._most: dict[str, int] = {}  # name -> occurrences to enqueue at once; fewer than usual
 
     async def begin(self, is_stopping: Callable[[], bool]) -> None:
@@ -211,8 +212,18 @@ class Scheduler:
             self._undeclared.pop()
         if self._refresh.passed:
             for definition in self._definitions:
-                await self._store.refresh(definition)
+                if not await self._store.refresh(definition):
+                    self._log_other(definition.name)
             self._refresh = Deadline(_REFRESH_S)
+
+    def _log_other(self, name: str) -> None:
+        if name not in self._replaced:
+            self._replaced.add(name)
+            text = (
+                "schedule %s of %s: the definition in this worker is not in force. It was removed, "
+                "or another program has declared this name since, such as a newer version"
+            )
+            logger.warning(text, name, self._unit)
 
     def _log_failure(self, failures: int, error: HoldfastError) -> None:
         level = logging.WARNING if failures == 1 else logging.DEBUG
