@@ -30,10 +30,10 @@ LIST_LIMIT: Final = 1000
 """Schedules in one reply at most."""
 
 LISTED_QUEUES: Final = 50
-"""Queues whose first schedules are asked for together."""
+"""Queues that one batch asks for their first schedules."""
 
 FIRST_PAGE: Final = 50
-"""Schedules of each of them at most."""
+"""Schedules of each queue in such a batch at most."""
 
 _REASONS: Final = {
     b"declared": "code declares it; change it there, or choose another name",

@@ -7,6 +7,7 @@ one that a worker has read, so each occurrence is enqueued once, by the first wo
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -45,6 +46,11 @@ _REFRESH_S: Final = 3600.0
 
 _LONGEST_PAUSE_S: Final = 1.0
 
+_STANDBY_S: Final = 0.25
+"""Seconds that a worker waits longer for an instant at most, if others have fired before it."""
+
+_FIRST_STANDBY_S: Final = 0.01
+
 
 class Scheduler:
     """Fires the schedules of one queue.
@@ -76,6 +82,8 @@ class Scheduler:
         self._damaged: set[str] = set()  # names that were logged
         self._full: set[str] = set()  # names for which the queue has no room, and that were logged
         self._replaced: set[str] = set()  # names with another definition, and that were logged
+        self._has_fired = False
+        self._standby_s = 0.0
         self._most: dict[str, int] = {}  # name -> occurrences to enqueue at once; fewer than usual
 
     async def begin(self, is_stopping: Callable[[], bool]) -> None:
@@ -100,7 +108,7 @@ class Scheduler:
                 flag.clear()
                 try:
                     await self._declare()
-                    pause_s = await self.fire_due()
+                    pause_s = await self.fire_due() + self._standby()
                 except HoldfastError as error:
                     failures += 1
                     self._log_failure(failures, error)
@@ -116,6 +124,7 @@ class Scheduler:
             HoldfastError: The server cannot be reached.
         """
         start = 0
+        self._has_fired = False
         while True:
             reply = await self._store.page(self._unit, start=start, limit=BATCH, until="now")
             self._log_damaged(reply.damaged)
@@ -124,6 +133,18 @@ class Scheduler:
             if reply.total == blocked:
                 pause_s = max(0.0, reply.later_ms - reply.now_ms) / 1000
                 return min(pause_s, _BLOCKED_S) if start else pause_s
+
+    def _standby(self) -> float:
+        """Return how much longer to wait for the next instant.
+
+        The worker that has fired waits no longer. The others do, each for another time: otherwise
+        all workers would ask the server at each instant, and all but one in vain.
+        """
+        if self._has_fired:
+            self._standby_s = 0.0
+        else:
+            self._standby_s = min(_STANDBY_S, max(_FIRST_STANDBY_S, 2 * self._standby_s))
+        return random.random() * self._standby_s
 
     async def _fire(self, schedules: Sequence[StoredSchedule], now_ms: int) -> int:
         """Fire *schedules*, which are due. Return how many remain due: the queue is full."""
@@ -154,6 +175,7 @@ class Scheduler:
                 if answer == b"full":
                     remaining += self._waits(definition.name, len(found.instants_ms))
                 else:
+                    self._has_fired = self._has_fired or answer != b"stale"
                     self._record(found, answer, fired_ms)
                     await self._fired(definition, found, answer)
         return remaining
