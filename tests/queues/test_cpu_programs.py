@@ -94,6 +94,23 @@ def test_a_child_that_is_killed_while_it_imports_is_replaced(
     assert len(note.read_text()) == (4 if kills == 2 else 6)
 
 
+def test_a_worker_is_stopped_while_a_child_imports(standalone: Server, tmp_path: Path) -> None:
+    """The import may take long. A stop does not wait for it, and leaves no child."""
+    note = tmp_path / "child"
+    waits_long = (
+        "import os, pathlib, sys, time\n"
+        "if sys.argv[0] == '-c':\n"
+        f"    pathlib.Path({str(note)!r}).write_text(str(os.getpid()))\n"
+        "    time.sleep(600)\n"
+    )
+    (tmp_path / "app.py").write_text(waits_long + GUARDED)
+    with Process.python(tmp_path / "app.py", standalone.url, tmp_path.name) as process:
+        eventually(lambda: note.exists() and note.read_text() != "", 60)
+        process.terminate()
+        process.wait(30)
+    eventually(lambda: has_ended(int(note.read_text())), 30)
+
+
 @pytest.mark.parametrize("busy", [True, False])
 def test_no_child_outlives_a_worker_that_was_killed(
     standalone: Server, tmp_path: Path, busy: bool

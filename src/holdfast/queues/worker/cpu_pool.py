@@ -17,6 +17,7 @@ from ...core.names import Namespace
 from ...errors.one_line_logger import logger_of
 from ...errors.process_exit import how_ended
 from ..registry import TaskRegistry
+from .cancellable_start import CancellableStart
 from .claim import Claim
 from .cpu_messages import REPORT, Begun, Failed, Job, Logged, Ready, Report, Settled, Setup
 from .registry_address import RegistryAddress
@@ -80,6 +81,7 @@ class CpuPool:
         self._children: set[ChildProcess] = set()
         self._ending: set[RunningTask[int]] = set()
         self._setup: bytes | None = None
+        self._start = CancellableStart()
 
     @property
     def free(self) -> int:
@@ -91,15 +93,27 @@ class CpuPool:
         """Return the process ids of the children."""
         return [child.pid for child in list(self._children)]
 
-    async def check(self, queues: Collection[str]) -> None:
+    def cancel_start(self) -> None:
+        """End a start that is not complete. From any thread or signal handler."""
+        self._start.cancel()
+
+    async def start(self, queues: Collection[str]) -> bool:
         """Start a child if one of *queues* has CPU-bound tasks, to find errors early.
+
+        Returns:
+            Whether the worker may go on. It may not after `cancel_start`.
 
         Raises:
             RuntimeError: a child cannot import the registry; the text says why.
             ValueError: the registry is not a global variable of a module.
         """
-        if any(task.cpu and task.queue in queues for task in self._registry):
+        if not any(task.cpu and task.queue in queues for task in self._registry):
+            return True
+
+        async def start_first() -> None:
             self._idle.append(await self._started())
+
+        return await self._start.run(start_first)
 
     async def run(
         self, claim: Claim, queue: str, timeout_s: float | None, on_begin: Callable[[], None]
@@ -189,12 +203,12 @@ class CpuPool:
         """
         for _ in range(_STARTS - 1):
             try:
-                return await self._start()
+                return await self._start_child()
             except _Killed as killed:
                 logger.warning("%s; another one is started", killed)
-        return await self._start()
+        return await self._start_child()
 
-    async def _start(self) -> ChildProcess:
+    async def _start_child(self) -> ChildProcess:
         try:
             child = ChildProcess(_MODULE)
         except OSError as error:

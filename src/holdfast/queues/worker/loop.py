@@ -109,9 +109,9 @@ class WorkerLoop:
             for unit in options.weights
         }
         self._schedulers = Schedulers(self._caller, self._notifier, options, self._spawn)
-        weights = {unit.name: weight for unit, weight in options.weights.items()}
         # At most half of the slots: the tasks of one step run while the server makes the next one.
         most = min(STEP_LIMIT, max(1, options.concurrency // 2))
+        weights = {unit.name: weight for unit, weight in options.weights.items()}
         self._slots = FairShare(weights, options.concurrency, most)
         self._cpu_queues = CpuQueues(options, self._claimers, self._slots, self._guarded)
         self._cpu = self._cpu_queues.pool
@@ -162,6 +162,7 @@ class WorkerLoop:
             self._stopping = True
             self._start_check.stop()
             self._stopped.set_from_handler()
+            self._cpu.cancel_start()
             self._lifespan.cancel_start()
             for claimer in self._claimers.values():
                 claimer.answer_within(grace_s + _END_S)
@@ -181,8 +182,7 @@ class WorkerLoop:
     async def work(self) -> None:
         """Serve the queues until stopped and finished."""
         await self._caller.check_durability()
-        await self._cpu.check(self._claimers)
-        if not await self._lifespan.start():
+        if not await self._cpu.start(self._claimers) or not await self._lifespan.start():
             return
         with contextlib.ExitStack() as listening:
             for claimer in self._claimers.values():

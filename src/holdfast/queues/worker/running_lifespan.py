@@ -9,11 +9,12 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from ...core.concurrency._async.background_task import is_cancelling
-from ...core.concurrency._async.cancellation import Cancelled, CancelScope
+from ...core.concurrency._async.cancellation import Cancelled
 from ...core.error_text import described, log_safely
 from ...errors import LifespanFailed
 from ...errors.one_line_logger import logger_of
 from ..lifespan import Lifespan, State, WorkerInfo
+from .cancellable_start import CancellableStart
 
 logger = logger_of("holdfast.worker")
 
@@ -39,15 +40,11 @@ class RunningLifespan:
         self._lifespan = lifespan
         self._worker = worker
         self._context: Any = None  # entered
-        self._scope: CancelScope | None = None
-        self._cancelled = False
+        self._start = CancellableStart()
 
     def cancel_start(self) -> None:
         """End a start that is not complete. From any thread or signal handler."""
-        # No cancellation is missed, because `start` sets `_scope` before it reads `_cancelled`.
-        self._cancelled = True
-        if self._scope is not None:
-            self._scope.cancel()
+        self._start.cancel()
 
     async def start(self) -> bool:
         """Start the lifespan. Return False if `cancel_start` ended the start.
@@ -55,21 +52,10 @@ class RunningLifespan:
         Raises:
             LifespanFailed: the lifespan raised an exception.
         """
-        if self._lifespan is None:
-            return not self._cancelled
-        scope, raised = CancelScope(), None
-        self._scope = scope
         try:
-            if not self._cancelled:
-                await self._enter(self._lifespan)
-        except BaseException as error:  # noqa: BLE001 (it is raised below)
-            raised = error
-        self._scope = None
-        if scope.end(raised):
-            return False
-        if raised is not None:
-            self._fail("start", raised)
-        return not self._cancelled
+            return await self._start.run(self._enter)
+        except BaseException as error:  # noqa: BLE001 (it is raised again)
+            self._fail("start", error)
 
     async def end(self) -> None:
         """End the lifespan if it was started.
@@ -88,8 +74,10 @@ class RunningLifespan:
         except BaseException as error:  # noqa: BLE001 (it is raised again)
             self._fail("end", error)
 
-    async def _enter(self, lifespan: Lifespan) -> None:
-        context = lifespan(self._worker)
+    async def _enter(self) -> None:
+        if self._lifespan is None:
+            return
+        context = self._lifespan(self._worker)
         if isinstance(context, AbstractAsyncContextManager):
             state = await context.__aenter__()
         elif isinstance(context, AbstractContextManager):
