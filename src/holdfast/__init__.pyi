@@ -13,6 +13,7 @@ from .core.codec import Codec as Codec
 from .core.codec import JSON as JSON
 from .core.durability import Fsynced as Fsynced
 from .core.durability import Replicated as Replicated
+from .core.gap import Gap as Gap
 from .core.telemetry import Telemetry as Telemetry
 from .core.trace import TraceContext as TraceContext
 from .core.trace import current_trace as current_trace
@@ -51,6 +52,8 @@ from .queues._async.queue import AsyncQueue as AsyncQueue
 from .queues.call import Call as Call
 from .queues.delayed_key import DelayedKey as DelayedKey
 from .queues.ended_task import EndedTask as EndedTask
+from .queues.events.progress import Progress as Progress
+from .queues.events.task_event import TaskEvent as TaskEvent
 from .queues.lifespan import WorkerInfo as WorkerInfo
 from .queues.middleware import Middleware as Middleware
 from .queues.per_key import PerKey as PerKey
@@ -89,7 +92,6 @@ from .messages.inbox_values import InboxBatches as InboxBatches
 from .messages.inbox_values import InboxChatIds as InboxChatIds
 from .messages.inbox_values import InboxUnread as InboxUnread
 from .messages.message import Batch as Batch
-from .messages.message import Gap as Gap
 from .messages.message import Message as Message
 from .messages.message import Position as Position
 from .messages.message import Undecodable as Undecodable

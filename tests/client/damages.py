@@ -53,6 +53,17 @@ QUEUE = [
     Case("queue", lambda c, k: c.hdel(k("state"), "dead"), "'dead' has no record"),
     Case("queue", lambda c, k: c.sadd(k("tombstones"), "later"), "is in no ready list"),
     Case("queue", lambda c, k: c.zadd(k("expiring"), {"dead": 1}), "to expire, and is not queued"),
+    Case(
+        "queue",
+        lambda c, k: c.hset(k("progress"), "lost", "1:9:"),
+        "progress of 'lost' has no task",
+    ),
+    Case(
+        "queue", lambda c, k: c.hset(k("progress"), "dead", "x"), "progress of task 'dead' cannot"
+    ),
+    Case(
+        "queue", lambda c, k: c.rpush(k("events:x"), "x"), "never expires, but should", "events:x"
+    ),
     Case("queue", lambda c, k: c.hset(k("unique"), "key", "0:dead"), "'key' of a unique task"),
     Case("queue", lambda c, k: c.hset(k("unique"), "key", "x"), "is held by no task", "unique"),
     Case("queue", lambda c, k: c.hset(k("unique:kept"), "key", "x"), "holds key 'key' cannot be"),

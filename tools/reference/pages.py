@@ -37,6 +37,7 @@ TITLES: Final = {
 CORE: Final = {
     "codec": "client",
     "durability": "durability",
+    "gap": "messages",
     "telemetry": "telemetry",
     "trace": "telemetry",
 }

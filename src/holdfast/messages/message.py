@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from ..core.clock import from_epoch_ms
+from ..core.gap import Gap
 from ..core.names import Unit
 from ..core.trace import TraceContext, restored
 from ..errors import DecodeError
@@ -71,21 +72,6 @@ class Undecodable(msgspec.Struct, frozen=True):
     def trace(self) -> None:
         """Return None, because the trace of a damaged message is not used."""
         return None
-
-
-class Gap(msgspec.Struct, frozen=True):
-    """Name a range of messages that this reader will not get.
-
-    Attributes:
-        first: number of the first missing message.
-        last: number of the last missing message.
-        reason: `dropped`: the mailbox or chat dropped them because of its limits. `reset`: the
-            server lost these messages, perhaps also earlier ones, and reuses their numbers.
-    """
-
-    first: int
-    last: int
-    reason: Literal["dropped", "reset"]
 
 
 class Position(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .message import Batch, FetchReply, Gap, Position
+from ..core.gap import Gap
+from .message import Batch, FetchReply, Position
 
 
 class SeenPositions:

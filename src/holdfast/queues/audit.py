@@ -34,6 +34,7 @@ _QUEUE: Final[Mapping[str, Part]] = {
     "schedule:times": Part("zset", expires=False),
     "schedule:state": Part("hash", expires=False),
     "history": Part("list", reading="nothing"),
+    "progress": Part("hash", expires=False),
     **limits_audit.PARTS,
 }
 _WORKERS: Final = {"workers": Part("hash", reading="names"), "seen": Part("zset")}
@@ -43,6 +44,7 @@ _OTHER_KINDS: Final[Mapping[str, Mapping[str, Part]]] = {WORKERS: _WORKERS, SCHE
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
 _SCHEDULE: Final = re.compile(rb"(\d+:){7}.*", re.DOTALL)
 _HOLDER: Final = re.compile(rb"\d+:(.+)", re.DOTALL)
+_PROGRESS: Final = re.compile(rb"\d+:\d+:(\d+:\{.*\})?", re.DOTALL)
 _MINUTE: Final = re.compile(rb"\d+(:\d+){5}")
 
 
@@ -52,6 +54,8 @@ def part(kind: str, name: str) -> Part | None:
         return _OTHER_KINDS[kind].get(name)
     if name.startswith("result:"):
         return Part("string", reading="nothing")
+    if name.startswith("events:"):
+        return Part("list", reading="nothing")
     return _QUEUE.get(name)
 
 
@@ -77,6 +81,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
         return
     yield from _places(unit)
     yield from _records(unit)
+    yield from _progress(unit)
     yield from _unique(unit)
     yield from _settings(unit)
     yield from limits_audit.faults(unit, _places_by_task(unit))
@@ -132,6 +137,15 @@ def _records(unit: Snapshot) -> Iterator[Fault]:
     for name in ("leases", "dead"):
         for task in unit.zset(name).keys() & bodies.keys() - state.keys():
             yield Fault(name, f"task {shown(task)} has no record, so no worker can settle it")
+
+
+def _progress(unit: Snapshot) -> Iterator[Fault]:
+    bodies = unit.hash("bodies")
+    for task, entry in unit.hash("progress").items():
+        if task not in bodies:
+            yield Fault("progress", f"the progress of {shown(task)} has no task")
+        elif not _PROGRESS.fullmatch(entry):
+            yield Fault("progress", f"the progress of task {shown(task)} cannot be read")
 
 
 def _unique(unit: Snapshot) -> Iterator[Fault]:

@@ -165,6 +165,34 @@ def result(unit: Unit, task_id: str) -> str:
     return unit.key("result:") + task_id
 
 
+def progress(unit: Unit) -> str:
+    """HASH id → `number:bytes:at_ms:progress`, for tasks with events or followers; while queued.
+
+    `number` is that of the last event of the task, over all its attempts; 0 if it has none yet, and
+    a reader follows it. `bytes` is the size of its events. The last two are the latest progress, as
+    JSON, and when it was stored (ms); empty if there is none. An entry stays until its task is
+    done, cancelled or purged; dead tasks keep it, and a replay continues the numbers.
+    """
+    return unit.key("progress")
+
+
+def events(unit: Unit, task_id: str) -> str:
+    """LIST of the newest events of a task, `number:at_ms:attempt:kind_and_json`; see below.
+
+    The numbers have no gaps. The kind is `p` (progress) or `e` (of the task's own). There are at
+    most 1,000 events of at most 1 MiB. They are kept:
+
+    - a week after the last event, if the task has not ended, or is dead;
+    - for the `result_ttl` of a done task, and at least a minute;
+    - ten minutes, as its status, if it was cancelled.
+
+    Those of a purged task are deleted. If the purging client dies before, then they stay for that
+    week. Without an entry in `progress`, a task that is in the queue has no events: the list is
+    that of an earlier task with the same id.
+    """
+    return unit.key("events:") + task_id
+
+
 def workers(unit: Unit) -> str:
     """HASH worker → JSON of what it serves, as in `WorkerStatus`; kept five minutes."""
     return unit.key("workers")

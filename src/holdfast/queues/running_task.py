@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 from ..core.clock import MAX_MS, from_epoch_ms
+from .events.progress import packed_progress
+from .events.task_event import OWN, PROGRESS, packed_event
 
 
 class RunningTask(msgspec.Struct, frozen=True, eq=False):
@@ -41,6 +43,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = {}
     state: Mapping[str, Any] = {}
+    _report: Callable[[bytes, bytes], None] | None = None
 
     def __repr__(self) -> str:
         """Return what is no secret: neither the arguments nor the state."""
@@ -60,6 +63,47 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
     def enqueued_at(self) -> datetime | None:
         """Return when it was enqueued, by the producer's clock; None if that is not known."""
         return from_epoch_ms(self.enqueued_ms) if 0 < self.enqueued_ms < MAX_MS else None
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Report how far the task has come, as an event with the kind `progress`.
+
+        `TaskHandle.events` and `TaskStatus.progress` have it, and the dashboard shows a bar. The
+        call waits for no server; see `emit`.
+
+        Args:
+            done: how much is done, in any unit: pages, bytes, percent.
+            total: how much there is to do; None: not known.
+            message: what the task does now, at most 1,000 bytes.
+
+        Raises:
+            TypeError, ValueError: an argument is invalid, such as more done than the total, or NaN.
+            RuntimeError: the attempt has ended.
+        """
+        data = packed_progress(done, total, message)
+        if self._report is not None:
+            self._report(PROGRESS, data)
+
+    def emit(self, data: Any) -> None:
+        """Report an event to those who follow the task with `TaskHandle.events`.
+
+        The worker sends the events of all its tasks together, in order, and before it settles the
+        attempt. The server keeps the newest 1,000 events of a task, of at most 1 MiB.
+
+        The call takes microseconds. If the worker has as many events that the server does not have
+        yet, then a plain function waits for about a round trip; an async function cannot wait here,
+        and loses its oldest events. Readers get a `Gap` for those.
+
+        Args:
+            data: any value that JSON can store, of at most 64 KiB.
+
+        Raises:
+            TypeError: JSON cannot store *data*.
+            PayloadTooLarge: *data* is too large.
+            RuntimeError: the attempt has ended.
+        """
+        packed = packed_event(data)
+        if self._report is not None:
+            self._report(OWN, packed)
 
 
 _running: ContextVar[RunningTask] = ContextVar("holdfast_running_task")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
 
@@ -13,6 +13,7 @@ from ..core.stored import decoding
 from ..errors import DecodeError, TaskFailed
 from .call import Priority
 from .envelope import Envelope
+from .events.progress import Progress, latest_progress
 from .keys import PRIORITIES
 from .per_key import key_in_limit
 from .pydantic_types import PydanticType
@@ -47,6 +48,8 @@ class TaskStatus:
         limit_key: the name and the key of its limit (see `PerKey`); empty if it has none, or is
             done or cancelled.
         limited: whether it is queued, and waits until its limit key has room.
+        progress: the latest that it has reported, in any attempt; None if none, or if it is done or
+            cancelled.
         attempts: how many attempts were started.
         crashes: attempts during which the worker, or its child process, died.
         snoozes: how often it asked to run later; these runs are no attempts.
@@ -75,6 +78,7 @@ class TaskStatus:
     unique_key: str = ""
     limit_key: str = ""
     limited: bool = False
+    progress: Progress | None = None
 
     def __repr__(self) -> str:
         """Return the fields that are not empty: most are empty in most states."""
@@ -91,7 +95,7 @@ def task_status(task_id: str, reply: Sequence[Any], priority: int = 0) -> TaskSt
 
     Args:
         task_id: id of the task.
-        reply: state, instant, record and body, from `find_task.lua`.
+        reply: state, instant, record, body and progress, from `find_task.lua`.
         priority: 1 to 3 if the list shows it; 0: the record has it.
 
     Raises:
@@ -102,7 +106,7 @@ def task_status(task_id: str, reply: Sequence[Any], priority: int = 0) -> TaskSt
 
 
 def _status(task_id: str, reply: Sequence[Any], priority: int) -> TaskStatus:
-    state, instant, record, body = reply
+    state, instant, record, body, progress = reply
     match state:
         case b"unknown":
             return TaskStatus(task_id, "unknown")
@@ -115,16 +119,17 @@ def _status(task_id: str, reply: Sequence[Any], priority: int) -> TaskStatus:
                 reason=payload[1:].decode() if payload[:1] == b"!" else "",
                 ended_at=_instant(ended_ms),
             )
-    return _unended(task_id, state.decode(), instant, record, body, priority)
+    status = _unended(task_id, state.decode(), instant, record, body, priority)
+    return replace(status, progress=latest_progress(progress)) if progress else status
 
 
 def listed(reply: Sequence[Any]) -> list[TaskStatus]:
     """Return the tasks in the reply of `tasks.lua`. If a record is damaged, the reason says so."""
     found = []
-    for i in range(0, len(reply), 6):
+    for i in range(0, len(reply), 7):
         task_id, state = reply[i].decode(errors="backslashreplace"), reply[i + 1]
         try:
-            status = task_status(task_id, (state, *reply[i + 3 : i + 6]), reply[i + 2])
+            status = task_status(task_id, (state, *reply[i + 3 : i + 7]), reply[i + 2])
         except DecodeError as error:
             status = TaskStatus(task_id, state.decode(), reason=str(error))
         found.append(status)

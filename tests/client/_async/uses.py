@@ -18,6 +18,7 @@ from holdfast import (
     ResultTimeout,
     Retry,
     TaskRegistry,
+    current_task,
 )
 from holdfast.queues.task_status import LISTED_STATES
 
@@ -26,6 +27,7 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="work", retry=Retry(attempts=1))
 def work(n: int) -> int:
+    current_task().progress(1)
     if n < 0:
         raise ValueError(n)
     return n
@@ -178,6 +180,7 @@ async def queue_reads(hf: AsyncHoldfast) -> None:
     await handle.status()
     with pytest.raises(ResultTimeout):
         await handle.result(timeout=0.01)
+    assert [event async for event in handle.events(timeout=0)] == []
     queue = hf.queue("work")
     await queue.stats()
     await queue.throughput()

@@ -19,6 +19,7 @@ from holdfast import (
     ResultTimeout,
     Retry,
     TaskRegistry,
+    current_task,
 )
 from holdfast.queues.task_status import LISTED_STATES
 
@@ -27,6 +28,7 @@ tasks = TaskRegistry()
 
 @tasks.task(queue="work", retry=Retry(attempts=1))
 def work(n: int) -> int:
+    current_task().progress(1)
     if n < 0:
         raise ValueError(n)
     return n
@@ -179,6 +181,7 @@ def queue_reads(hf: Holdfast) -> None:
     handle.status()
     with pytest.raises(ResultTimeout):
         handle.result(timeout=0.01)
+    assert [event for event in handle.events(timeout=0)] == []
     queue = hf.queue("work")
     queue.stats()
     queue.throughput()

@@ -160,6 +160,14 @@ class OwnLoop:
         self._loop = asyncio.get_running_loop()
         self._in_progress: set[Submitted[Any]] = set()
 
+    @property
+    def is_here(self) -> bool:
+        """Return whether the caller runs in the loop."""
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
     def leave(self) -> None:
         """Do nothing, because the user owns the loop."""
 

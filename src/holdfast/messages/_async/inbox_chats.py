@@ -6,11 +6,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core._async.caller import Step
+from ...core.gap import Gap
 from ...core.script import Script
 from ...errors import DecodeError, HoldfastError
 from ..chat_list import ChatList
 from ..fetch_quota import LOGS_PER_CALL, in_order, quota
-from ..message import Batch, FetchReply, Gap, InboxResult, Position, batch_of
+from ..message import Batch, FetchReply, InboxResult, Position, batch_of
 from ..seen_positions import SeenPositions, lost_since, position_text
 from ..states import Unread
 from .log import FETCH, REPLY_BYTES, UNREAD, AsyncLog

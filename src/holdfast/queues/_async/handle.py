@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, TypeVar
 
 from ...core._async.caller import AsyncCaller
+from ...core.checks import checked_int
 from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._async.primitives import Event
 from ...core.familiar_names import no_attribute
+from ...core.gap import Gap
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
 from ...errors import ResultTimeout
 from .. import keys
 from ..enqueue_batch import Enqueued
+from ..events.task_event import TaskEvent
 from ..task_status import WAITING_STATES, TaskStatus, result_of, task_status
+from .task_events import read_events
 
 STATUS: Final = Script.load("holdfast.queues", "status")
 AWAIT: Final = Script.load("holdfast.queues", "await")
@@ -94,6 +99,32 @@ class AsyncTaskHandle(Generic[R]):
         result: R = result_of(self.task_id, self.queue, reply, self._returns)
         return result
 
+    def events(
+        self, *, after: int = 0, timeout: Duration | None = None
+    ) -> AsyncIterator[TaskEvent | Gap]:
+        """Iterate over the events that the task reports, and wait for more until it has ended.
+
+        It ends when the task is done, dead, cancelled or unknown, after its last event; `status`
+        shows how it ended. It waits for notifications, so thousands of readers cost little. A
+        reader that was slow gets a `Gap` for the events that the task does not keep any more.
+
+        To continue after a break, give the `number` of the last event. A dead task that is replayed
+        continues the numbers.
+
+        Args:
+            after: the number of the event after which to begin; 0: at the first one.
+            timeout: seconds to wait at most, in all (or a timedelta); then it ends, too. None:
+                without limit, 0: not at all.
+
+        Raises:
+            ServerUnavailable: the server could not be reached; continue after the last event.
+            DecodeError: another program changed the events.
+        """
+        after = checked_int(after, "after", 0)
+        wait = Deadline(to_timeout_s(timeout))
+        where = self._caller, self._notifier, self._unit, self.task_id
+        return read_events(*where, after, wait)
+
     async def cancel(self, *, op_id: str | None = None) -> bool:
         """Cancel the task.
 
@@ -110,7 +141,7 @@ class AsyncTaskHandle(Generic[R]):
             CANCELLED_KEPT_MS,
             op_id=op_id,
             repeat=self.cancel,
-            given=[keys.result(self._unit, self.task_id)],
+            given=[keys.result(self._unit, self.task_id), keys.events(self._unit, self.task_id)],
         )
         return cancelled == 1
 

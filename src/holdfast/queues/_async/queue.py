@@ -39,6 +39,7 @@ REDEFINE: Final = Script.load("holdfast.queues", "redefine")
 LIMIT: Final = Script.load("holdfast.queues", "limit")
 REPLAY: Final = Script.load("holdfast.queues", "replay")
 PURGE: Final = Script.load("holdfast.queues", "purge")
+DROP_EVENTS: Final = Script.load("holdfast.queues", "drop_events")
 
 MOST_MINUTES: Final = 120
 """Minutes for which a queue knows its throughput."""
@@ -288,12 +289,20 @@ class AsyncQueue:
             while step == 0 or removed < found:
                 most = min(LIST_LIMIT, found - removed) if step else LIST_LIMIT
                 args: list[str | int] = [write.part(step), write.number, which, most]
-                now, left = await self._caller.call(PURGE, unit, names, args)
+                now, left, ids = await self._caller.call(PURGE, unit, names, args)
+                await self._drop_events(ids)
                 found = found or now + left
                 removed, step = removed + now, step + 1
                 if left <= 0:
                     break
         return removed
+
+    async def _drop_events(self, ids: Sequence[bytes]) -> None:
+        """Delete the events of tasks that were purged."""
+        if ids:
+            lists = [self._unit.key("events:").encode() + each for each in ids]
+            names = DROP_EVENTS.keys(self._unit, *lists)
+            await self._caller.call(DROP_EVENTS, self._unit, names, ids, harmless=True)
 
     async def _set_paused(self, paused: int, again: Callable[..., Any], op_id: str | None) -> None:
         verb = "pause" if paused else "resume"

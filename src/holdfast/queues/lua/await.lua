@@ -10,7 +10,8 @@
 -- KEYS[7]  ZSET    due_l
 -- KEYS[8]  HASH    awaited  id -> channels to notify when the task ends
 -- KEYS[9]  ZSET    limited  limited tasks that are kept apart
--- KEYS[10] STRING  result  of this task, once it has ended
+-- KEYS[10] HASH    progress  id -> number:bytes:progress
+-- KEYS[11] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  id
 -- ARGV[2]  string  channel  where the process of the caller is notified
 -- returns  array   as of queues/status
@@ -23,7 +24,8 @@ local AWAITING_BYTES = 4096  -- with more channels, the oldest ones are dropped:
 
 local queue = {
   bodies = KEYS[1], state = KEYS[2], leases = KEYS[3], dead = KEYS[4],
-  due = {KEYS[5], KEYS[6], KEYS[7]}, limited = KEYS[9], result = KEYS[10],
+  due = {KEYS[5], KEYS[6], KEYS[7]}, limited = KEYS[9], progress = KEYS[10],
+  result = KEYS[11],
 }
 local now_ms = clock()
 local found = find_task(queue, id, now_ms)

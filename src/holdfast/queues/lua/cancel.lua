@@ -21,18 +21,21 @@
 -- KEYS[18] LIST    ready_m
 -- KEYS[19] LIST    ready_l
 -- KEYS[20] ZSET    idle    channels of idle workers, scored by when they are forgotten (ms)
--- KEYS[21] HASH    even    ledger of even hours
--- KEYS[22] HASH    odd     ledger of odd hours
--- KEYS[23] STRING  result  of this task, once it has ended
+-- KEYS[21] HASH    progress  tasks that have events, or followers
+-- KEYS[22] HASH    even    ledger of even hours
+-- KEYS[23] HASH    odd     ledger of odd hours
+-- KEYS[24] STRING  result  of this task, once it has ended
+-- KEYS[25] LIST    events  of this task
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
--- ARGV[4]  int     kept_ms  how long its status is kept
+-- ARGV[4]  int     kept_ms  how long its status and its events are kept
 -- returns  int     1 if this call cancelled it, 0 if it had ended before or is unknown
 -- include clock
 -- include notify
 -- include ledger
 -- include awaiting
+-- include progress
 -- include last_number
 -- include history
 -- include task_name
@@ -49,12 +52,12 @@
 -- include admit_next
 -- include give_back
 
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[23]
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[24]
 local due = {KEYS[5], KEYS[6], KEYS[7]}
 local id = ARGV[3]
 local now_ms, now_s = clock()
 
-local ledger = ledger_at(KEYS[21], KEYS[22], now_s)
+local ledger = ledger_at(KEYS[22], KEYS[23], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -118,6 +121,7 @@ if body and not redis.call('ZSCORE', dead, id) then
   redis.call('SET', result, string.format('cancelled:%s:%.0f:', attempts, now_ms), 'PX', ARGV[4])
   note_end(body, attempts, crashes or '0', worker)
   notify_awaiting(awaited_in(KEYS[8]), id)
+  end_events(progress_in(KEYS[21]), id, KEYS[25], tonumber(ARGV[4]))
   cancelled = 1
 end
 ledger_write(ledger, ARGV[1], ARGV[2], cancelled)

@@ -19,16 +19,18 @@
 -- KEYS[16] HASH    limit_keys  the keys of limits
 -- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
 -- KEYS[18] ZSET    limited  limited tasks that are kept apart
--- KEYS[19] HASH    even    ledger of even hours
--- KEYS[20] HASH    odd     ledger of odd hours
+-- KEYS[19] HASH    progress  tasks that have events, or followers
+-- KEYS[20] HASH    even    ledger of even hours
+-- KEYS[21] HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  which   queued or dead
 -- ARGV[4]  int     limit   tasks removed at most, 1 to 1000
--- returns  array   tasks removed, and how many are left
+-- returns  array   tasks removed, how many are left, and the ids of those removed that may have events
 -- include clock
 -- include ledger
 -- include awaiting
+-- include progress
 -- include tombstones
 -- include skip_tombstones
 -- include unique
@@ -44,17 +46,17 @@
 -- include give_back
 
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
-local awaited, tombstones = awaited_in(KEYS[10]), tombstones_in(KEYS[12])
+local awaited, tombstones, progress = awaited_in(KEYS[10]), tombstones_in(KEYS[12]), progress_in(KEYS[19])
 local now_ms, now_s = clock()
-local ledger = ledger_at(KEYS[19], KEYS[20], now_s)
+local ledger = ledger_at(KEYS[20], KEYS[21], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ %d+$')
 if answer then
   local removed, left = answer:match('(%d+) (%d+)')
-  return {tonumber(removed), tonumber(left)}
+  return {tonumber(removed), tonumber(left), {}}
 end
 
 local TAKE_LIMIT = 1000  -- ids taken at most: many of them may be tombstones
-local limit, removed, taken = tonumber(ARGV[4]), 0, 0
+local limit, removed, taken, with_events = tonumber(ARGV[4]), 0, 0, {}
 
 local function room() return math.min(TAKE_LIMIT - taken, limit - removed) end
 
@@ -72,6 +74,7 @@ local function remove(id)
   redis.call('HDEL', state, id)
   redis.call('ZREM', KEYS[11], id)
   notify_awaiting(awaited, id)
+  with_events[#with_events + 1] = end_events(progress, id) and id or nil
   removed = removed + redis.call('HDEL', bodies, id)
 end
 
@@ -120,4 +123,4 @@ else
     - redis.call('ZCARD', dead)
 end
 ledger_write(ledger, ARGV[1], ARGV[2], removed .. ' ' .. left)
-return {removed, left}
+return {removed, left, with_events}

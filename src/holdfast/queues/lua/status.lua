@@ -9,16 +9,17 @@
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
 -- KEYS[8]  ZSET    limited  limited tasks that are kept apart
--- KEYS[9]  STRING  result  of this task, once it has ended
+-- KEYS[9]  HASH    progress  id -> number:bytes:progress
+-- KEYS[10] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  id
 -- returns  array   state (queued, limited, delayed, running, dead, ended, unknown), instant (ms), record,
---                  envelope or result (see parts/find_task)
+--                  envelope or result, progress (see parts/find_task)
 -- include clock
 -- include find_task
 
 local queue = {
   bodies = KEYS[1], state = KEYS[2], leases = KEYS[3], dead = KEYS[4],
-  due = {KEYS[5], KEYS[6], KEYS[7]}, limited = KEYS[8], result = KEYS[9],
+  due = {KEYS[5], KEYS[6], KEYS[7]}, limited = KEYS[8], progress = KEYS[9], result = KEYS[10],
 }
 local now_ms = clock()
 return find_task(queue, ARGV[1], now_ms)

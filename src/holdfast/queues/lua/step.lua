@@ -24,9 +24,10 @@
 -- KEYS[20] HASH    limit_keys  the keys of limits
 -- KEYS[21] ZSET    admitted  limited tasks that have a place of their key
 -- KEYS[22] ZSET    limited   limited tasks that are kept apart
--- KEYS[23] HASH    even     ledger of even hours
--- KEYS[24] HASH    odd      ledger of odd hours
--- KEYS[25] STRING  result   the first of them: one for each task that is done
+-- KEYS[23] HASH    progress  tasks that have events, or followers
+-- KEYS[24] HASH    even     ledger of even hours
+-- KEYS[25] HASH    odd      ledger of odd hours
+-- KEYS[26] STRING  result   the first of them: one for each task that is done; after `done_events` its events, too
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is notified; '' if the step only settles
@@ -36,7 +37,7 @@
 -- ARGV[7]  int     lease_ms     life of a claim that is not renewed
 -- ARGV[8]  int     max_crashes  workers that vanish while they run a task before it is dead
 -- ARGV[9]  string  first of the settled tasks, six arguments each:
---                  id, token, verb (done, retry, snooze, dead, crash, give_up, release, park, retry_key,
+--                  id, token, verb (done, done_events, retry, snooze, dead, crash, give_up, release, park, retry_key,
 --                  dead_key), ms, text,
 --                  facts (see parts/settle)
 -- returns  array   wait_ms: ms until something is due here; 0: step again at once; -1: unknown
@@ -45,11 +46,13 @@
 --                  missing: tasks that are in no list; below 0: ids in lists without a task
 --                  claims: id, token, attempt, crashes, snoozes and envelope of each
 --                  ended: id and token of each claim of this worker with an ended lease (see parts/reclaim)
+--                  any_events: 1 if a task of the queue has events, or followers; otherwise 0
 -- include clock
 -- include notify
 -- include ledger
 -- include tombstones
 -- include awaiting
+-- include progress
 -- include last_number
 -- include history
 -- include limit
@@ -93,7 +96,7 @@
 -- include next_step
 
 local FIRST = 9
-local FIRST_RESULT = 25
+local FIRST_RESULT = 26
 
 local now_ms, now_s, now_us = clock()
 local writer, number, channel = ARGV[1], ARGV[2], ARGV[3]
@@ -106,8 +109,8 @@ local writer, number, channel = ARGV[1], ARGV[2], ARGV[3]
 --   counts           runs that ended in this step, by outcome
 --   records          for the history (see parts/history)
 --   has_ready, has_due  by priority, whether the list or set may have ids
--- Set by parts/read_queue: any_expiring (whether a queued task may expire), tombstones and awaited (their keys;
--- false while they are empty). Set by parts/queue_settings: paused, history_limit, limits (see parts/limit;
+-- Set by parts/read_queue: any_expiring (whether a queued task may expire), tombstones, awaited and progress
+-- (their keys; false while they are empty). Set by parts/queue_settings: paused, history_limit, limits (see parts/limit;
 -- false in a queue without them), limit and starts (see parts/queue_limit), sweep
 local step = {
   keys = {
@@ -115,7 +118,7 @@ local step = {
     ready = {KEYS[4], KEYS[5], KEYS[6]}, due = {KEYS[7], KEYS[8], KEYS[9]},
     idle = KEYS[10], dead = KEYS[11], expiring = KEYS[12], tombstones = KEYS[13], awaited = KEYS[14],
     settings = KEYS[15], throughput = KEYS[16], history = KEYS[17], unique = KEYS[18], kept = KEYS[19],
-    limit_keys = KEYS[20], admitted = KEYS[21], limited = KEYS[22],
+    limit_keys = KEYS[20], admitted = KEYS[21], limited = KEYS[22], progress = KEYS[23],
   },
   now_ms = now_ms, now_us = now_us, new_token = string.format('%.0f', now_us),
   first_claim = {attempts = 1, crashes = 0, snoozes = 0},
@@ -126,7 +129,7 @@ local step = {
 }
 local keys = step.keys
 
-local ledger = ledger_at(KEYS[23], KEYS[24], now_s)
+local ledger = ledger_at(KEYS[24], KEYS[25], now_s)
 local known = ledger_answer(ledger, writer, number)
 if known then
   local accepted, granted = ledger_entry(ledger, writer, known, (#ARGV - FIRST + 1) / SETTLEMENT)
@@ -156,4 +159,4 @@ write_history(step, new_minute)
 ledger_write(ledger, writer, number, cmsgpack.pack({accepted, claims.granted}))
 
 local wait_ms, left, missing = plan_next(step, claims, channel, requeued or reclaimed > 0, sweeps)
-return {wait_ms, left, accepted, missing, claims.reply, own_expired}
+return {wait_ms, left, accepted, missing, claims.reply, own_expired, step.progress and 1 or 0}

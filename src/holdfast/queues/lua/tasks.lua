@@ -13,10 +13,11 @@
 -- KEYS[10] ZSET    dead     ids, scored by when they died (ms)
 -- KEYS[11] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[12] ZSET    limited  limited tasks that are kept apart
+-- KEYS[13] HASH    progress  id -> number:bytes:progress
 -- ARGV[1]  string  which    queued, delayed, running or dead
 -- ARGV[2]  int     limit    at most, 1 to 1000
--- returns  array   six per task: id, state (or limited, for a queued task that is kept apart), priority (0: unknown), instant (ms), record,
---                  envelope ('' when the reply would get too large)
+-- returns  array   seven per task: id, state (or limited, for a queued task that is kept apart), priority (0: unknown), instant (ms), record,
+--                  envelope ('' when the reply would get too large), progress ('' if there is none)
 -- include clock
 -- include tombstones
 
@@ -34,7 +35,8 @@ local function add(id, priority, at, is_apart)
     bytes = bytes + #body
     local record = redis.call('HGET', state, id) or ''
     local shown = bytes <= REPLY_BYTES and body or ''
-    for _, part in ipairs({id, is_apart and 'limited' or which, priority, at, record, shown}) do
+    local progress = redis.call('HGET', KEYS[13], id) or ''
+    for _, part in ipairs({id, is_apart and 'limited' or which, priority, at, record, shown, progress}) do
       out[#out + 1] = part
     end
   end

@@ -8,7 +8,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -16,23 +15,23 @@ from ...core import ledger
 from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline, backoff_s, since_boot
 from ...core.concurrency._async.primitives import Event, sleep
-from ...core.concurrency.loop_thread import OwnLoop
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
-from ...core.renewer import RenewedLease, Renewer
+from ...core.renewer import Renewer
 from ...core.script import Script
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from ...errors.one_line_logger import logger_of
 from .. import keys
 from .claim import Claim
 from .damage import QueueDamage
+from .event_sender import EventSender
+from .held_claims import RENEW, HeldClaims
 from .server_contact import ServerContact
 from .step import STEP, STEP_LIMIT, Settlement, Step, StepReply
 
 logger = logger_of("holdfast.worker")
 
 NEXT_DUE: Final = Script.load("holdfast.queues", "next_due")
-RENEW: Final = Script.load("holdfast.queues", "renew")
 
 _BUSY_QUEUE_S: Final = 4.0
 """Seconds between two looks for vanished workers, while the queue has tasks."""
@@ -64,6 +63,7 @@ class Claimer:
         was_used: whether the queue has had tasks.
         settling: claims that are being settled at once, in steps of their own.
         damage: what another program changed in the keys of the queue.
+        events: sends what the tasks of the queue report.
     """
 
     def __init__(
@@ -85,19 +85,16 @@ class Claimer:
         self.was_used = False
         self.settling: set[Claim] = set()
         self._caller = caller
-        self._renewer = renewer
         self._worker = worker
         self._lease_ms = lease_ms
-        self._on_lost = on_lost
-        self._loop = OwnLoop()
+        self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
+        self.events = EventSender(caller, unit, lambda: self._answer_by)
         self._answer_by = Deadline(None)
         self._running = 0
-        self._lost: set[Claim] = set()
         self._parked: dict[bytes, Deadline] = {}  # not known here; until another worker looks again
         self._left = -1  # tasks of the queue that are not dead; -1: not known
         self._more = True
         self._settlements: deque[Settlement] = deque()
-        self._leases: dict[Claim, RenewedLease] = {}
         self._writer, self._number = ledger.new_writer(), 0
         self._pending: Step | None = None
         self._next_step = Deadline(0)
@@ -150,7 +147,7 @@ class Claimer:
     @contextmanager
     def listening(self, notifier: Notifier) -> Iterator[None]:
         """Let notifications of the queue wake this claimer, while the context lasts."""
-        with notifier.listen(self.unit, self.woken, self._hear) as self.channel:
+        with notifier.listen(self.unit, self.woken, self._held.hear) as self.channel:
             yield
 
     def wake(self) -> None:
@@ -170,11 +167,11 @@ class Claimer:
 
     def is_lost(self, claim: Claim) -> bool:
         """Return whether this worker knows that it does not hold *claim* any more."""
-        return claim in self._lost
+        return self._held.is_lost(claim)
 
-    def started(self) -> None:
-        """Count a claim that runs here."""
-        self._running += 1
+    def started(self, count: int) -> None:
+        """Count claims that run here from now on."""
+        self._running += count
 
     def finished(self, settlement: Settlement | None) -> None:
         """Note that a claim does not run any more; None: the server has its settlement already."""
@@ -204,6 +201,7 @@ class Claimer:
         """
         self._left = -1
         if self._pending is None:
+            settlements = await self._with_events(*islice(self._settlements, STEP_LIMIT))
             self._number += 1
             self._pending = Step(
                 self._writer,
@@ -211,7 +209,7 @@ class Claimer:
                 self.channel,
                 min(want, STEP_LIMIT),
                 poison_limit,
-                tuple(islice(self._settlements, STEP_LIMIT)),
+                settlements,
             )
         # If the caller of a step was cancelled, complete that step first: it may bring claims.
         step = self._pending
@@ -222,7 +220,7 @@ class Claimer:
         if reply.ended:
             await self._renew_or_release(reply.ended)
         for claim in reply.claims:
-            self._keep(claim, reply.asked_at)
+            self._held.keep(claim, reply.asked_at)
             self._parked.pop(claim.key, None)
         self._pending = None
         for _ in step.settlements:
@@ -242,24 +240,29 @@ class Claimer:
         Raises:
             ServerUnavailable, OutcomeUnknown: the worker ends, and its time for replies is over.
         """
-        if settlement.claim not in self._leases:  # it was released; the worker may have ended
+        if settlement.claim not in self._held:  # it was released; the worker may have ended
             self._settled(settlement, accepted=False)
             return
         self.settling.add(settlement.claim)
+        settlements = await self._with_events(settlement)
         with self._caller.writers.operation(None, ledger.never) as write:
-            reply = await self._answered(Step(write.writer, write.number, settlements=[settlement]))
+            step = Step(write.writer, write.number, settlements=settlements)
+            reply = await self._answered(step)
         self.settling.discard(settlement.claim)
         self._settled(settlement, accepted=reply.accepted == "1")
 
     async def leave(self) -> None:
         """Settle what is left, release what does not run, and end the waiting of this worker."""
-        if self._number == 0:
-            return  # the server does not know this worker
-        self.release(await self.step(0))  # the claims of a step that was not answered in time
-        ended = {settlement.claim for settlement in self._settlements}
-        self.release([claim for claim in self._leases if claim not in ended])
-        while self._settlements:
-            await self.step(0)
+        try:
+            if self._number:  # otherwise the server does not know this worker
+                # The claims of a step that was not answered in time, and then all others.
+                self.release(await self.step(0))
+                ended = {settlement.claim for settlement in self._settlements}
+                self.release([claim for claim in self._held if claim not in ended])
+            while self._settlements:
+                await self.step(0)
+        finally:
+            await self.events.close()
 
     async def may_find_tasks(self) -> bool:
         """Return whether a step may find tasks. Ask the server if nothing else shows it."""
@@ -285,6 +288,17 @@ class Claimer:
         """Sleep until woken, at most `RECHECK_S`; with *until_step* only until a step is due."""
         due_s = self._next_step.left_s() if until_step else RECHECK_S
         await self.woken.wait(min(RECHECK_S, due_s))
+
+    async def _with_events(self, *settlements: Settlement) -> tuple[Settlement, ...]:
+        """Return *settlements* once the server has the events of their tasks.
+
+        Raises:
+            ServerUnavailable, OutcomeUnknown: the worker ends, and its time for replies is over.
+        """
+        await self.events.stored(each.claim for each in settlements)
+        for each in settlements:
+            each.has_events = each.claim.has_events or self.events.has_events(each.claim)
+        return settlements
 
     async def _answered(self, step: Step) -> StepReply:
         """Repeat *step* until the server answers it.
@@ -333,7 +347,7 @@ class Claimer:
         Args:
             ended: id and token of each claim, one after the other.
         """
-        known = {claim.identity: claim for claim in self._leases}
+        known = {claim.identity: claim for claim in self._held}
         known |= {each.claim.identity: each.claim for each in self._settlements}
         claims = [
             known.get((key, int(token))) or Claim(key, int(token), 0, 0, 0, b"")
@@ -341,50 +355,18 @@ class Claimer:
         ]
         unknown = [claim for claim in claims if claim.identity not in known]
         self.release(unknown, "the server reports it as running here, but this worker ended it")
-        if held := [claim for claim in claims if claim in self._leases]:
+        if held := [claim for claim in claims if claim in self._held]:
             pairs = [part for claim in held for part in (claim.key, claim.token)]
             with contextlib.suppress(HoldfastError):  # the next step reports the claims again
                 await self._caller.call(
                     RENEW, self.unit, self._renew_keys, [self._lease_ms, *pairs], durable=False
                 )
 
-    def _keep(self, claim: Claim, asked_at: float) -> None:
-        """Renew the lease of *claim* from now on."""
-        self._leases[claim] = lease = RenewedLease(
-            self.unit,
-            RENEW,
-            self._renew_keys,
-            claim.key,
-            claim.token,
-            self._lease_ms,
-            asked_at,
-            partial(self._lose_soon, claim, "lost its lease, or was cancelled"),
-        )
-        self._renewer.keep(lease)
-
-    def _hear(self, message: bytes) -> None:
-        """Stop a task that was cancelled; `cancel.lua` sends the *message* `token id`."""
-        token, _, key = message.partition(b" ")
-        for claim in list(self._leases):
-            if (claim.key, b"%d" % claim.token) == (key, token):
-                self._lose_soon(claim, "was cancelled")
-
-    def _lose_soon(self, claim: Claim, why: str) -> None:
-        """Report in the worker's loop that *claim* is lost. From any thread."""
-        self._loop.call_soon(self._lose, claim, why)
-
-    def _lose(self, claim: Claim, why: str) -> None:
-        if claim in self._leases:  # otherwise it is settled, and the report came too late
-            self._lost.add(claim)
-            self._on_lost(claim, why)
-
     def _settled(self, settlement: Settlement, *, accepted: bool) -> None:
         """Forget the claim of a settlement that the server has answered."""
         claim = settlement.claim
-        lease = self._leases.pop(claim, None)
-        if lease is not None:
-            self._renewer.drop(lease)
-        self._lost.discard(claim)
+        self._held.drop(claim)
+        self.events.forget(claim)
         # The server may refuse a claim that was settled at once, or was stopped after a loss.
         expected = claim in self.settling or settlement.verb == "release"
         self.settling.discard(claim)

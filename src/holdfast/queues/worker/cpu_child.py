@@ -17,7 +17,8 @@ from ...core.concurrency.parent_link import ParentLink
 from ...core.names import Namespace
 from .. import keys
 from ..registry import TaskRegistry
-from .cpu_messages import Begun, Failed, Job, Logged, Ready, Settled, Setup
+from .attempt_events import AttemptEvents
+from .cpu_messages import Begun, Failed, Job, Logged, Ready, Reported, Settled, Setup
 from .runner import Runner
 
 _LARGEST: Final = 2**63
@@ -49,7 +50,7 @@ def _run(
     link: ParentLink, registry: TaskRegistry, namespace: Namespace, job: Job, body: bytes
 ) -> None:
     unit = namespace.unit(keys.KIND, job.queue)
-    runner = Runner(registry, unit, _InThisThread(link), 0, {}, None, cpu=None)
+    runner = Runner(registry, unit, _InThisThread(link), 0, {}, None, _ToWorker(link), cpu=None)
 
     async def work() -> None:
         settlement = await runner.run(job.claim(body))
@@ -81,6 +82,20 @@ class _InThisThread:
         if self._link.is_copy:
             _end_copy(0)
         return result
+
+
+class _ToWorker:
+    """Passes the events of a task to the worker, which sends them."""
+
+    def __init__(self, link: ParentLink) -> None:
+        self._link = link
+
+    def add(self, _attempt: AttemptEvents, kind: bytes, data: bytes) -> None:
+        """Pass on an event, from any thread. Wait while the worker takes none."""
+        self._link.send(msgspec.json.encode(Reported(kind.decode())), data)
+
+    async def wait_for_room(self, _attempt: AttemptEvents) -> None:
+        """Do nothing, because `add` waits."""
 
 
 def _end_copy(code: int) -> None:

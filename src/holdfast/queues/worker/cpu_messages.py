@@ -81,6 +81,16 @@ class Logged(msgspec.Struct, tag="logged"):
     record: dict[str, Any]
 
 
+class Reported(msgspec.Struct, tag="reported"):
+    """The task reports an event; the body is its content as JSON.
+
+    Attributes:
+        kind: the letter of its kind.
+    """
+
+    kind: str
+
+
 class Settled(msgspec.Struct, tag="settled"):
     """How the task is settled; the body is the text of the settlement.
 
@@ -100,6 +110,6 @@ class Settled(msgspec.Struct, tag="settled"):
         return Settlement(claim, self.verb, self.ms, text, self.urgent, pauses_key=self.pauses_key)
 
 
-Report = Ready | Failed | Begun | Logged | Settled
+Report = Ready | Failed | Begun | Logged | Reported | Settled
 
 REPORT: Final[msgspec.json.Decoder[Report]] = msgspec.json.Decoder(Report)

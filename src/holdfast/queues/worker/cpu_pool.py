@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import nullcontext
 from typing import Any, Final
 
@@ -19,7 +19,18 @@ from ...errors.process_exit import how_ended
 from ..registry import TaskRegistry
 from .cancellable_start import CancellableStart
 from .claim import Claim
-from .cpu_messages import REPORT, Begun, Failed, Job, Logged, Ready, Report, Settled, Setup
+from .cpu_messages import (
+    REPORT,
+    Begun,
+    Failed,
+    Job,
+    Logged,
+    Ready,
+    Report,
+    Reported,
+    Settled,
+    Setup,
+)
 from .registry_address import RegistryAddress
 from .step import Settlement
 
@@ -116,12 +127,17 @@ class CpuPool:
         return await self._start.run(start_first)
 
     async def run(
-        self, claim: Claim, queue: str, timeout_s: float | None, on_begin: Callable[[], None]
+        self,
+        claim: Claim,
+        queue: str,
+        timeout_s: float | None,
+        on_begin: Callable[[], None],
+        on_event: Callable[[bytes, bytes], Awaitable[None]],
     ) -> tuple[Settlement, str]:
         """Run the task of *claim* in a child.
 
         If the caller is cancelled, the child is killed. The timeout begins when the child has the
-        task; *on_begin* is called then.
+        task; *on_begin* is called then. *on_event* gets the kind and the content of each event.
 
         Returns:
             The settlement, and the type of the exception that the task raised.
@@ -137,7 +153,7 @@ class CpuPool:
             child = await self._begun(claim, queue)
             on_begin()
             async with nullcontext() if timeout_s is None else time_limit(timeout_s):
-                settled = await self._settled(child, claim)
+                settled = await self._settled(child, claim, on_event)
             self._idle.append(child)
             child = None
             return settled
@@ -187,9 +203,17 @@ class CpuPool:
             else:
                 return child
 
-    async def _settled(self, child: ChildProcess, claim: Claim) -> tuple[Settlement, str]:
+    async def _settled(
+        self,
+        child: ChildProcess,
+        claim: Claim,
+        on_event: Callable[[bytes, bytes], Awaitable[None]],
+    ) -> tuple[Settlement, str]:
         try:
-            settled, text = await self._heard(child, Settled)
+            settled, text = await self._heard(child, Reported | Settled)
+            while isinstance(settled, Reported):
+                await on_event(settled.kind.encode(), text)
+                settled, text = await self._heard(child, Reported | Settled)
         except ChildEnded as ended:
             raise TaskCrashed(f"its child process {how_ended(ended.code)}") from None
         assert isinstance(settled, Settled)

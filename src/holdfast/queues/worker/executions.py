@@ -124,9 +124,10 @@ async def _run(
         raise
     except BaseException as error:  # noqa: BLE001 (a runner must not raise)
         return _broken(claim, error)
-    if not settlement.urgent:
-        return settlement
     try:
+        await claimer.events.stored([claim])  # here it does not delay the steps of the queue
+        if not settlement.urgent:
+            return settlement
         await claimer.settle(settlement)
     except (Cancelled, HoldfastError):  # the worker ends: its last step settles the task
         return settlement

@@ -92,9 +92,8 @@ class WorkerLoop:
         self._start_check = StartCheck(self._caller, options.namespace, self._outages)
         self._notifier = Notifier(settings, OwnLoop)
         self._renewer = Renewer(settings)
-        self._threads = Threads(
-            options.concurrency, "holdfast task", on_freed=self._guarded(self._thread_freed)
-        )
+        freed = self._guarded(self._thread_freed)
+        self._threads = Threads(options.concurrency, "holdfast task", on_freed=freed)
         self._claimers = {
             unit.name: Claimer(
                 self._caller,
@@ -279,6 +278,7 @@ class WorkerLoop:
             options.unknown_ms,
             self._lifespan.state,
             telemetry,
+            claimer.events,
             cpu=self._cpu,
         )
         await self._start_check.wait_passed(claimer)
@@ -346,8 +346,7 @@ class WorkerLoop:
             self._poison_limit.answered()
         runnable = 0 if self._stopping else len(claims)
         placed = self._slots.answered(name, runnable, more=claimer.may_have_more)
-        for _ in range(placed):
-            claimer.started()
+        claimer.started(placed)
         self._cpu_queues.update()
         if claimer.may_have_more:
             # In the next turn of the loop, so that the next step is sent before these tasks run.

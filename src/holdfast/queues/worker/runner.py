@@ -25,6 +25,7 @@ from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
 from ..running_task import RunningTask, enter
 from . import settlements
+from .attempt_events import AttemptEvents, EventSink
 from .attempt_log import log_attempt
 from .claim import Claim
 from .cpu_pool import CpuPool, TaskCrashed
@@ -51,6 +52,7 @@ class Runner:
         unknown_ms: how long a task that is not in the registry waits for a worker that knows it.
         state: what the lifespan yielded.
         telemetry: records what runs.
+        events: takes what the tasks report.
         cpu: runs CPU-bound tasks. None: this is one of its child processes, which runs them here;
             the worker watches their timeout.
 
@@ -66,6 +68,7 @@ class Runner:
         unknown_ms: int,
         state: Mapping[str, Any],
         telemetry: Telemetry | None,
+        events: EventSink,
         *,
         cpu: CpuPool | None,
     ) -> None:
@@ -76,6 +79,7 @@ class Runner:
         self._state = state
         self._unit = unit
         self._telemetry = telemetry
+        self._events = events
         self._threads = threads
         self._unknown_ms = unknown_ms
         self._unknown: set[str] = set()  # names that were logged
@@ -134,6 +138,7 @@ class Runner:
             nonlocal started
             started = time.monotonic()
 
+        report = partial(self._report, AttemptEvents(claim, self._events))
         raised: BaseException | None = None
         timeout_s = _timeout_s(envelope, task)
         enter_trace(envelope.trace)
@@ -141,7 +146,7 @@ class Runner:
             enter_trace(work.trace)
             try:
                 sent = _traced(claim, envelope, work.trace)
-                settlement, error = await cpu.run(sent, self._unit.name, timeout_s, begin)
+                settlement, error = await cpu.run(sent, self._unit.name, timeout_s, begin, report)
                 settlement = replace(settlement, claim=claim)
             except TaskCrashed as crash:
                 raised, settlement = crash, settlements.crashed(claim, task, crash)
@@ -158,10 +163,16 @@ class Runner:
             log_attempt(settlement, self._unit.name, task.name, duration_s, unusual)
         return settlement
 
+    async def _report(self, attempt: AttemptEvents, kind: bytes, data: bytes) -> None:
+        """Take an event of a child process, which waits while there is no room."""
+        attempt.add(kind, data)
+        await self._events.wait_for_room(attempt)
+
     async def _outcome(
         self, claim: Claim, envelope: Envelope, task: Task[..., Any], args: Any, kwargs: Any
     ) -> tuple[Settlement, BaseException | None]:
         """Run the function. Return the settlement, and the exception if it raised a failure."""
+        events = AttemptEvents(claim, self._events)
         running = RunningTask(
             claim.task_id,
             task.name,
@@ -174,6 +185,7 @@ class Runner:
             args,
             kwargs,
             self._state,
+            events.add,
         )
         timeout_s = _timeout_s(envelope, task)
         here = current_task()
@@ -188,6 +200,8 @@ class Runner:
                 raise
             settlement = settlements.failed(claim, task, envelope, error)
             return settlement, None if settlement.verb == "snooze" else error
+        finally:
+            events.is_over = True
 
     async def _invoke(
         self,

@@ -12,8 +12,9 @@ from ...core.concurrency._async.user_calls import in_thread
 from ...core.names import Namespace, Unit
 from ...errors import OutcomeUnknown, ServerUnavailable, WorkerCannotStart
 from ...errors.one_line_logger import logger_of
-from .claimer import NEXT_DUE, RENEW, Claimer
+from .claimer import NEXT_DUE, Claimer
 from .heartbeat import HEARTBEAT, LEAVE
+from .held_claims import RENEW
 from .outages import Outages, plain_reason
 from .permissions import HINT, commands_of, denied_commands
 from .step import STEP

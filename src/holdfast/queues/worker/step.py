@@ -39,6 +39,7 @@ class Settlement:
         urgent: whether the server must store it at once, in a step of its own.
         pauses_key: whether *ms* is also for how long the limit key of the task pauses (retry,
             dead).
+        has_events: whether the task may have events; then they are kept as long as the result.
         facts: the duration and the name of the task, for the history; see `ended_task.facts`.
     """
 
@@ -49,10 +50,13 @@ class Settlement:
     urgent: bool = False
     facts: str = NO_FACTS
     pauses_key: bool = False
+    has_events: bool = False
 
     @property
     def sent_verb(self) -> str:
         """Return the verb as the script reads it."""
+        if self.has_events and self.verb == "done":
+            return "done_events"
         return f"{self.verb}_key" if self.pauses_key else self.verb
 
 
@@ -86,10 +90,15 @@ class Step:
         return args
 
     def result_keys(self, unit: Unit) -> list[bytes]:
-        """Return the keys for the results of the tasks that are done."""
-        done = [each.claim.key for each in self.settlements if each.verb == "done"]
+        """Return the keys for the results of the tasks that are done, and those of their events."""
+        done = [each for each in self.settlements if each.verb == "done"]
         prefix = keys.result(unit, "").encode() if done else b""
-        return [prefix + key for key in done]
+        found = []
+        for each in done:
+            found.append(prefix + each.claim.key)
+            if each.has_events:
+                found.append(keys.events(unit, "").encode() + each.claim.key)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,6 @@ class StepReply:
     @classmethod
     def parsed(cls, asked_at: float, reply: Sequence[Any]) -> StepReply:
         """Return the *reply* of the script."""
-        wait_ms, left, accepted, missing, claims, ended = reply
-        held = list(Claim.parsed(claims))
+        wait_ms, left, accepted, missing, claims, ended, any_events = reply
+        held = list(Claim.parsed(claims, has_events=any_events == 1))
         return cls(asked_at, wait_ms, left, accepted.decode(), missing, held, ended)

@@ -1,6 +1,6 @@
 -- Reads a queue before the first write of a step. A write that failed later on a key of another type
 -- would lose the ids that were already taken from a list.
--- Expects: tombstones, awaiting, queue_settings.
+-- Expects: tombstones, awaiting, progress, queue_settings.
 
 -- Reads from every key, which fails if the key has another type. Stores in *step* what it needs.
 local function read_keys(step)
@@ -10,6 +10,7 @@ local function read_keys(step)
   end
   step.tombstones = tombstones_in(keys.tombstones)
   step.awaited = awaited_in(keys.awaited)
+  step.progress = redis.call('HLEN', keys.progress) > 0 and keys.progress
   if step.limits then step.limits.tombstones = step.tombstones end
   step.any_expiring = redis.call('ZCARD', keys.expiring) > 0
   for priority = 1, 3 do
@@ -28,7 +29,7 @@ end
 -- Ends the script with an error that names the key of another type.
 local function raise_wrong_type(keys)
   local types = {
-    {'hash', keys.bodies, keys.state, keys.awaited, keys.settings, keys.throughput, keys.limit_keys},
+    {'hash', keys.bodies, keys.state, keys.awaited, keys.settings, keys.throughput, keys.limit_keys, keys.progress},
     {'zset', keys.leases, keys.due[1], keys.due[2], keys.due[3], keys.idle, keys.dead, keys.expiring,
       keys.admitted, keys.limited},
     {'list', keys.ready[1], keys.ready[2], keys.ready[3]},
@@ -51,7 +52,7 @@ end
 local function read_queue(step)
   if step.want == 0 then
     read_settings(step, redis.pcall)
-    step.tombstones, step.awaited = step.keys.tombstones, step.keys.awaited
+    step.tombstones, step.awaited, step.progress = step.keys.tombstones, step.keys.awaited, progress_in(step.keys.progress)
     return
   end
   local readable, failure = pcall(read_keys, step)

@@ -1,5 +1,5 @@
 -- The record of a task, from its first claim on (see queues/keys.py).
--- Expects: awaiting, history, own_key.
+-- Expects: awaiting, progress, history, own_key.
 -- *step*: see queues/step.
 
 local function parse_record(text)
@@ -53,4 +53,5 @@ local function move_to_dead(step, id, task, reason, outcome)
   write_record(step, id, task, reason)
   redis.call('ZADD', step.keys.dead, step.now_ms, id)
   notify_awaiting(step.awaited, id)
+  notify_dead(step.progress, id)
 end

@@ -2,6 +2,7 @@
 -- text, and facts for the history. The facts are `duration_us:bytes:name`, with the length of the name in
 -- bytes. The text is the reason; after `done` it is the result. The verbs, and what ms is:
 --   done     the task succeeded; ms: how long to keep the result
+--   done_events  as done, and the task may have events
 --   retry    the task failed and runs again; ms: in how long
 --   snooze   the task asked to run later, no attempt is counted; ms: in how long
 --   dead     the task failed and does not run again
@@ -24,7 +25,7 @@ local function leased_records(step, ids)
 end
 
 -- Applies the settlements in *args* from *first* on. Each `done` has a key for its result, in *keys*
--- from *first_result* on. Returns one digit for each: 1 accepted; 0 refused, because the lease was
+-- from *first_result* on, and `done_events` another one for its events. Returns one digit for each: 1 accepted; 0 refused, because the lease was
 -- lost or an earlier settlement was accepted. Also returns whether a task may be queued again.
 local function settle_all(step, args, first, keys, first_result)
   local ids, ended, done, freed, accepted, requeued = {}, {}, {}, {}, {}, false
@@ -38,10 +39,12 @@ local function settle_all(step, args, first, keys, first_result)
   for n, id in ipairs(ids) do
     local i, record = first + SETTLEMENT * (n - 1), records[id]
     local _, token, verb, ms, text, facts = unpack(args, i, i + SETTLEMENT - 1)
+    local given = verb == 'done' and 1 or verb == 'done_events' and 2 or 0  -- keys of this task
     accepted[n] = '0'
     if record and record:sub(1, #token + 1) == token .. ':' then
-      if verb == 'done' then
-        settle_done(step, id, record, tonumber(ms), text, facts, keys[next_result])
+      if given > 0 then
+        settle_done(step, id, record, tonumber(ms), text, facts, keys[next_result],
+          given == 2 and keys[next_result + 1])
         done[#done + 1] = id
       else
         local task = parse_record(record)
@@ -52,11 +55,7 @@ local function settle_all(step, args, first, keys, first_result)
       freed[#freed + 1] = verb ~= 'release' and id or nil  -- a released task keeps the place of its key
       records[id] = false  -- refuses a second settlement of this claim
     end
-    if verb == 'done' then
-      next_result = next_result + 1
-    else
-      requeued = true
-    end
+    next_result, requeued = next_result + given, requeued or given == 0
   end
   if #ended > 0 then
     redis.call('ZREM', step.keys.leases, unpack(ended))

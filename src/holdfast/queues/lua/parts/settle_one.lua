@@ -1,8 +1,9 @@
 -- Settles one task.
--- Expects: awaiting, history, own_key, record, return_task, crash, pause_key.
+-- Expects: awaiting, progress, history, own_key, record, return_task, crash, pause_key.
 
--- Stores the *text* of a done task under the key *result* for *ms*; with 0 it stores none.
-local function settle_done(step, id, record, ms, text, facts, result)
+-- Stores the *text* of a done task under the key *result* for *ms*; with 0 it stores none. Its events are kept as
+-- long; *events* is their key if there may be any, otherwise false.
+local function settle_done(step, id, record, ms, text, facts, result, events)
   local attempts, crashes = record:match('^%d+:(%d+):(%d+)')
   attempts = attempts or '0'
   if ms > 0 then
@@ -17,6 +18,7 @@ local function settle_done(step, id, record, ms, text, facts, result)
   end
   add_to_history(step, id, 'done', attempts, crashes or '0', facts, step.worker, '')
   notify_awaiting(step.awaited, id)
+  end_events(step.progress, id, events, ms)
 end
 
 local function settle_unfinished(step, released, id, task, verb, ms, reason)

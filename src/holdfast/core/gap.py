@@ -1,0 +1,22 @@
+"""Name what a reader of messages or events will not get."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Name a range of messages, or of events of a task, that this reader will not get.
+
+    Attributes:
+        first: number of the first missing one.
+        last: number of the last missing one.
+        reason: `dropped`: the mailbox, chat or task dropped them because of its limits. `reset`:
+            the server lost them, perhaps also earlier ones, and reuses their numbers.
+    """
+
+    first: int
+    last: int
+    reason: Literal["dropped", "reset"]

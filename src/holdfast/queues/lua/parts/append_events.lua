@@ -1,0 +1,53 @@
+-- Adds events to a running task.
+-- Expects: stored.
+
+local EVENTS_LIMIT = 1000     -- events that are kept of a task
+local BYTES_LIMIT = 1048576   -- bytes of them
+local UNENDED_MS = 604800000  -- a task that has not ended keeps its events for a week after the last one
+
+-- Returns what is stored of a task: the number of its last event, the bytes of its events, its progress, and how
+-- many events its list has. Call this before the first write.
+local function read_events(progress, id, events)
+  local entry = redis.call('HGET', progress, id) or '0:0:'
+  local number, bytes, shown = entry:match('^(%d+):(%d+):(.*)$')
+  return {
+    number = whole(number, 0, EXACT, 'field ' .. id, progress), bytes = whole(bytes, 0, EXACT, 'field ' .. id, progress),
+    shown = shown, length = redis.call('LLEN', events),
+  }
+end
+
+-- Drops the oldest events, so that the list is within its limits. Returns the bytes of the others.
+local function trim_events(events, length, bytes)
+  if length > EVENTS_LIMIT then
+    for _, dropped in ipairs(redis.call('LPOP', events, length - EVENTS_LIMIT)) do
+      bytes = bytes - #dropped
+    end
+  end
+  for _ = 1, EVENTS_LIMIT do  -- none is larger than the limit
+    if bytes <= BYTES_LIMIT then break end
+    bytes = bytes - #redis.call('LPOP', events)
+  end
+  return bytes
+end
+
+-- Adds *added*, an array of kinds and JSON, to the list *events* of the task *id*. *known* is what `read_events`
+-- returned. The worker has dropped *dropped* events before them, and *shown* is the latest progress, if it is new.
+local function append_events(progress, id, events, known, attempt, now_ms, dropped, shown, added)
+  local number, bytes, length, records = known.number + dropped, known.bytes, known.length, {}
+  if known.number == 0 or dropped > 0 or length == 0 then  -- the list has no gap; or an earlier task has left it
+    redis.call('UNLINK', events)
+    bytes, length = 0, 0
+  end
+  local facts = string.format(':%.0f:%s:', now_ms, attempt)
+  for n, event in ipairs(added) do
+    records[n] = string.format('%.0f', number + n) .. facts .. event
+    bytes = bytes + #records[n]
+  end
+  if #records > 0 then
+    redis.call('RPUSH', events, unpack(records))
+    bytes = trim_events(events, length + #records, bytes)
+    redis.call('PEXPIRE', events, UNENDED_MS)
+  end
+  shown = shown == '' and known.shown or string.format('%.0f:', now_ms) .. shown
+  redis.call('HSET', progress, id, string.format('%.0f:%.0f:', number + #records, bytes) .. shown)
+end

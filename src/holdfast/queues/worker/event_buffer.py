@@ -1,0 +1,113 @@
+"""A bounded buffer of the events of one attempt that the server does not have yet."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from ...core.concurrency._sync.primitives import Event
+
+MOST_EVENTS: Final = 1000
+MOST_BYTES: Final = 1 << 20
+"""Events that the server keeps of a task, and bytes of them: a buffer needs no more."""
+
+
+class EventBuffer:
+    """The events of one attempt, in order, each as a letter and its JSON.
+
+    Any thread may add events. Only the loop of the worker takes them.
+
+    Attributes:
+        progress: the latest progress that the server does not have, as JSON; empty if none.
+        in_flight: number of events that are being sent.
+        was_sent: whether the server may have events of this attempt.
+        is_refused: whether the server refuses them, because the claim has ended.
+        is_listed: whether the sender knows that there are events to send.
+        room: set when events were taken.
+    """
+
+    __slots__ = (
+        "_added_bytes",
+        "_dropped",
+        "_events",
+        "_reported",
+        "_taken_bytes",
+        "in_flight",
+        "is_listed",
+        "is_refused",
+        "progress",
+        "room",
+        "was_sent",
+    )
+
+    def __init__(self) -> None:
+        self.progress = b""
+        self.in_flight = 0
+        self.was_sent = self.is_refused = self.is_listed = False
+        self.room = Event()
+        self._events: deque[bytes] = deque()
+        self._added_bytes = self._taken_bytes = 0
+        self._dropped = self._reported = 0
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether there are more events, or bytes, than the server would keep.
+
+        The number of bytes may be wrong if several threads of a task add events at one instant. It
+        is right again once the buffer was empty.
+        """
+        size = self._added_bytes - self._taken_bytes
+        return len(self._events) > MOST_EVENTS or size > MOST_BYTES
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether the server has all events, or refuses them."""
+        return not self._events and not self.in_flight
+
+    def append(self, event: bytes) -> None:
+        """Add an event, from any thread."""
+        self._events.append(event)
+        self._added_bytes += len(event)
+
+    def drop_oldest(self) -> None:
+        """Drop events until the others have room. Their numbers show readers a gap."""
+        while self.is_full and self._pop() is not None:
+            self._dropped += 1
+
+    def take_dropped(self) -> int:
+        """Return how many events were dropped since the last call: the server counts them."""
+        dropped = self._dropped - self._reported
+        self._reported += dropped
+        return dropped
+
+    def lose(self, count: int) -> None:
+        """Note that *count* events, which were taken, do not reach the server."""
+        self._reported -= count
+
+    def take(self, most: int, most_bytes: int) -> list[bytes]:
+        """Return the next events, at most *most*; none after *most_bytes* are exceeded."""
+        taken: list[bytes] = []
+        size = 0
+        while len(taken) < most and size < most_bytes and (event := self._pop()) is not None:
+            taken.append(event)
+            size += len(event)
+        if not self._events:
+            self._added_bytes = self._taken_bytes = 0
+        return taken
+
+    def clear(self) -> None:
+        """Forget all events."""
+        self._events.clear()
+        self.progress = b""
+        self.room.set()
+
+    def _pop(self) -> bytes | None:
+        try:
+            event = self._events.popleft()
+        except IndexError:
+            return None
+        self._taken_bytes += len(event)
+        return event
