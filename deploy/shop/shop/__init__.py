@@ -1,0 +1,1 @@
+"""A small shop: what a deployment runs."""
