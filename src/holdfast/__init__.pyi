@@ -74,6 +74,11 @@ from .queues.schedule.times import Every as Every
 from .queues.schedule.times import Once as Once
 from .queues.running_task import RunningTask as RunningTask
 from .queues.running_task import current_task as current_task
+from .queues.steps.interrupts import StepRefused as StepRefused
+from .queues.steps.interrupts import StepsChanged as StepsChanged
+from .queues.steps.interrupts import TaskSuspended as TaskSuspended
+from .queues.steps.stored_steps import StepStatus as StepStatus
+from .queues.steps.stored_steps import TaskSteps as TaskSteps
 from .queues.task_status import TaskStatus as TaskStatus
 from .queues.unique import Unique as Unique
 from .queues.worker.worker import AsyncWorker as AsyncWorker
@@ -192,8 +197,11 @@ from .errors import ServerInUse as ServerInUse
 from .errors import ServerNotFound as ServerNotFound
 from .errors import ServerRefused as ServerRefused
 from .errors import ServerUnavailable as ServerUnavailable
+from .errors import SignalRefused as SignalRefused
+from .errors import SignalTimeout as SignalTimeout
 from .errors import StaleBatch as StaleBatch
 from .errors import StaleFence as StaleFence
+from .errors import StepFailed as StepFailed
 from .errors import StillPublishing as StillPublishing
 from .errors import TaskExists as TaskExists
 from .errors import TaskFailed as TaskFailed

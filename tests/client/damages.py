@@ -42,6 +42,12 @@ def _renamed(client: Any, key: str, field: str, to: str) -> None:
     client.hdel(key, field)
 
 
+def _index(count: int) -> bytes:
+    """Return the index of a task with so many steps."""
+    index = {"count": count, "bytes": 0, "pending": [], "last": 0, "signals": []}
+    return msgspec.msgpack.encode(index)
+
+
 QUEUE = [
     Case("queue", lambda c, k: c.lpop(k("ready:m")), "is not queued: it will never run"),
     Case("queue", lambda c, k: c.rpush(k("ready:l"), "waiting"), "in ready:l and ready:m"),
@@ -110,6 +116,11 @@ QUEUE = [
         "the record of schedule 'lost' cannot be read",
         "schedule:state",
     ),
+    Case("queue", lambda c, k: c.hset(k("step:index"), "waiting", "x"), "cannot be read"),
+    Case("queue", lambda c, k: c.hset(k("step:index"), "lost", _index(0)), "'lost' have no task"),
+    Case("queue", lambda c, k: c.hset(k("step:index"), "dead", _index(1)), "'dead' is missing"),
+    Case("queue", lambda c, k: c.hset(k("steps"), "1:dead", "x"), "belongs to no task", "steps"),
+    Case("queue", lambda c, k: c.hset(k("signals"), "1:dead", "x"), "to no task", "signals"),
     Case("queue", lambda c, k: c.expire(k("bodies"), 100), "expires in 100 s, but should not"),
     Case("queue", lambda c, k: c.set(k("history"), "x"), "holds a string, and should hold a list"),
     Case("queue", lambda c, k: c.set(k("awaited"), "x"), "holds a string, and should hold a hash"),

@@ -21,6 +21,7 @@ LEASES_AND_HINTS = {
     "queues/await",
     "queues/heartbeat",
     "queues/leave",
+    "queues/wake",
     "messages/add_chat",
     "messages/remove_chats",
     "rows/claim_missing",

@@ -77,6 +77,7 @@ MAY_UNPACK: Final = {
     "queues/parts/write_keys": "no more than two for each task that a step claims or settles",
     "queues/parts/write_limits": "no more than two for each task of a step, or of SWEEP_TASKS",
     "queues/parts/history": "no more than a step settles (64), takes back (64) and examines (528)",
+    "queues/parts/forget_steps": "no more than FIELDS, and than a step settles (64)",
     "queues/parts/settle": "no more than one for each settlement of a worker, which are at most 64",
     "rows/commit": "no more than one per row; a client sends at most 500",
     "rows/get_many": "no more than one per row; a client asks for at most 500",

@@ -76,9 +76,9 @@ def test_a_paused_schedule_does_not_run(site: Site) -> None:
 
 
 def test_too_many_occurrences_are_an_error(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.testing._async.task_bench.OCCURRENCES", 3)
+    monkeypatch.setattr("holdfast.testing._async.task_bench.EVENTS", 3)
     hf, bench = bench_of(site)
     with hf:
         hf.schedule("digest-42", digest.call(42), Every(60))
-        with pytest.raises(AssertionError, match="more than 3 occurrences: advance by less"):
+        with pytest.raises(AssertionError, match="more than 3 events: advance by less"):
             bench.advance(tasks, 600, queues=["digests"])

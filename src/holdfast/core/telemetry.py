@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol
 from .names import Unit
 from .trace import TraceContext, current_trace
 
-Verb = Literal["send", "receive", "process", "wait", "load", "call"]
+Verb = Literal["send", "receive", "process", "wait", "load", "call", "step"]
 """Kind of an operation.
 
 - `send`: tasks or messages are sent.
@@ -19,6 +19,7 @@ Verb = Literal["send", "receive", "process", "wait", "load", "call"]
 - `wait`: a caller waits for a lock or semaphore.
 - `load`: rows are loaded from their source.
 - `call`: a script is called.
+- `step`: a step of a task runs.
 """
 
 What = Literal["lost", "rows", "occurrences"]
@@ -77,7 +78,8 @@ class Telemetry(Protocol):
             unit: the lock, queue, mailbox or other unit of the operation.
             amount: number of tasks, messages or rows.
             trace: trace in which the processed task or message was sent; None if there is none.
-            facts: for `call`, the name of the `script`. For a processed task, its `id`, its
+            facts: for `call`, the name of the `script`. For a step, the `id` and the name of its
+                `task`, and its own name, `step`. For a processed task, its `id`, its
                 `attempt`, and `task`, its name (empty if this worker does not know it).
         """
 

@@ -25,6 +25,9 @@
     ├── TaskExists (ValueError)  nothing of this call was stored in that queue
     ├── TaskFailed             there is no result, and there will be none
     ├── ResultTimeout (TimeoutError)
+    ├── SignalRefused          the signal was not stored: the task has ended
+    ├── SignalTimeout (TimeoutError)  in the task that waits
+    ├── StepFailed             in an earlier run of the task
     ├── CounterOverflow (OverflowError)  nothing was counted
     ├── TimeOutOfRange (ValueError)      nothing was counted
     ├── MailboxFull            the message was not stored
@@ -111,6 +114,9 @@ from .queues import (
     QueueAtCapacity,
     ResultTimeout,
     ScheduleExists,
+    SignalRefused,
+    SignalTimeout,
+    StepFailed,
     TaskExists,
     TaskFailed,
     UnknownTask,
@@ -165,8 +171,11 @@ __all__ = [
     "ServerNotFound",
     "ServerRefused",
     "ServerUnavailable",
+    "SignalRefused",
+    "SignalTimeout",
     "StaleBatch",
     "StaleFence",
+    "StepFailed",
     "StillPublishing",
     "TaskExists",
     "TaskFailed",

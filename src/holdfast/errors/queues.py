@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from .base import HoldfastError, shortened
 
 
@@ -176,3 +178,60 @@ def _rejected(server: str, rejection: str, reason: str) -> str:
         case "tls":
             return f"TLS with {server} fails: {reason}"
     return f"{server} refuses the connection ({reason})"
+
+
+class SignalRefused(HoldfastError):
+    """A signal was not stored, because its task has ended, or has too many signals.
+
+    Attributes:
+        signal: name of the signal.
+        task_id: id of the task.
+        queue: name of its queue.
+        state: `done`, `dead`, `cancelled` or `unknown`; or `full`, if the task has as many signals
+            that no `wait_for` has taken as allowed.
+    """
+
+    def __init__(self, signal: str, task_id: str, queue: str, state: str) -> None:
+        why = _UNSIGNALED.get(state, f"is {state}")
+        super().__init__(f"signal {signal!r}: task {task_id!r} of queue {queue!r} {why}")
+        self.signal = signal
+        self.task_id = task_id
+        self.queue = queue
+        self.state = state
+
+
+_UNSIGNALED: Final = {
+    "dead": "is dead; replay it, and send the signal again",
+    "unknown": "was never enqueued, or ended some time ago",
+    "full": "has 100 signals that it has not taken; it takes them with wait_for",
+}
+
+
+class SignalTimeout(HoldfastError, TimeoutError):
+    """No signal arrived within the timeout of `wait_for`. It is raised again in each replay.
+
+    Attributes:
+        signal: name of the signal.
+        task_id: id of the task.
+    """
+
+    def __init__(self, signal: str, task_id: str) -> None:
+        super().__init__(f"no signal {signal!r} arrived in time for task {task_id!r}")
+        self.signal = signal
+        self.task_id = task_id
+
+
+class StepFailed(HoldfastError):
+    """A step has failed in an earlier run of the task, with an exception that cannot be restored.
+
+    Attributes:
+        step: name of the step.
+        error: name of the class of the exception.
+        reason: its message.
+    """
+
+    def __init__(self, step: str, error: str, reason: str) -> None:
+        super().__init__(f"step {step!r} failed in an earlier run: {error}: {reason}")
+        self.step = step
+        self.error = error
+        self.reason = reason

@@ -201,9 +201,9 @@ class ArgumentTypes:
         """Read all types. Unless this is the *last* time, some may be left for later."""
         kinds = {}
         for name, each in self._signature.parameters.items():
-            kind = _container(each, _hint(self._function, name, each.annotation))
+            kind = _container(each, annotated_type(self._function, name, each.annotation))
             kinds[name] = self._kind(name, kind, needed=each.default is _EMPTY, last=last)
-        returned = _hint(self._function, _RESULT, self._signature.return_annotation)
+        returned = annotated_type(self._function, _RESULT, self._signature.return_annotation)
         kinds[_RESULT] = self._kind(_RESULT, returned, needed=self._keeps_result, last=last)
         if last:
             kinds = {name: Any if kind is _UNREAD else kind for name, kind in kinds.items()}
@@ -229,7 +229,7 @@ class ArgumentTypes:
         try:
             if uses_pydantic(kind):
                 return PydanticType(kind)
-            return kind if _is_convertible(kind) else Any
+            return kind if is_convertible(kind) else Any
         except (NameError, TypeError) as error:
             if isinstance(error, NameError) and not (last and uses_pydantic(kind)):
                 return _UNREAD
@@ -279,7 +279,7 @@ def _stored(kind: PydanticType, value: Any, what: str) -> Any:
         raise TypeError(f"{what} cannot be stored: {error}") from error
 
 
-def _hint(function: Callable[..., Any], name: str, annotation: Any) -> Any:
+def annotated_type(function: Callable[..., Any], name: str, annotation: Any) -> Any:
     """Return the type of a parameter or of the result; `_UNREAD` if it cannot be read here.
 
     Each is read by itself, because a type that only the type checker knows must not affect others.
@@ -296,6 +296,11 @@ def _hint(function: Callable[..., Any], name: str, annotation: Any) -> Any:
         return _UNREAD
 
 
+def is_unread(kind: Any) -> bool:
+    """Return whether `annotated_type` could not read a type."""
+    return kind is _UNREAD
+
+
 def _container(parameter: inspect.Parameter, kind: Any) -> Any:
     """Return the type of the value that `Signature.bind` stores for *parameter*."""
     if kind is _UNREAD:
@@ -309,7 +314,7 @@ def _container(parameter: inspect.Parameter, kind: Any) -> Any:
             return kind
 
 
-def _is_convertible(kind: Any) -> bool:
+def is_convertible(kind: Any) -> bool:
     """Return whether JSON can become this type. Other arguments are not converted.
 
     Raises:

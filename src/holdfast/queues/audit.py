@@ -9,6 +9,7 @@ from typing import Final
 from ..core.audit import Fault, Part, Snapshot, number, shown
 from . import limits_audit
 from .keys import KIND, SCHEDULES, WORKERS
+from .steps import audit as steps_audit
 
 KINDS = (KIND, WORKERS, SCHEDULES)
 
@@ -36,11 +37,13 @@ _QUEUE: Final[Mapping[str, Part]] = {
     "history": Part("list", reading="nothing"),
     "progress": Part("hash", expires=False),
     **limits_audit.PARTS,
+    **steps_audit.PARTS,
 }
 _WORKERS: Final = {"workers": Part("hash", reading="names"), "seen": Part("zset")}
 _SCHEDULES: Final = {"queues": Part("hash", expires=False, reading="nothing")}
 _OTHER_KINDS: Final[Mapping[str, Mapping[str, Part]]] = {WORKERS: _WORKERS, SCHEDULES: _SCHEDULES}
 
+_NUMBERS: Final = (b"paused", b"capacity", b"history", b"stepped")
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
 _SCHEDULE: Final = re.compile(rb"(\d+:){7}.*", re.DOTALL)
 _HOLDER: Final = re.compile(rb"\d+:(.+)", re.DOTALL)
@@ -85,6 +88,7 @@ def faults(unit: Snapshot) -> Iterator[Fault]:
     yield from _unique(unit)
     yield from _settings(unit)
     yield from limits_audit.faults(unit, _places_by_task(unit))
+    yield from steps_audit.faults(unit, unit.hash("bodies").keys())
     yield from _schedules(unit)
 
 
@@ -167,7 +171,10 @@ def _settings(unit: Snapshot) -> Iterator[Fault]:
         elif name in limits_audit.SETTINGS:
             is_valid = limits_audit.SETTINGS[name].fullmatch(value)
         else:
-            is_valid = name in (b"paused", b"capacity", b"history") and number(value) is not None
+            is_valid = (
+                name in (b"paused", b"capacity", b"history", b"stepped")
+                and number(value) is not None
+            )
         if not is_valid:
             yield Fault("settings", f"{shown(name)} is no setting of a queue, or cannot be read")
     for minute, text in unit.hash("throughput").items():

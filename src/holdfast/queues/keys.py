@@ -128,11 +128,12 @@ def awaited(unit: Unit) -> str:
 def settings(unit: Unit) -> str:
     """HASH of the settings of the queue. It stays.
 
-    `paused`, if paused; `capacity` (0: no limit) and `history`, if given. `limit` is the limit of
-    the whole queue, `concurrency amount per_ms`, and `starts` the log of its rate. `limited` is set
-    once a limited task was enqueued, and `limit:NAME` is the definition of each limit:
-    `concurrency amount per_ms fair`. `changed` is set once a definition was changed, and
-    `sweep` until the steps have admitted what it allows: the next slot to examine.
+    `paused`, if paused; `capacity` (0: no limit) and `history`, if given. `stepped` is set once a
+    task has had steps. `limit` is the limit of the whole queue, `concurrency amount per_ms`, and
+    `starts` the log of its rate. `limited` is set once a limited task was enqueued, and
+    `limit:NAME` is the definition of each limit: `concurrency amount per_ms fair`. `changed` is set
+    once a definition was changed, and `sweep` until the steps have admitted what it allows: the
+    next slot to examine.
     """
     return unit.key("settings")
 
@@ -155,6 +156,31 @@ def history(unit: Unit) -> str:
     many as `history` of the settings says, and at most a tenth more.
     """
     return unit.key("history")
+
+
+def step_index(unit: Unit) -> str:
+    """HASH id → what is known of the steps of a task, as MessagePack; as long as the task.
+
+    It has the number and the size of the steps that have ended, the sleep or the wait that has
+    begun, and the number, the instant and the name of each signal that no wait has taken. See
+    `lua/parts/step_index.lua`.
+    """
+    return unit.key("step:index")
+
+
+def steps(unit: Unit) -> str:
+    """HASH `number:id` → how a step of a task ended; as long as the task.
+
+    A record is `ended_ms:token:attempt:duration_us:kind:outcome:bytes:name`, and then JSON. *bytes*
+    is the length of the name. The kind is `step`, `sleep` or `wait`. The outcome is `done`, and the
+    JSON is the result; `failed`, and it is the exception; or `late`, for a wait that timed out.
+    """
+    return unit.key("steps")
+
+
+def signals(unit: Unit) -> str:
+    """HASH `number:id` → the value of a signal, as JSON; until a wait takes it or the task ends."""
+    return unit.key("signals")
 
 
 def result(unit: Unit, task_id: str) -> str:

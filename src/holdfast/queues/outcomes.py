@@ -10,6 +10,7 @@ from typing import Final, Literal
 from ..core.clock import Duration, not_early_ms
 from ..core.error_text import described, error_text, is_kind, leaves_of, type_name
 from .retry import Retry, from_now_s
+from .steps.interrupts import StepRefused
 
 REASON_LIMIT: Final = 500
 """Characters of a reason that are stored; the log has the rest."""
@@ -114,6 +115,8 @@ def ending_of(error: BaseException, retry: Retry, failures: int, snoozes: int) -
     for leaf in leaves:
         if is_kind(leaf, GiveUp):
             return Ending("give_up", reason_of("gave-up", _text(leaf)))
+        if is_kind(leaf, StepRefused):
+            return Ending("dead", reason_of("refused", str(leaf)))
     asked = [_seconds(leaf, Snooze) for leaf in leaves]
     if None not in asked:
         longest_s = max(seconds or 0.0 for seconds in asked)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, ParamSpec, TypeVar, overload
 
 import msgspec
 
-from ..core.clock import MAX_MS, from_epoch_ms
+from ..core.clock import MAX_MS, Duration, from_epoch_ms, not_early_ms
 from .events.progress import packed_progress
 from .events.task_event import OWN, PROGRESS, packed_event
+from .retry import from_now_s
+from .steps.running_steps import AsyncSteps, PlainSteps, current_step
+from .steps.step_record import checked_name
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class RunningTask(msgspec.Struct, frozen=True, eq=False):
@@ -44,6 +50,107 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
     kwargs: Mapping[str, Any] = {}
     state: Mapping[str, Any] = {}
     _report: Callable[[bytes, bytes], None] | None = None
+    _steps: AsyncSteps | PlainSteps | None = None
+
+    @overload
+    def step(
+        self,
+        name: str,
+        function: Callable[P, Coroutine[Any, Any, R]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Coroutine[Any, Any, R]: ...
+    @overload
+    def step(
+        self, name: str, function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Any: ...
+    def step(self, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Run *function* once, and store its result: later runs of the task return that.
+
+        In an async task, await the call; the function may be async or plain, and runs in the event
+        loop. In a plain task, the function is a plain one. An exception of the function is not
+        stored, so the step runs again, unless the task catches it and asks for another step.
+
+        Args:
+            name: name of the step. A repeated name is numbered: `charge`, `charge#2`.
+            function: what to run. If it is killed before its result is stored, it runs again. Its
+                arguments need not be JSON, its result must be.
+            args: its positional arguments.
+            kwargs: its keyword arguments.
+
+        Returns:
+            Its result, of the annotated type of the function, or as JSON.
+
+        Raises:
+            TypeError: results of the annotated type cannot be stored.
+            RuntimeError: another step of this task runs.
+        """
+        return self._started().step(name, function, args, kwargs)
+
+    def sleep(
+        self,
+        duration: Duration = 0.0,
+        /,
+        *,
+        weeks: float = 0.0,
+        days: float = 0.0,
+        hours: float = 0.0,
+        minutes: float = 0.0,
+        seconds: float = 0.0,
+        name: str = "sleep",
+    ) -> Any:
+        """Put the task away for a while, without a slot of a worker. In an async task, await it.
+
+        The function is left with `TaskSuspended`, and runs again from its beginning when the time
+        has come. Then this call returns. No attempt is counted. The durations are added up.
+
+        Args:
+            duration: seconds (or a timedelta).
+            weeks, days, hours, minutes, seconds: for longer durations.
+            name: name of the step.
+        """
+        further = timedelta(
+            weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds
+        ).total_seconds()
+        wait_ms = not_early_ms(from_now_s(from_now_s(duration, "sleep") + further, "sleep"))
+        return self._started().sleep(checked_name(name, "the name of a step"), wait_ms)
+
+    def wait_for(self, signal: str, timeout: Duration | None = None) -> Any:
+        """Put the task away until a signal arrives, and return its value.
+
+        In an async task, await it. No attempt is counted. The function runs again when it wakes.
+        Signals are sent by `TaskHandle.signal`. One that was sent before is taken at once. Several
+        of one name are taken in their order.
+
+        Args:
+            signal: name of the signal, and of the step.
+            timeout: seconds to wait at most (or a timedelta), from the first call on.
+
+        Raises:
+            SignalTimeout: no signal was sent in time; also in each later run of the task.
+        """
+        wait_ms = -1 if timeout is None else not_early_ms(from_now_s(timeout, "timeout"))
+        return self._started().wait_for(checked_name(signal, "the name of a signal"), wait_ms)
+
+    @property
+    def step_id(self) -> str:
+        """Return the id of the step that runs here: the id of the task, and the name of the step.
+
+        It is the same whenever the step is repeated, so other systems can refuse duplicates.
+
+        Raises:
+            LookupError: no step runs here.
+        """
+        name = current_step()
+        if name is None:
+            raise LookupError("step_id was read outside of the function of a step")
+        return f"{self.task_id}/{name}"
+
+    def _started(self) -> AsyncSteps | PlainSteps:
+        if self._steps is None:
+            raise RuntimeError(f"task {self.task!r} has no worker that can store steps")
+        return self._steps
 
     def __repr__(self) -> str:
         """Return what is no secret: neither the arguments nor the state."""

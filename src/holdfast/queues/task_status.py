@@ -50,6 +50,9 @@ class TaskStatus:
         limited: whether it is queued, and waits until its limit key has room.
         progress: the latest that it has reported, in any attempt; None if none, or if it is done or
             cancelled.
+        suspended: `sleeping` or `waiting`, if it was put away by `sleep` or `wait_for`; it is
+            `delayed` until it wakes. Otherwise empty.
+        waits_for: the signal that it waits for; otherwise empty.
         attempts: how many attempts were started.
         crashes: attempts during which the worker, or its child process, died.
         snoozes: how often it asked to run later; these runs are no attempts.
@@ -79,6 +82,8 @@ class TaskStatus:
     limit_key: str = ""
     limited: bool = False
     progress: Progress | None = None
+    suspended: Literal["", "sleeping", "waiting"] = ""
+    waits_for: str = ""
 
     def __repr__(self) -> str:
         """Return the fields that are not empty: most are empty in most states."""
@@ -178,6 +183,7 @@ def _unended(
     _, attempts, crashes, stored, _, _, snoozes, note = (record.split(b":", 7) + [b""] * 8)[:8]
     at = _instant(instant)
     text = note.decode(errors="replace")
+    suspended, step = _suspended(text) if state in ("queued", "delayed") else ("", "")
     try:
         envelope = Envelope.unpacked(body, task_id)
     except DecodeError:
@@ -197,6 +203,8 @@ def _unended(
         unique_key=unique_key,
         limit_key=key_in_limit(envelope.limit),
         limited=limited,
+        suspended=suspended,
+        waits_for=step.partition("#")[0] if suspended == "waiting" else "",
         attempts=int(attempts or 0),
         crashes=int(crashes or 0),
         snoozes=int(snoozes or 0),
@@ -206,6 +214,15 @@ def _unended(
         due_at=at if state in ("queued", "delayed") else None,
         ended_at=at if state == "dead" else None,
     )
+
+
+def _suspended(note: str) -> tuple[Literal["", "sleeping", "waiting"], str]:
+    """Return how a task was put away, by its note, and the name of the step that does it."""
+    kind, _, step = note.partition(": ")
+    match kind:
+        case "sleeping" | "waiting":
+            return kind, step
+    return "", ""
 
 
 def _instant(epoch_ms: bytes | int | str) -> datetime | None:

@@ -27,6 +27,7 @@ UNIT_NAME: Final = "holdfast.unit.name"
 SCRIPT: Final = "holdfast.script"
 TASK: Final = "holdfast.task.name"
 ATTEMPT: Final = "holdfast.task.attempt"
+STEP: Final = "holdfast.task.step"
 OUTCOME: Final = "holdfast.outcome"
 RESULT: Final = "holdfast.result"
 

@@ -31,9 +31,10 @@ _KINDS: Final[Mapping[Verb, SpanKind]] = {
     "wait": SpanKind.CLIENT,
     "load": SpanKind.INTERNAL,
     "call": SpanKind.CLIENT,
+    "step": SpanKind.INTERNAL,
 }
 
-_ONLY_INSIDE_A_SPAN: Final = frozenset[Verb]({"receive", "wait", "load", "call"})
+_ONLY_INSIDE_A_SPAN: Final = frozenset[Verb]({"receive", "wait", "load", "call", "step"})
 """Operations that get a span only inside another span. Otherwise each poll of a loop that waits
 for work would start a trace."""
 
@@ -232,4 +233,9 @@ def _attributes(verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) 
     return found
 
 
-_FACTS: Final = {"id": names.MESSAGE_ID, "task": names.TASK, "attempt": names.ATTEMPT}
+_FACTS: Final = {
+    "id": names.MESSAGE_ID,
+    "task": names.TASK,
+    "attempt": names.ATTEMPT,
+    "step": names.STEP,
+}

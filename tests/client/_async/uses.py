@@ -33,6 +33,16 @@ def work(n: int) -> int:
     return n
 
 
+@tasks.task(queue="work")
+def steps() -> int:
+    """Run a step, wait for a signal, and sleep a moment."""
+    task = current_task()
+    task.step("one", int)
+    task.sleep(0.001)
+    task.wait_for("go")
+    return 1
+
+
 class Rows:
     """A source of rows."""
 
@@ -71,6 +81,8 @@ async def queue_writes(hf: AsyncHoldfast, folder: Path) -> None:
     await schedule.pause()
     await schedule.remove()
     await hf.schedule("once", work.call(4), Once(1))
+    stepping = await hf.enqueue(steps.call())
+    await stepping.signal("go")
     await hf.worker(tasks).run(until_idle=True)
     assert len(await queue.dead()) == 1
     await queue.replay()
@@ -178,6 +190,7 @@ async def lock_reads(hf: AsyncHoldfast) -> None:
 async def queue_reads(hf: AsyncHoldfast) -> None:
     handle = await hf.enqueue(work.call(1))
     await handle.status()
+    await handle.steps()
     with pytest.raises(ResultTimeout):
         await handle.result(timeout=0.01)
     assert [event async for event in handle.events(timeout=0)] == []

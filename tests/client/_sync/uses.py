@@ -34,6 +34,16 @@ def work(n: int) -> int:
     return n
 
 
+@tasks.task(queue="work")
+def steps() -> int:
+    """Run a step, wait for a signal, and sleep a moment."""
+    task = current_task()
+    task.step("one", int)
+    task.sleep(0.001)
+    task.wait_for("go")
+    return 1
+
+
 class Rows:
     """A source of rows."""
 
@@ -72,6 +82,8 @@ def queue_writes(hf: Holdfast, folder: Path) -> None:
     schedule.pause()
     schedule.remove()
     hf.schedule("once", work.call(4), Once(1))
+    stepping = hf.enqueue(steps.call())
+    stepping.signal("go")
     hf.worker(tasks).run(until_idle=True)
     assert len(queue.dead()) == 1
     queue.replay()
@@ -179,6 +191,7 @@ def lock_reads(hf: Holdfast) -> None:
 def queue_reads(hf: Holdfast) -> None:
     handle = hf.enqueue(work.call(1))
     handle.status()
+    handle.steps()
     with pytest.raises(ResultTimeout):
         handle.result(timeout=0.01)
     assert [event for event in handle.events(timeout=0)] == []

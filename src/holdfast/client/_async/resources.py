@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...queues._async.future_schedules import AsyncFutureSchedules
     from ...queues._async.producer import AsyncProducer
     from ...queues._async.schedule_store import AsyncScheduleStore
+    from ...queues._async.sleepers import AsyncSleepers
 
 logger: Final = logger_of("holdfast")
 
@@ -111,6 +112,12 @@ class AsyncResources:
         from holdfast.queues._async.future_schedules import AsyncFutureSchedules
 
         return AsyncFutureSchedules(self.schedule_store, self.namespace, queues)
+
+    def sleepers(self) -> AsyncSleepers:
+        """Return what wakes tasks that sleep before their time, for tests."""
+        from holdfast.queues._async.sleepers import AsyncSleepers
+
+        return AsyncSleepers(self.caller, self.namespace)
 
     @shared
     def messaging(self) -> AsyncMessaging:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ...queues._sync.future_schedules import FutureSchedules
     from ...queues._sync.producer import Producer
     from ...queues._sync.schedule_store import ScheduleStore
+    from ...queues._sync.sleepers import Sleepers
 
 logger: Final = logger_of("holdfast")
 
@@ -112,6 +113,12 @@ class Resources:
         from holdfast.queues._sync.future_schedules import FutureSchedules
 
         return FutureSchedules(self.schedule_store, self.namespace, queues)
+
+    def sleepers(self) -> Sleepers:
+        """Return what wakes tasks that sleep before their time, for tests."""
+        from holdfast.queues._sync.sleepers import Sleepers
+
+        return Sleepers(self.caller, self.namespace)
 
     @shared
     def messaging(self) -> Messaging:

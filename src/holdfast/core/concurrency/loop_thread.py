@@ -51,6 +51,10 @@ class Submitted(Generic[Result]):
         """Return whether the work has ended."""
         return self._ended.is_set()
 
+    def wait(self, timeout_s: float) -> bool:
+        """Wait at most *timeout_s* seconds for the end of the work. Return whether it has ended."""
+        return self._ended.wait(timeout_s)
+
     def result(self) -> Result:
         """Wait for the end of the work, and return its result. Do not call this in the loop."""
         self._ended.wait(None)

@@ -36,8 +36,12 @@ class AsyncFutureSchedules:
             for definition in tasks.schedules(queue):
                 await self._store.define(definition)
 
-    async def enqueue_next(self, within_s: float) -> bool:
-        """Enqueue the first occurrence within *within_s* seconds. Return whether there is one."""
+    async def enqueue_next(self, within_s: float) -> float | None:
+        """Enqueue the first occurrence within *within_s* seconds.
+
+        Returns:
+            In how many seconds it is; None if there is none.
+        """
         found: list[tuple[StoredSchedule, int]] = []
         for queue in self._queues:
             unit = self._namespace.unit(keys.KIND, queue)
@@ -46,10 +50,10 @@ class AsyncFutureSchedules:
             page = await self._store.page(unit, limit=1, until=str(until_ms))
             found += [(stored, now_ms) for stored in page.schedules]
         if not found:
-            return False
+            return None
         stored, now_ms = min(found, key=lambda each: each[0].next_ms)
         await self._enqueue(stored, now_ms)
-        return True
+        return (stored.next_ms - now_ms) / 1000
 
     async def _enqueue(self, stored: StoredSchedule, now_ms: int) -> None:
         """Enqueue the next occurrence of a schedule, and store the instant after it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, TypeVar
 
 from ...core._async.caller import AsyncCaller
@@ -15,16 +16,20 @@ from ...core.gap import Gap
 from ...core.names import Unit
 from ...core.notifier import RECHECK_S, Notifier
 from ...core.script import Script
-from ...errors import ResultTimeout
+from ...errors import ResultTimeout, SignalRefused
 from .. import keys
 from ..enqueue_batch import Enqueued
 from ..events.task_event import TaskEvent
+from ..steps._async.reading import read_steps
+from ..steps.step_record import checked_name, stored_signal
+from ..steps.stored_steps import TaskSteps
 from ..task_status import WAITING_STATES, TaskStatus, result_of, task_status
 from .task_events import read_events
 
 STATUS: Final = Script.load("holdfast.queues", "status")
 AWAIT: Final = Script.load("holdfast.queues", "await")
 CANCEL: Final = Script.load("holdfast.queues", "cancel")
+SIGNAL: Final = Script.load("holdfast.queues", "signal")
 
 CANCELLED_KEPT_MS: Final = 600_000
 """How long the status of a cancelled task is kept."""
@@ -144,6 +149,45 @@ class AsyncTaskHandle(Generic[R]):
             given=[keys.result(self._unit, self.task_id), keys.events(self._unit, self.task_id)],
         )
         return cancelled == 1
+
+    async def signal(self, name: str, value: Any = None, *, op_id: str | None = None) -> None:
+        """Send a signal to the task, which takes it with `current_task().wait_for(name)`.
+
+        It is kept until the task takes it, or ends. A task keeps up to 100 signals.
+
+        Args:
+            name: name of the signal.
+            value: what `wait_for` returns: a JSON value of at most 64 KiB.
+            op_id: see `OutcomeUnknown`.
+
+        Raises:
+            SignalRefused: the task has ended, is unknown, or has too many signals.
+            PayloadTooLarge, TypeError: the value cannot be stored.
+        """
+        name, data = checked_name(name, "the name of a signal"), stored_signal(name, value)
+        state: bytes = await self._caller.write(
+            SIGNAL,
+            self._unit,
+            self.task_id,
+            name,
+            data,
+            op_id=op_id,
+            repeat=partial(self.signal, name, value),
+            given=[keys.result(self._unit, self.task_id)],
+        )
+        if state != b"sent":
+            raise SignalRefused(name, self.task_id, self.queue, state.decode())
+
+    async def steps(self) -> TaskSteps:
+        """Return the steps of the task: those that have ended, and what it waits for.
+
+        They are kept as long as the task has not ended, and while it is dead.
+        """
+        found = await read_steps(self._read, self._unit, self.task_id)
+        return TaskSteps.of(found) if found is not None else TaskSteps()
+
+    async def _read(self, script: Script, names: Any, args: list[Any]) -> Any:
+        return await self._caller.call(script, self._unit, names, args)
 
     async def _find(self) -> Any:
         names = STATUS.keys(self._unit, keys.result(self._unit, self.task_id))

@@ -22,10 +22,13 @@
 -- KEYS[19] LIST    ready_l
 -- KEYS[20] ZSET    idle    channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[21] HASH    progress  tasks that have events, or followers
--- KEYS[22] HASH    even    ledger of even hours
--- KEYS[23] HASH    odd     ledger of odd hours
--- KEYS[24] STRING  result  of this task, once it has ended
--- KEYS[25] LIST    events  of this task
+-- KEYS[22] HASH    step_index  id -> what is known of its steps
+-- KEYS[23] HASH    steps   number:id -> record
+-- KEYS[24] HASH    signals  number:id -> value
+-- KEYS[25] HASH    even    ledger of even hours
+-- KEYS[26] HASH    odd     ledger of odd hours
+-- KEYS[27] STRING  result  of this task, once it has ended
+-- KEYS[28] LIST    events  of this task
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
@@ -51,13 +54,15 @@
 -- include admit
 -- include admit_next
 -- include give_back
+-- include step_index
+-- include forget_steps
 
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[24]
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[27]
 local due = {KEYS[5], KEYS[6], KEYS[7]}
 local id = ARGV[3]
 local now_ms, now_s = clock()
 
-local ledger = ledger_at(KEYS[22], KEYS[23], now_s)
+local ledger = ledger_at(KEYS[25], KEYS[26], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -116,12 +121,13 @@ if body and not redis.call('ZSCORE', dead, id) then
   redis.call('ZREM', KEYS[9], id)
   redis.call('HDEL', bodies, id)
   redis.call('HDEL', state, id)
+  forget_steps({step_index = KEYS[22], steps = KEYS[23], signals = KEYS[24]}, {id})
   local attempts, crashes = record:match('^%d+:(%d+):(%d+):')
   attempts = attempts or '0'
   redis.call('SET', result, string.format('cancelled:%s:%.0f:', attempts, now_ms), 'PX', ARGV[4])
   note_end(body, attempts, crashes or '0', worker)
   notify_awaiting(awaited_in(KEYS[8]), id)
-  end_events(progress_in(KEYS[21]), id, KEYS[25], tonumber(ARGV[4]))
+  end_events(progress_in(KEYS[21]), id, KEYS[28], tonumber(ARGV[4]))
   cancelled = 1
 end
 ledger_write(ledger, ARGV[1], ARGV[2], cancelled)

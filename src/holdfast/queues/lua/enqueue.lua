@@ -19,8 +19,9 @@
 -- KEYS[16] HASH    limit_keys  the keys of limits
 -- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
 -- KEYS[18] ZSET    limited  limited tasks that are kept apart
--- KEYS[19] HASH    even     ledger of even hours
--- KEYS[20] HASH    odd      ledger of odd hours
+-- KEYS[19] HASH    step_index  id -> what is known of its steps
+-- KEYS[20] HASH    even     ledger of even hours
+-- KEYS[21] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  defined  the capacity that the producer gives; '' if it gives none. After a space: error or
@@ -65,10 +66,10 @@ local queue = with_writes({
   leases = KEYS[8], dead = KEYS[9], idle = KEYS[10], expiring = KEYS[11],
   tombstones = tombstones_in(KEYS[12]), keys = {tombstones = KEYS[12]}, unique = KEYS[14], kept = KEYS[15],
   settings = KEYS[13], limit_keys = KEYS[16], admitted = KEYS[17], limited = KEYS[18],
-  now_ms = now_ms, now_us = now_us,
+  step_index = KEYS[19], now_ms = now_ms, now_us = now_us,
 })
 local defined, room = ARGV[3], tonumber(ARGV[4])
-local ledger = ledger_at(KEYS[19], KEYS[20], now_s)
+local ledger = ledger_at(KEYS[20], KEYS[21], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[0-4]+%f[%z ]')
 local FIRST = 5
 if answer then

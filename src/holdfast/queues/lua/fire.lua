@@ -24,6 +24,7 @@
 -- KEYS[19] HASH    schedules       schedule -> definition
 -- KEYS[20] ZSET    schedule_times  schedules, scored by their next instant (ms)
 -- KEYS[21] HASH    schedule_state  schedule -> what it has done
+-- KEYS[22] HASH    step_index  id -> what is known of its steps
 -- ARGV[1]  string  first of the schedules. For each: schedule, revision, instant (the stored one, ms),
 --                  last (the last instant that is handled, ms), next (the new instant, ms; '' for
 --                  none: the schedule ends), overlap ('skip': enqueue nothing while the last task has
@@ -69,7 +70,7 @@ local queue = with_writes({
   leases = KEYS[8], dead = KEYS[9], idle = KEYS[10], expiring = KEYS[11],
   tombstones = tombstones_in(KEYS[12]), keys = {tombstones = KEYS[12]}, unique = KEYS[14], kept = KEYS[15],
   settings = KEYS[13], limit_keys = KEYS[16], admitted = KEYS[17], limited = KEYS[18],
-  schedules = KEYS[19], schedule_times = KEYS[20], schedule_state = KEYS[21],
+  schedules = KEYS[19], schedule_times = KEYS[20], schedule_state = KEYS[21], step_index = KEYS[22],
   now_ms = now_ms, now_us = now_us,
 })
 local capacity = capacity_of(KEYS[13], '')

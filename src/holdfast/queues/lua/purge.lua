@@ -20,8 +20,11 @@
 -- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
 -- KEYS[18] ZSET    limited  limited tasks that are kept apart
 -- KEYS[19] HASH    progress  tasks that have events, or followers
--- KEYS[20] HASH    even    ledger of even hours
--- KEYS[21] HASH    odd     ledger of odd hours
+-- KEYS[20] HASH    step_index  id -> what is known of its steps
+-- KEYS[21] HASH    steps   number:id -> record
+-- KEYS[22] HASH    signals  number:id -> value
+-- KEYS[23] HASH    even    ledger of even hours
+-- KEYS[24] HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  which   queued or dead
@@ -44,11 +47,13 @@
 -- include admit
 -- include admit_next
 -- include give_back
+-- include step_index
+-- include forget_steps
 
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
 local awaited, tombstones, progress = awaited_in(KEYS[10]), tombstones_in(KEYS[12]), progress_in(KEYS[19])
 local now_ms, now_s = clock()
-local ledger = ledger_at(KEYS[20], KEYS[21], now_s)
+local ledger = ledger_at(KEYS[23], KEYS[24], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ %d+$')
 if answer then
   local removed, left = answer:match('(%d+) (%d+)')
@@ -56,9 +61,12 @@ if answer then
 end
 
 local TAKE_LIMIT = 1000  -- ids taken at most: many of them may be tombstones
-local limit, removed, taken, with_events = tonumber(ARGV[4]), 0, 0, {}
+local STEP_LIMIT = 5000  -- records of steps deleted by one call; the last task may exceed it
+local limit, removed, taken, deleted, with_events = tonumber(ARGV[4]), 0, 0, 0, {}
+local step_keys = {step_index = KEYS[20], steps = KEYS[21], signals = KEYS[22]}
+local most = redis.call('HLEN', KEYS[20]) > 0 and 5 or TAKE_LIMIT  -- taken at once: tasks may have many steps
 
-local function room() return math.min(TAKE_LIMIT - taken, limit - removed) end
+local function room() return math.min(TAKE_LIMIT - taken, limit - removed, deleted < STEP_LIMIT and most or 0) end
 
 local any_unique = redis.call('HLEN', KEYS[14]) > 0
 local limits = redis.call('ZCARD', KEYS[17]) > 0 and with_writes({
@@ -72,6 +80,7 @@ local function remove(id)
     release_key({unique = KEYS[14]}, unique, id)
   end
   redis.call('HDEL', state, id)
+  deleted = deleted + (most < TAKE_LIMIT and forget_steps(step_keys, {id}) or 0)
   redis.call('ZREM', KEYS[11], id)
   notify_awaiting(awaited, id)
   with_events[#with_events + 1] = end_events(progress, id) and id or nil
@@ -82,18 +91,14 @@ end
 local function remove_all(found, step)
   for i = 1, #found, step do
     remove(found[i])
-    if limits then
-      give_back(limits, {found[i]})
-    end
+    if limits then give_back(limits, {found[i]}) end
   end
 end
 
 local function remove_from_set(key)
   for _ = 1, TAKE_LIMIT do
     local found = redis.call('ZPOPMIN', key, room())
-    if #found == 0 then
-      return
-    end
+    if #found == 0 then return end
     taken = taken + #found / 2
     remove_all(found, 2)
   end
@@ -101,8 +106,8 @@ end
 
 local function remove_from_list(key)
   for _ = 1, TAKE_LIMIT do
-    local ids = redis.call('LPOP', key, room()) or {}
-    if #ids == 0 then return end
+    local ids = redis.call('LPOP', key, room())
+    if not ids or #ids == 0 then return end
     taken = taken + #ids
     remove_all(without_tombstones(tombstones, ids), 1)
   end

@@ -1,5 +1,5 @@
 #!lua
--- queues/replay: queue dead tasks again, as if they were new. A unique task takes its key again if the key
+-- queues/replay: queue dead tasks again, as if they were new; steps that have ended stay so. A unique task takes its key again if the key
 -- is free. Otherwise it is queued without the key.
 --
 -- KEYS[1]  ZSET    dead     ids, scored by when they died (ms)
@@ -20,8 +20,9 @@
 -- KEYS[16] HASH    limit_keys  the keys of limits
 -- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
 -- KEYS[18] ZSET    limited  limited tasks that are kept apart
--- KEYS[19] HASH    even     ledger of even hours
--- KEYS[20] HASH    odd      ledger of odd hours
+-- KEYS[19] HASH    step_index  id -> what is known of its steps
+-- KEYS[20] HASH    even     ledger of even hours
+-- KEYS[21] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     limit    at most this many, the oldest first; 0: only those that are named
@@ -46,7 +47,7 @@
 
 local tombstones = tombstones_in(KEYS[11])
 local now_ms, now_s = clock()
-local ledger = ledger_at(KEYS[19], KEYS[20], now_s)
+local ledger = ledger_at(KEYS[20], KEYS[21], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -63,6 +64,7 @@ end
 
 local keys = {
   bodies = KEYS[2], leases = KEYS[12], dead = KEYS[1], unique = KEYS[13], kept = KEYS[14],
+  step_index = KEYS[19],
 }
 
 local limits = with_writes({

@@ -25,9 +25,12 @@
 -- KEYS[21] ZSET    admitted  limited tasks that have a place of their key
 -- KEYS[22] ZSET    limited   limited tasks that are kept apart
 -- KEYS[23] HASH    progress  tasks that have events, or followers
--- KEYS[24] HASH    even     ledger of even hours
--- KEYS[25] HASH    odd      ledger of odd hours
--- KEYS[26] STRING  result   the first of them: one for each task that is done; after `done_events` its events, too
+-- KEYS[24] HASH    step_index  id -> what is known of its steps
+-- KEYS[25] HASH    steps    number:id -> record
+-- KEYS[26] HASH    signals  number:id -> value
+-- KEYS[27] HASH    even     ledger of even hours
+-- KEYS[28] HASH    odd      ledger of odd hours
+-- KEYS[29] STRING  result   the first of them: one for each task that is done; after `done_events` its events, too
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is notified; '' if the step only settles
@@ -37,8 +40,8 @@
 -- ARGV[7]  int     lease_ms     life of a claim that is not renewed
 -- ARGV[8]  int     max_crashes  workers that vanish while they run a task before it is dead
 -- ARGV[9]  string  first of the settled tasks, six arguments each:
---                  id, token, verb (done, done_events, retry, snooze, dead, crash, give_up, release, park, retry_key,
---                  dead_key), ms, text,
+--                  id, token, verb (done, done_events, retry, snooze, suspend, dead, crash, give_up, release, park,
+--                  retry_key, dead_key), ms, text,
 --                  facts (see parts/settle)
 -- returns  array   wait_ms: ms until something is due here; 0: step again at once; -1: unknown
 --                  left: tasks that are not dead; -1: not counted
@@ -76,6 +79,10 @@
 -- include give_back
 -- include pause_key
 -- include return_task
+-- include step_index
+-- include waiting_signal
+-- include suspend
+-- include forget_steps
 -- include crash
 -- include settle_one
 -- include settle
@@ -90,13 +97,14 @@
 -- include take
 -- include throughput
 -- include repeat_step
+-- include without_end
 -- include agenda
 -- include queue_limit
 -- include sweep
 -- include next_step
 
 local FIRST = 9
-local FIRST_RESULT = 26
+local FIRST_RESULT = 29
 
 local now_ms, now_s, now_us = clock()
 local writer, number, channel = ARGV[1], ARGV[2], ARGV[3]
@@ -110,8 +118,9 @@ local writer, number, channel = ARGV[1], ARGV[2], ARGV[3]
 --   records          for the history (see parts/history)
 --   has_ready, has_due  by priority, whether the list or set may have ids
 -- Set by parts/read_queue: any_expiring (whether a queued task may expire), tombstones, awaited and progress
--- (their keys; false while they are empty). Set by parts/queue_settings: paused, history_limit, limits (see parts/limit;
--- false in a queue without them), limit and starts (see parts/queue_limit), sweep
+-- (their keys; false while they are empty). Set by parts/queue_settings: paused, history_limit, has_steps (whether
+-- tasks have had steps), limits (see parts/limit; false in a queue without them), limit and starts (see
+-- parts/queue_limit), sweep
 local step = {
   keys = {
     bodies = KEYS[1], state = KEYS[2], leases = KEYS[3],
@@ -119,6 +128,7 @@ local step = {
     idle = KEYS[10], dead = KEYS[11], expiring = KEYS[12], tombstones = KEYS[13], awaited = KEYS[14],
     settings = KEYS[15], throughput = KEYS[16], history = KEYS[17], unique = KEYS[18], kept = KEYS[19],
     limit_keys = KEYS[20], admitted = KEYS[21], limited = KEYS[22], progress = KEYS[23],
+    step_index = KEYS[24], steps = KEYS[25], signals = KEYS[26],
   },
   now_ms = now_ms, now_us = now_us, new_token = string.format('%.0f', now_us),
   first_claim = {attempts = 1, crashes = 0, snoozes = 0},
@@ -129,7 +139,7 @@ local step = {
 }
 local keys = step.keys
 
-local ledger = ledger_at(KEYS[24], KEYS[25], now_s)
+local ledger = ledger_at(KEYS[27], KEYS[28], now_s)
 local known = ledger_answer(ledger, writer, number)
 if known then
   local accepted, granted = ledger_entry(ledger, writer, known, (#ARGV - FIRST + 1) / SETTLEMENT)

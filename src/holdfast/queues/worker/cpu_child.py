@@ -50,7 +50,8 @@ def _run(
     link: ParentLink, registry: TaskRegistry, namespace: Namespace, job: Job, body: bytes
 ) -> None:
     unit = namespace.unit(keys.KIND, job.queue)
-    runner = Runner(registry, unit, _InThisThread(link), 0, {}, None, _ToWorker(link), cpu=None)
+    events, threads = _ToWorker(link), _InThisThread(link)
+    runner = Runner(registry, unit, threads, 0, {}, events, cpu=None, steps=None)
 
     async def work() -> None:
         settlement = await runner.run(job.claim(body))

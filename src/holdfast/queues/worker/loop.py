@@ -31,6 +31,7 @@ from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...errors import HoldfastError
 from ...errors.one_line_logger import logger_of
+from ..steps.store import StepStore
 from .abandoned import AbandonedFunctions
 from .blockage_log import log_blockage
 from .claim import Claim
@@ -270,16 +271,16 @@ class WorkerLoop:
 
     async def _serve(self, claimer: Claimer) -> None:
         """Claim, run and settle the tasks of one queue."""
-        options, telemetry = self._options, self._caller.settings.telemetry
+        options = self._options
         runner = Runner(
             options.registry,
             claimer.unit,
             self._threads,
             options.unknown_ms,
             self._lifespan.state,
-            telemetry,
             claimer.events,
             cpu=self._cpu,
+            steps=StepStore(self._caller, claimer.unit),
         )
         await self._start_check.wait_passed(claimer)
         if self._start_check.has_passed(options.weights):

@@ -17,13 +17,15 @@ from ...core.concurrency._async.background_task import current_task, is_cancelli
 from ...core.concurrency._async.cancellation import Cancelled, time_limit
 from ...core.error_text import type_name
 from ...core.names import Unit
-from ...core.telemetry import Activity, Fact, Telemetry, during
+from ...core.telemetry import Activity, Fact, during
 from ...core.trace import TraceContext, enter_trace
 from ...errors import DecodeError, UnknownTask
 from ..ended_task import name_fact
 from ..envelope import Envelope, is_newer
 from ..registry import Task, TaskRegistry
 from ..running_task import RunningTask, enter
+from ..steps.running_steps import AsyncSteps, PlainSteps
+from ..steps.store import StepStore
 from . import settlements
 from .attempt_events import AttemptEvents, EventSink
 from .attempt_log import log_attempt
@@ -51,10 +53,10 @@ class Runner:
         threads: run plain functions.
         unknown_ms: how long a task that is not in the registry waits for a worker that knows it.
         state: what the lifespan yielded.
-        telemetry: records what runs.
         events: takes what the tasks report.
         cpu: runs CPU-bound tasks. None: this is one of its child processes, which runs them here;
             the worker watches their timeout.
+        steps: stores the steps of tasks, and has the telemetry. None: as for *cpu*.
 
     Attributes:
         last_error: type of the exception that the last task raised; empty if it raised none.
@@ -67,18 +69,19 @@ class Runner:
         threads: FunctionRunner,
         unknown_ms: int,
         state: Mapping[str, Any],
-        telemetry: Telemetry | None,
         events: EventSink,
         *,
         cpu: CpuPool | None,
+        steps: StepStore | None,
     ) -> None:
         self.last_error = ""
         self._cpu = cpu
+        self._steps = steps
         self._registry = registry
         self._middleware = registry.middleware
         self._state = state
         self._unit = unit
-        self._telemetry = telemetry
+        self._telemetry = steps.telemetry if steps is not None else None
         self._events = events
         self._threads = threads
         self._unknown_ms = unknown_ms
@@ -173,6 +176,8 @@ class Runner:
     ) -> tuple[Settlement, BaseException | None]:
         """Run the function. Return the settlement, and the exception if it raised a failure."""
         events = AttemptEvents(claim, self._events)
+        make = AsyncSteps if task.is_async else PlainSteps
+        steps = make(self._steps, claim, task.name)
         running = RunningTask(
             claim.task_id,
             task.name,
@@ -186,11 +191,15 @@ class Runner:
             kwargs,
             self._state,
             events.add,
+            steps,
         )
         timeout_s = _timeout_s(envelope, task)
         here = current_task()
         try:
             result = await self._invoke(task, running, timeout_s, args, kwargs)
+            if steps.suspended is not None:  # the task caught the exception
+                return settlements.suspended(claim, task, steps.suspended), None
+            steps.check_end()
             return settlements.done(claim, task, result), None
         except Cancelled:
             raise
@@ -198,6 +207,8 @@ class Runner:
             # Only a GeneratorExit may come from outside, if the loop closes this coroutine.
             if type(error) is GeneratorExit and not is_current_task(here):
                 raise
+            if steps.suspended is not None and steps.is_left_by(error):
+                return settlements.suspended(claim, task, steps.suspended), None
             settlement = settlements.failed(claim, task, envelope, error)
             return settlement, None if settlement.verb == "snooze" else error
         finally:

@@ -12,6 +12,7 @@ from ...errors.one_line_logger import logger_of
 from ..envelope import Envelope
 from ..outcomes import REASON_LIMIT, ending_of, reason_of
 from ..registry import Task
+from ..steps.interrupts import TaskSuspended
 from .claim import MAX_CRASHES, Claim
 from .cpu_pool import TaskCrashed
 from .step import Settlement
@@ -25,6 +26,12 @@ def done(claim: Claim, task: Task[..., Any], result: Any) -> Settlement:
     if not task.result_ttl_ms:
         return Settlement(claim, "done", urgent=urgent)
     return Settlement(claim, "done", task.result_ttl_ms, _stored(claim, task, result), urgent)
+
+
+def suspended(claim: Claim, task: Task[..., Any], suspension: TaskSuspended) -> Settlement:
+    """Return the settlement of a task that sleeps, or waits for a signal."""
+    text = reason_of(suspension.state, suspension.step)
+    return Settlement(claim, "suspend", text=text, urgent=task.ack == "now")
 
 
 def failed(

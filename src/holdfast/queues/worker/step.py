@@ -20,7 +20,7 @@ STEP_LIMIT: Final = 64
 If a worker is killed, at most so many finished tasks run again.
 """
 
-Verb = Literal["done", "retry", "snooze", "dead", "give_up", "crash", "release", "park"]
+Verb = Literal["done", "retry", "snooze", "suspend", "dead", "give_up", "crash", "release", "park"]
 
 
 @dataclass(slots=True)
@@ -29,8 +29,9 @@ class Settlement:
 
     Attributes:
         claim: the claim that ended.
-        verb: `done`, `retry`, `snooze` (as the task asked, no attempt is counted), `dead`,
-            `give_up` (dead, as the task asked), `crash` (its child process died: a crash is
+        verb: `done`, `retry`, `snooze` (as the task asked, no attempt is counted),
+            `suspend` (it sleeps or waits for a signal, no attempt is counted), `dead`, `give_up`
+            (dead, as the task asked), `crash` (its child process died: a crash is
             counted, as if the worker had vanished), `release` (back to the front, no attempt is
             counted) or `park` (until a worker comes that knows the task, no attempt is counted).
         ms: milliseconds to keep the result (done), to wait (retry, snooze), to park in all, or to

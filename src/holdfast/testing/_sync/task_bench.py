@@ -17,8 +17,8 @@ from ..task_matcher import TaskMatcher, listing
 LISTED: Final = 1000
 """Largest number of tasks of each state that are read from a queue."""
 
-OCCURRENCES: Final = 1000
-"""Largest number of occurrences of schedules for which `advance` runs tasks."""
+EVENTS: Final = 1000
+"""Largest number of occurrences of schedules, and of tasks that wake, in one `advance`."""
 
 KEPT_MINUTES: Final = 120
 """Minutes for which a queue keeps its throughput."""
@@ -36,6 +36,7 @@ class TaskBench:
     def __init__(self, hf: Holdfast) -> None:
         self._hf = hf
         self._advanced_s = 0.0
+        self._sleepers = hf._resources.sleepers()  # noqa: SLF001 (only for tests)
 
     def enqueued(self, *queues: str) -> dict[str, list[TaskStatus]]:
         """Return the running, queued and delayed tasks of each queue: at most 1,000 per state."""
@@ -162,35 +163,45 @@ class TaskBench:
         timeout: float = 30.0,
         state: Mapping[str, Any] | None = None,
     ) -> DrainResult:
-        """Run what schedules enqueue in the next *by* seconds, without waiting for it.
+        """Run what happens in the next *by* seconds, without waiting for it.
 
-        Each occurrence is enqueued in its turn, and drained before the next one. A second call
-        continues where the first one ended. Only schedules move: delayed tasks remain, and
-        `ScheduleHandle.status` counts none of these occurrences.
+        Schedules enqueue their tasks, and tasks that sleep or wait for a signal wake up. Each such
+        event comes in its turn, and is drained before the next one. A second call continues where
+        the first one ended. Other delayed tasks remain, and `ScheduleHandle.status` counts none of
+        these occurrences.
 
         Args:
             tasks: the tasks that can run; their declared schedules count too.
             by: seconds, or a timedelta.
             queues: see `drain`.
-            timeout: seconds within which the tasks of one occurrence must end.
+            timeout: seconds within which the tasks of one event must end.
             state: see `drain`.
 
         Raises:
-            AssertionError: there are more than 1,000 occurrences, or one is not drained in time.
+            AssertionError: there are more than 1,000 events, or one is not drained in time.
             LifespanFailed: see `drain`.
         """
         __tracebackhide__ = True
         names = sorted(tasks.queues() if queues is None else queues)
+        at_s = self._advanced_s
         self._advanced_s += by.total_seconds() if isinstance(by, timedelta) else by
         schedules = self._hf._resources.future_schedules(names)  # noqa: SLF001 (only for tests)
         schedules.declare(tasks)
         result = DrainResult()
-        for _ in range(OCCURRENCES):
-            if not schedules.enqueue_next(self._advanced_s):
+        for _ in range(EVENTS):
+            wakes_s = self._sleepers.look(names, at_s)
+            within_s = self._advanced_s if wakes_s is None else min(wakes_s, self._advanced_s)
+            occurrence_s = schedules.enqueue_next(within_s)
+            if occurrence_s is not None:
+                at_s = max(at_s, occurrence_s)
+            elif wakes_s is not None and wakes_s <= self._advanced_s:
+                at_s = wakes_s
+                self._sleepers.wake_first()
+            else:
                 return result
             drained = self.drain(tasks, queues=names, timeout=timeout, state=state)
             result = result.then(drained)
-        raise AssertionError(f"there are more than {OCCURRENCES:,} occurrences: advance by less")
+        raise AssertionError(f"there are more than {EVENTS:,} events: advance by less")
 
     def _busy(self, names: Sequence[str]) -> list[str]:
         """Return the queues with due or running tasks. A limited task waits for another one."""

@@ -1,4 +1,5 @@
 -- Finds out when a queue has something to do again.
+-- Expects: without_end.
 --
 -- *step*: see queues/step. *poison_left*: whether a poison task stays queued.
 
@@ -40,7 +41,8 @@ local function more_ready(step, poison_left)
 end
 
 -- Returns two numbers:
---   tasks that are queued, delayed or running; in a paused queue only those that run
+--   tasks that are queued, delayed or running, except those that only a signal can wake; in a paused queue only
+--   those that run
 --   tasks that are in no list or set, and will never run; below 0: ids in lists or sets without a body
 local function count_tasks(step)
   local running = redis.call('ZCARD', step.keys.leases)
@@ -52,6 +54,6 @@ local function count_tasks(step)
     listed = listed + redis.call('LLEN', step.keys.ready[priority]) + redis.call('ZCARD', step.keys.due[priority])
   end
   local alive = math.max(0, redis.call('HLEN', step.keys.bodies) - redis.call('ZCARD', step.keys.dead))
-  local left = step.paused and running or math.min(alive, math.max(0, listed))
+  local left = step.paused and running or math.min(alive, math.max(0, listed)) - without_end(step)
   return left, alive - listed
 end

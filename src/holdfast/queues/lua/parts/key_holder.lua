@@ -5,14 +5,14 @@
 -- Returns the task that holds *key*, as a table; nil if the key is free:
 --   id         of the task
 --   latest_ms  it must not be postponed beyond; 0: no limit
---   waits      whether it is queued or delayed; otherwise it runs, or is done
--- *keys* has the keys bodies, leases, dead, unique and kept.
+--   waits      whether it is queued or delayed, and has no steps; otherwise it has begun, or is done
+-- *keys* has the keys bodies, leases, dead, unique, kept and step_index.
 local function holder_of(keys, key, now_ms)
   local latest_ms, id = (redis.call('HGET', keys.unique, key) or ''):match('^(%d+):(.*)$')
   local envelope = id and redis.call('HGET', keys.bodies, id)
   local unique = envelope and unique_of(envelope)
   if unique and unique.key == key and not redis.call('ZSCORE', keys.dead, id) then
-    local waits = not redis.call('ZSCORE', keys.leases, id)
+    local waits = not redis.call('ZSCORE', keys.leases, id) and redis.call('HEXISTS', keys.step_index, id) == 0
     if waits or unique.lasts ~= 'start' then
       return {id = id, latest_ms = tonumber(latest_ms), waits = waits}
     end

@@ -3,7 +3,8 @@
 
 -- Reads the settings. *call* is `redis.call` or `redis.pcall`. Returns whether the queue has limits.
 local function read_settings(step, call)
-  local settings = call('HMGET', step.keys.settings, 'paused', 'history', 'limited', 'limit', 'starts', 'sweep', 'changed')
+  local settings = call('HMGET', step.keys.settings, 'paused', 'history', 'limited', 'limit', 'starts', 'sweep', 'changed',
+    'stepped')
   step.paused, step.history_limit = settings[1] and true, history_limit(settings[2])
   step.limits = settings[3] and with_writes({
     settings = step.keys.settings, limit_keys = step.keys.limit_keys, admitted = step.keys.admitted,
@@ -11,6 +12,7 @@ local function read_settings(step, call)
     tombstones = step.keys.tombstones, now_ms = step.now_ms, is_changed = settings[7],
   })
   step.limit, step.starts, step.sweep = settings[4], settings[5], tonumber(settings[6] or nil)
+  step.has_steps = settings[8]
   return step.limits
 end
 

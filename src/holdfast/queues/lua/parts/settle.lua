@@ -5,13 +5,14 @@
 --   done_events  as done, and the task may have events
 --   retry    the task failed and runs again; ms: in how long
 --   snooze   the task asked to run later, no attempt is counted; ms: in how long
+--   suspend  the task sleeps or waits for a signal, no attempt is counted
 --   dead     the task failed and does not run again
 --   crash    the process of the task died; a crash is counted
 --   give_up  the task asked to be dead
 --   retry_key, dead_key  as retry and dead, and no task of its limit key starts for ms
 --   release  the task goes back to the front, no attempt is counted
 --   park     the worker does not know the task, no attempt is counted; ms: after so long it is dead
--- Expects: record, return_task, settle_one, give_back.
+-- Expects: record, return_task, settle_one, give_back, forget_steps.
 
 local SETTLEMENT = 6  -- arguments of each task
 
@@ -51,9 +52,8 @@ local function settle_all(step, args, first, keys, first_result)
         task.facts, task.worker = facts, step.worker
         settle_unfinished(step, released, id, task, verb, tonumber(ms), text)
       end
-      accepted[n], ended[#ended + 1] = '1', id
+      accepted[n], ended[#ended + 1], records[id] = '1', id, false  -- refuses a second settlement of this claim
       freed[#freed + 1] = verb ~= 'release' and id or nil  -- a released task keeps the place of its key
-      records[id] = false  -- refuses a second settlement of this claim
     end
     next_result, requeued = next_result + given, requeued or given == 0
   end
@@ -63,6 +63,7 @@ local function settle_all(step, args, first, keys, first_result)
   if #done > 0 then
     redis.call('HDEL', step.keys.bodies, unpack(done))
     redis.call('HDEL', step.keys.state, unpack(done))
+    if step.has_steps then forget_steps(step.keys, done) end
   end
   write_released(step, released)
   if step.limits and #freed > 0 then

@@ -1,5 +1,5 @@
 -- Settles one task.
--- Expects: awaiting, progress, history, own_key, record, return_task, crash, pause_key.
+-- Expects: awaiting, progress, history, own_key, record, return_task, suspend, crash, pause_key.
 
 -- Stores the *text* of a done task under the key *result* for *ms*; with 0 it stores none. Its events are kept as
 -- long; *events* is their key if there may be any, otherwise false.
@@ -40,6 +40,8 @@ local function settle_unfinished(step, released, id, task, verb, ms, reason)
     park(step, id, task, ms, reason)
   elseif verb == 'release' then
     release(step, released, id, task, reason)
+  elseif verb == 'suspend' then
+    suspend(step, id, task, reason)
   elseif verb == 'snooze' then
     task.attempts, task.snoozes = task.attempts - 1, task.snoozes + 1
     run_again(step, id, task, ms, reason, 'snoozed')

@@ -1,0 +1,73 @@
+"""Exceptions of steps that a task caught: stored, and raised again when the task is replayed."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any, Final
+
+import msgspec
+
+from ...core.error_text import error_text
+from ...errors import StepFailed
+
+_TEXT_LIMIT: Final = 2000
+_ARGS_BYTES: Final = 10_000
+
+
+class StoredFailure(msgspec.Struct):
+    """An exception as it is stored.
+
+    Attributes:
+        module: module of its class.
+        name: qualified name of its class.
+        text: its message.
+        args: its arguments, if JSON can store them.
+    """
+
+    module: str
+    name: str
+    text: str
+    args: list[Any] | None = None
+
+
+def stored_failure(error: BaseException) -> bytes:
+    """Return *error* as JSON."""
+    kind = type(error)
+    text = error_text(error, _TEXT_LIMIT).encode(errors="backslashreplace").decode()
+    failure = StoredFailure(kind.__module__, kind.__qualname__, text)
+    try:
+        args = list(error.args)
+        data = msgspec.json.encode(args)
+        if len(data) <= _ARGS_BYTES and msgspec.json.decode(data) == args:
+            failure.args = args
+    except Exception:  # noqa: BLE001 (the arguments belong to the application)
+        failure.args = None
+    return msgspec.json.encode(failure)
+
+
+def restored_failure(step: str, data: bytes) -> Exception:
+    """Return the exception that is stored as *data*.
+
+    Its class is not imported: it must be in a module that is loaded, and be an `Exception`. Its
+    `__init__` does not run, so only its arguments are restored. If that is impossible, return a
+    `StepFailed` that names the class.
+    """
+    failure = msgspec.json.decode(data, type=StoredFailure)
+    kind: Any = sys.modules.get(failure.module)
+    for part in failure.name.split("."):
+        kind = vars(kind).get(part) if hasattr(kind, "__dict__") else None
+    if isinstance(kind, type) and issubclass(kind, Exception) and failure.args is not None:
+        with contextlib.suppress(Exception):  # its class belongs to the application
+            error = kind.__new__(kind, *failure.args)
+            error.args = tuple(failure.args)
+            return error
+    return StepFailed(step, failure.name, failure.text)
+
+
+def failure_of_cancellation(step: str) -> TimeoutError:
+    """Return what a step that was cancelled raises when the task is replayed.
+
+    A task continues after a cancelled step only if a timeout of its own had cancelled the step.
+    """
+    return TimeoutError(f"step {step!r} was cancelled")
