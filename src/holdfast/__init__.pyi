@@ -14,6 +14,8 @@ from .core.codec import JSON as JSON
 from .core.durability import Fsynced as Fsynced
 from .core.durability import Replicated as Replicated
 from .core.gap import Gap as Gap
+from .core.near.options import Near as Near
+from .core.near.options import NearStats as NearStats
 from .core.telemetry import Telemetry as Telemetry
 from .core.trace import TraceContext as TraceContext
 from .core.trace import current_trace as current_trace

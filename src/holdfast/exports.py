@@ -15,6 +15,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "core.codec": ("Codec", "JSON"),
     "core.durability": ("Fsynced", "Replicated"),
     "core.gap": ("Gap",),
+    "core.near.options": ("Near", "NearStats"),
     "core.telemetry": ("Telemetry",),
     "core.trace": ("TraceContext", "current_trace", "use_trace"),
     "limits._sync.permit": ("Permit",),

@@ -36,6 +36,7 @@ TITLES: Final = {
 
 CORE: Final = {
     "codec": "client",
+    "near.options": "rows",
     "durability": "durability",
     "gap": "messages",
     "telemetry": "telemetry",

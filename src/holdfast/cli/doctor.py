@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from .. import ServerRefused
 from ..inspect.formats import counted
 from .commands import Commands
 from .connection import with_client
 from .findings import exit_with, print_title, summary
+from .options import flag
 from .output import AsJson, field_table, print_block, print_json, print_line
 
 if TYPE_CHECKING:
@@ -20,14 +21,18 @@ app = Commands()
 
 @app.command(example="holdfast doctor --url redis://localhost:6379")
 @with_client()
-def doctor(hf: Holdfast, as_json: AsJson = False) -> None:
+def doctor(
+    hf: Holdfast,
+    near: Annotated[bool, flag("Check the rights for near caches, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Find what is wrong, or may go wrong, with the servers; each with a remedy.
 
     It reads settings, versions, clocks, latencies, and the rights of this user;
     it changes nothing. The exit code is 0 if nothing is worse than a note, 5
     with warnings, and 6 with errors.
     """
-    findings, servers = hf.diagnose(), ""
+    findings, servers = hf.diagnose(near=near), ""
     with suppress(ServerRefused):  # a finding reports that the user lacks the right
         servers = f"{counted(len(hf.servers()), 'server')}: "
     for finding in findings:

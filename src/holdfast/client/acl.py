@@ -32,7 +32,14 @@ names of all keys that other users change.
 """
 
 
-def acl_rule(namespace: str = "holdfast") -> str:
+NEAR: Final = "+client|tracking +subscribe +cluster|nodes"
+"""Commands that near caches need in addition: tracking, the channel of invalidations in RESP 2, and
+whether a node of a cluster still owns its slots."""
+
+NEAR_CHANNEL: Final = "__redis__:invalidate"
+
+
+def acl_rule(namespace: str = "holdfast", *, near: bool = False) -> str:
     """Return the rule for `ACL SETUSER` that allows what Holdfast needs in *namespace*.
 
         ACL SETUSER app <rule> on >password
@@ -40,7 +47,13 @@ def acl_rule(namespace: str = "holdfast") -> str:
     The rule begins with `reset`, which removes all rights of the user and its password. So write
     `on` and the password after the rule. It allows neither keys and channels outside the namespace
     nor commands that administer the server. docs/security.md lists what it does allow.
+
+    Args:
+        namespace: namespace of the user.
+        near: whether the user may use near caches (`near=` of `row_cache`). The user can then also
+            see the names of all keys that other users change, but not their values.
     """
     prefix = Namespace.of(namespace).prefix
     allowed = " ".join(f"+{command}" for command in sorted(f"{DIRECT} {SCRIPTED}".split()))
-    return f"reset ~{prefix}* resetchannels &{prefix}* {CONNECTION} {allowed}"
+    rule = f"reset ~{prefix}* resetchannels &{prefix}* {CONNECTION} {allowed}"
+    return f"{rule} &{NEAR_CHANNEL} {NEAR}" if near else rule

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..core.names import Unit
+from ..core.near.cache import KeyLocation
 from ..errors import DecodeError
 from ..errors.one_line_logger import logger_of
 from . import keys
@@ -25,12 +26,14 @@ class Shard:
         unit: the shard; refreshers follow its notifications.
         load_events: unit that has no keys, only a channel; readers that wait for loads follow its
             notifications.
+        place: where the rows of the shard are, for near caches.
     """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.load_events = replace(unit, prefix=unit.key("loaded:"))
         self._row = keys.row(unit, "")
+        self.place = KeyLocation(unit, self._row)
 
     def reading(self, count: int) -> tuple[int, int, int]:
         """Return the arguments of `lua/get_many.lua` for *count* rows."""

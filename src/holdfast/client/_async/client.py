@@ -26,6 +26,7 @@ from .resources import AsyncResources
 if TYPE_CHECKING:
     from ...completions._async.completions import AsyncCompletions
     from ...completions._async.recent import AsyncRecent
+    from ...core.near.options import Near
     from ...counters._async.buffer import AsyncCounterBuffer
     from ...counters._async.counter import AsyncCounter
     from ...files._async.feed import AsyncFileFeed
@@ -834,6 +835,7 @@ class AsyncHoldfast:
         stale_for: Duration = 3600.0,
         codec: Codec | None = None,
         into: Any = Any,
+        near: Near | bool = False,
     ) -> AsyncRowCache:
         """Return the row cache called *name*.
 
@@ -853,8 +855,13 @@ class AsyncHoldfast:
             stale_for: seconds for which readers still get a row after it was fresh.
             codec: encodes rows; None: the codec of the client.
             into: type of the rows that are read, such as a dataclass; by default plain JSON values.
+            near: whether fresh rows are also kept in the memory of this process; `Near(…)` sets its
+                size. The server reports each change, and nothing is served from memory while the
+                connection for these reports is not confirmed. All objects of this client for the
+                cache share the memory.
         """
         from holdfast.rows._async.row_cache import AsyncRowCache
+        from holdfast.rows.keys import CACHE
         from holdfast.rows.options import RowCacheOptions
 
         parts = self._resources
@@ -862,7 +869,8 @@ class AsyncHoldfast:
             shards, on_conflict, lease, ttl, stale_for, codec or parts.codec, into
         )
         shared = (parts.caller, parts.notifier, parts.catalog, parts.namespace)
-        return AsyncRowCache(*shared, name, source=source, options=options)
+        memory = parts.near_cache(parts.namespace.unit(CACHE, name), near)
+        return AsyncRowCache(*shared, name, source=source, options=options, near=memory)
 
     async def row_caches(self, *, limit: int = LISTED) -> list[str]:
         """Return the names of the row caches, the latest used first; *limit*: see `queues`."""
@@ -963,7 +971,7 @@ class AsyncHoldfast:
 
         return await list_servers(self._resources.caller, self._resources.namespace)
 
-    async def diagnose(self) -> list[Finding]:
+    async def diagnose(self, *, near: bool = False) -> list[Finding]:
         """Return problems, and possible problems, of the servers that have data, the most serious
         first.
 
@@ -972,13 +980,18 @@ class AsyncHoldfast:
         each check that the user may not make there is a note: `acl_rule` allows neither `CONFIG`
         nor the slow log.
 
+        Args:
+            near: whether to check the rights that near caches need, too. They are always checked
+                if this client has near caches.
+
         Raises:
             ServerUnavailable: a server does not answer.
         """
         from holdfast.client._async.doctor import diagnose
 
         found = self._resources
-        return await diagnose(found.caller, found.namespace, found.catalog, found.schedule_store)
+        parts = (found.caller, found.namespace, found.catalog, found.schedule_store)
+        return await diagnose(*parts, near=near or bool(found.near_caches))
 
     async def audit(self) -> AuditReport:
         """Check that all keys of this namespace, on all servers, are consistent.

@@ -16,7 +16,7 @@ from ...core.transport.settings import Address, Settings
 from ...errors import ServerRefused, ServerUnavailable
 from ...queues import keys
 from ...queues._async.schedule_store import AsyncScheduleStore
-from ..doctor.acl_checks import NEEDED, NOT_NEEDED
+from ..doctor.acl_checks import NEEDED, NEEDED_BY_NEAR_CACHES, NOT_NEEDED
 from ..doctor.replication import cluster_state, coverage, replication
 from ..doctor.schedules import schedules
 from ..doctor.security import is_loopback, rights, security
@@ -36,7 +36,12 @@ _READINGS: Final = 5
 
 
 async def diagnose(
-    caller: AsyncCaller, namespace: Namespace, catalog: AsyncCatalog, store: AsyncScheduleStore
+    caller: AsyncCaller,
+    namespace: Namespace,
+    catalog: AsyncCatalog,
+    store: AsyncScheduleStore,
+    *,
+    near: bool,
 ) -> list[Finding]:
     """Return the findings about all servers that have data, the most serious first.
 
@@ -45,8 +50,9 @@ async def diagnose(
         namespace: of the client.
         catalog: lists the queues.
         store: reads the schedules.
+        near: whether to check the rights for near caches, too.
     """
-    login = await _login(caller, namespace)
+    login = await _login(caller, namespace, near=near)
     found = list(rights(login))
     if {"INFO", "TIME"} & {*login.missing}:  # all other checks need both commands
         return found
@@ -97,7 +103,7 @@ async def _read_clock(caller: AsyncCaller, address: Address, unit: Unit) -> Cloc
     return ClockReading(sent_s, took_s, int(seconds) + int(micros) / 1e6, local_s + took_s / 2)
 
 
-async def _login(caller: AsyncCaller, namespace: Namespace) -> Login:
+async def _login(caller: AsyncCaller, namespace: Namespace, *, near: bool) -> Login:
     """Test the rights of the client's user with commands that change nothing."""
     address, *_ = await caller.primaries()
     topology = caller.settings.topology
@@ -105,7 +111,7 @@ async def _login(caller: AsyncCaller, namespace: Namespace) -> Login:
     outside = Namespace.of(f"holdfast-doctor-{secrets.token_hex(8)}").unit("doctor", "")
     missing = [
         check.title
-        for check in NEEDED
+        for check in (*NEEDED, *(NEEDED_BY_NEAR_CACHES if near else ()))
         if check.topology in ("", topology)
         and not await _may(caller, address, inside, check.command(inside))
     ]
@@ -120,6 +126,7 @@ async def _login(caller: AsyncCaller, namespace: Namespace) -> Login:
         by_password=_has_secret(caller.settings),
         missing=tuple(missing),
         excessive=tuple(excessive),
+        near=near,
     )
 
 

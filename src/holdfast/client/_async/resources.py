@@ -18,7 +18,9 @@ from ...core.concurrency._async.user_calls import in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
-from ...core.names import Namespace
+from ...core.names import Namespace, Unit
+from ...core.near.options import checked_near
+from ...core.near.tracker import Tracker
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.telemetry import Telemetry
@@ -28,6 +30,8 @@ from ...errors.one_line_logger import logger_of
 from ..shared import shared
 
 if TYPE_CHECKING:
+    from ...core.near.cache import NearCache
+    from ...core.near.options import Near
     from ...counters._async.buffer import AsyncCounterBuffer
     from ...locks._async.listing import AsyncLockListing
     from ...locks.waiters import WaiterRegistry
@@ -38,6 +42,10 @@ if TYPE_CHECKING:
     from ...queues._async.sleepers import AsyncSleepers
 
 logger: Final = logger_of("holdfast")
+
+MOST_NEAR_CACHES: Final = 1000
+"""Maximum number of near caches of a client. Each tracks keys with a prefix of its own, and the
+server compares each key that changes with all prefixes."""
 
 
 class AsyncResources:
@@ -71,11 +79,13 @@ class AsyncResources:
         self.notifier = Notifier(settings, lifetime=self.lifetime)
         self.maxmemory_check = MaxmemoryCheck()
         self.renewer = Renewer(settings, self.namespace, self.maxmemory_check)
+        self.tracker = Tracker(settings, self.namespace, lifetime=self.lifetime)
+        self.near_caches: dict[Unit, NearCache] = {}
         self.buffers: set[AsyncCounterBuffer] = set()
         self.closed_last = ExitStack()
         # All objects that the client makes refer to the caller. So when the caller is garbage, none
         # of them is in use, and the connections can be closed.
-        parts = (settings, self.caller.sessions, self.renewer, self.notifier)
+        parts = (settings, self.caller.sessions, self.renewer, self.notifier, self.tracker)
         self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
         self._abandoned.atexit = False  # the operating system closes connections of the process
 
@@ -126,6 +136,30 @@ class AsyncResources:
 
         return AsyncMessaging(self.caller, self.notifier, self.catalog, self.namespace)
 
+    def near_cache(self, unit: Unit, near: Near | bool | None) -> NearCache | None:
+        """Return the near cache of *unit*, which all its users in this process share.
+
+        Args:
+            unit: the row cache, or the cached function.
+            near: the options; None or False: return None. The latest options are used.
+
+        Raises:
+            ValueError: the client has `MOST_NEAR_CACHES` near caches already.
+        """
+        options = checked_near(near)
+        if options is None:
+            return None
+        cache = self.near_caches.get(unit)
+        if cache is None:
+            if len(self.near_caches) >= MOST_NEAR_CACHES:
+                raise ValueError(f"a client has at most {MOST_NEAR_CACHES:,} near caches")
+            from holdfast.core.near.cache import NearCache
+
+            return self.near_caches.setdefault(unit, NearCache(self.tracker, options))
+        if cache.near != options:
+            cache.resize(options)
+        return cache
+
     async def close(self) -> None:
         """Close all connections and shared objects. Idempotent; see `AsyncHoldfast.close`."""
         # Run to completion, because closing loses leases, which may cancel the calling task.
@@ -139,6 +173,7 @@ class AsyncResources:
         if "waiters" in vars(self):  # this client has used locks
             self.waiters.close()
         await in_thread(self.notifier.close)
+        await in_thread(self.tracker.close)
         await self.caller.close()
         await in_thread(self.closed_last.close)
         self._abandoned.detach()
@@ -153,14 +188,18 @@ class AsyncResources:
 
 
 def _abandon(
-    settings: Settings, sessions: AsyncCallSessions, renewer: Renewer, notifier: Notifier
+    settings: Settings,
+    sessions: AsyncCallSessions,
+    renewer: Renewer,
+    notifier: Notifier,
+    tracker: Tracker,
 ) -> None:
     """Close the connections of a client that was never closed. The garbage collector calls this.
 
     Neither take a lock nor wait, because the garbage collector may interrupt any line of any
     thread.
     """
-    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
+    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon(), tracker.abandon()]
     if any(parts):
         where = ", ".join(map(settings.where, settings.addresses))
         warnings.warn(

@@ -27,6 +27,7 @@ from .resources import Resources
 if TYPE_CHECKING:
     from ...completions._sync.completions import Completions
     from ...completions._sync.recent import Recent
+    from ...core.near.options import Near
     from ...counters._sync.buffer import CounterBuffer
     from ...counters._sync.counter import Counter
     from ...files._sync.feed import FileFeed
@@ -831,6 +832,7 @@ class Holdfast:
         stale_for: Duration = 3600.0,
         codec: Codec | None = None,
         into: Any = Any,
+        near: Near | bool = False,
     ) -> RowCache:
         """Return the row cache called *name*.
 
@@ -850,8 +852,13 @@ class Holdfast:
             stale_for: seconds for which readers still get a row after it was fresh.
             codec: encodes rows; None: the codec of the client.
             into: type of the rows that are read, such as a dataclass; by default plain JSON values.
+            near: whether fresh rows are also kept in the memory of this process; `Near(…)` sets its
+                size. The server reports each change, and nothing is served from memory while the
+                connection for these reports is not confirmed. All objects of this client for the
+                cache share the memory.
         """
         from holdfast.rows._sync.row_cache import RowCache
+        from holdfast.rows.keys import CACHE
         from holdfast.rows.options import RowCacheOptions
 
         parts = self._resources
@@ -859,7 +866,8 @@ class Holdfast:
             shards, on_conflict, lease, ttl, stale_for, codec or parts.codec, into
         )
         shared = (parts.caller, parts.notifier, parts.catalog, parts.namespace)
-        return RowCache(*shared, name, source=source, options=options)
+        memory = parts.near_cache(parts.namespace.unit(CACHE, name), near)
+        return RowCache(*shared, name, source=source, options=options, near=memory)
 
     def row_caches(self, *, limit: int = LISTED) -> list[str]:
         """Return the names of the row caches, the latest used first; *limit*: see `queues`."""
@@ -960,7 +968,7 @@ class Holdfast:
 
         return list_servers(self._resources.caller, self._resources.namespace)
 
-    def diagnose(self) -> list[Finding]:
+    def diagnose(self, *, near: bool = False) -> list[Finding]:
         """Return problems, and possible problems, of the servers that have data, the most serious
         first.
 
@@ -969,13 +977,18 @@ class Holdfast:
         each check that the user may not make there is a note: `acl_rule` allows neither `CONFIG`
         nor the slow log.
 
+        Args:
+            near: whether to check the rights that near caches need, too. They are always checked
+                if this client has near caches.
+
         Raises:
             ServerUnavailable: a server does not answer.
         """
         from holdfast.client._sync.doctor import diagnose
 
         found = self._resources
-        return diagnose(found.caller, found.namespace, found.catalog, found.schedule_store)
+        parts = (found.caller, found.namespace, found.catalog, found.schedule_store)
+        return diagnose(*parts, near=near or bool(found.near_caches))
 
     def audit(self) -> AuditReport:
         """Check that all keys of this namespace, on all servers, are consistent.

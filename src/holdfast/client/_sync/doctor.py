@@ -17,7 +17,7 @@ from ...core.transport.settings import Address, Settings
 from ...errors import ServerRefused, ServerUnavailable
 from ...queues import keys
 from ...queues._sync.schedule_store import ScheduleStore
-from ..doctor.acl_checks import NEEDED, NOT_NEEDED
+from ..doctor.acl_checks import NEEDED, NEEDED_BY_NEAR_CACHES, NOT_NEEDED
 from ..doctor.replication import cluster_state, coverage, replication
 from ..doctor.schedules import schedules
 from ..doctor.security import is_loopback, rights, security
@@ -37,7 +37,12 @@ _READINGS: Final = 5
 
 
 def diagnose(
-    caller: Caller, namespace: Namespace, catalog: Catalog, store: ScheduleStore
+    caller: Caller,
+    namespace: Namespace,
+    catalog: Catalog,
+    store: ScheduleStore,
+    *,
+    near: bool,
 ) -> list[Finding]:
     """Return the findings about all servers that have data, the most serious first.
 
@@ -46,8 +51,9 @@ def diagnose(
         namespace: of the client.
         catalog: lists the queues.
         store: reads the schedules.
+        near: whether to check the rights for near caches, too.
     """
-    login = _login(caller, namespace)
+    login = _login(caller, namespace, near=near)
     found = list(rights(login))
     if {"INFO", "TIME"} & {*login.missing}:  # all other checks need both commands
         return found
@@ -98,7 +104,7 @@ def _read_clock(caller: Caller, address: Address, unit: Unit) -> ClockReading:
     return ClockReading(sent_s, took_s, int(seconds) + int(micros) / 1e6, local_s + took_s / 2)
 
 
-def _login(caller: Caller, namespace: Namespace) -> Login:
+def _login(caller: Caller, namespace: Namespace, *, near: bool) -> Login:
     """Test the rights of the client's user with commands that change nothing."""
     address, *_ = caller.primaries()
     topology = caller.settings.topology
@@ -106,7 +112,7 @@ def _login(caller: Caller, namespace: Namespace) -> Login:
     outside = Namespace.of(f"holdfast-doctor-{secrets.token_hex(8)}").unit("doctor", "")
     missing = [
         check.title
-        for check in NEEDED
+        for check in (*NEEDED, *(NEEDED_BY_NEAR_CACHES if near else ()))
         if check.topology in ("", topology)
         and not _may(caller, address, inside, check.command(inside))
     ]
@@ -121,6 +127,7 @@ def _login(caller: Caller, namespace: Namespace) -> Login:
         by_password=_has_secret(caller.settings),
         missing=tuple(missing),
         excessive=tuple(excessive),
+        near=near,
     )
 
 

@@ -19,7 +19,9 @@ from ...core.concurrency._sync.user_calls import in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
-from ...core.names import Namespace
+from ...core.names import Namespace, Unit
+from ...core.near.options import checked_near
+from ...core.near.tracker import Tracker
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.telemetry import Telemetry
@@ -29,6 +31,8 @@ from ...errors.one_line_logger import logger_of
 from ..shared import shared
 
 if TYPE_CHECKING:
+    from ...core.near.cache import NearCache
+    from ...core.near.options import Near
     from ...counters._sync.buffer import CounterBuffer
     from ...locks._sync.listing import LockListing
     from ...locks.waiters import WaiterRegistry
@@ -39,6 +43,10 @@ if TYPE_CHECKING:
     from ...queues._sync.sleepers import Sleepers
 
 logger: Final = logger_of("holdfast")
+
+MOST_NEAR_CACHES: Final = 1000
+"""Maximum number of near caches of a client. Each tracks keys with a prefix of its own, and the
+server compares each key that changes with all prefixes."""
 
 
 class Resources:
@@ -72,11 +80,13 @@ class Resources:
         self.notifier = Notifier(settings, lifetime=self.lifetime)
         self.maxmemory_check = MaxmemoryCheck()
         self.renewer = Renewer(settings, self.namespace, self.maxmemory_check)
+        self.tracker = Tracker(settings, self.namespace, lifetime=self.lifetime)
+        self.near_caches: dict[Unit, NearCache] = {}
         self.buffers: set[CounterBuffer] = set()
         self.closed_last = ExitStack()
         # All objects that the client makes refer to the caller. So when the caller is garbage, none
         # of them is in use, and the connections can be closed.
-        parts = (settings, self.caller.sessions, self.renewer, self.notifier)
+        parts = (settings, self.caller.sessions, self.renewer, self.notifier, self.tracker)
         self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
         self._abandoned.atexit = False  # the operating system closes connections of the process
 
@@ -127,6 +137,30 @@ class Resources:
 
         return Messaging(self.caller, self.notifier, self.catalog, self.namespace)
 
+    def near_cache(self, unit: Unit, near: Near | bool | None) -> NearCache | None:
+        """Return the near cache of *unit*, which all its users in this process share.
+
+        Args:
+            unit: the row cache, or the cached function.
+            near: the options; None or False: return None. The latest options are used.
+
+        Raises:
+            ValueError: the client has `MOST_NEAR_CACHES` near caches already.
+        """
+        options = checked_near(near)
+        if options is None:
+            return None
+        cache = self.near_caches.get(unit)
+        if cache is None:
+            if len(self.near_caches) >= MOST_NEAR_CACHES:
+                raise ValueError(f"a client has at most {MOST_NEAR_CACHES:,} near caches")
+            from holdfast.core.near.cache import NearCache
+
+            return self.near_caches.setdefault(unit, NearCache(self.tracker, options))
+        if cache.near != options:
+            cache.resize(options)
+        return cache
+
     def close(self) -> None:
         """Close all connections and shared objects. Idempotent; see `Holdfast.close`."""
         # Run to completion, because closing loses leases, which may cancel the calling task.
@@ -140,6 +174,7 @@ class Resources:
         if "waiters" in vars(self):  # this client has used locks
             self.waiters.close()
         in_thread(self.notifier.close)
+        in_thread(self.tracker.close)
         self.caller.close()
         in_thread(self.closed_last.close)
         self._abandoned.detach()
@@ -154,14 +189,18 @@ class Resources:
 
 
 def _abandon(
-    settings: Settings, sessions: CallSessions, renewer: Renewer, notifier: Notifier
+    settings: Settings,
+    sessions: CallSessions,
+    renewer: Renewer,
+    notifier: Notifier,
+    tracker: Tracker,
 ) -> None:
     """Close the connections of a client that was never closed. The garbage collector calls this.
 
     Neither take a lock nor wait, because the garbage collector may interrupt any line of any
     thread.
     """
-    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon()]
+    parts = [abort_all(sessions), renewer.abandon(), notifier.abandon(), tracker.abandon()]
     if any(parts):
         where = ", ".join(map(settings.where, settings.addresses))
         warnings.warn(

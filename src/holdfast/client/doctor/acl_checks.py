@@ -67,6 +67,13 @@ NEEDED: Final = (
     *(_on_key(*words.split(" ")) for words in (*_READING, *_CHANGING)),
 )
 
+NEEDED_BY_NEAR_CACHES: Final = (
+    AclCheck("CLIENT TRACKING", lambda _: ("CLIENT", "TRACKING", "OFF")),
+    AclCheck("CLUSTER NODES", lambda _: ("CLUSTER", "NODES"), "cluster"),
+)
+"""Rights that only clients with near caches need. SUBSCRIBE, which RESP 2 needs, is not tested,
+because afterwards the connection would accept no other command."""
+
 NOT_NEEDED: Final = (
     AclCheck("use keys outside its namespace", lambda unit: ("EXISTS", unit.key(_NO))),
     AclCheck("administer the server", lambda _: ("ACL", "USERS")),

@@ -91,7 +91,8 @@ def is_loopback(name: str) -> bool:
 def rights(login: Login) -> Iterator[Finding]:
     """Yield findings about missing and excessive rights of the client's user."""
     # Include a password, because the rule begins with `reset`, which removes the user's password.
-    rule = f"ACL SETUSER {login.user} {acl_rule(login.namespace)} on >PASSWORD"
+    allowed = acl_rule(login.namespace, near=login.near)
+    rule = f"ACL SETUSER {login.user} {allowed} on >PASSWORD"
     if login.missing:
         yield Finding(
             Severity.ERROR,
@@ -103,9 +104,7 @@ def rights(login: Login) -> Iterator[Finding]:
         command = rule
         if login.user == "default":
             # Suggest another user, because resetting `default` would lock out other programs.
-            command = (
-                f"ACL SETUSER app {acl_rule(login.namespace)} on >PASSWORD, and connect as app"
-            )
+            command = f"ACL SETUSER app {allowed} on >PASSWORD, and connect as app"
         yield Finding(
             Severity.NOTE if login.user == "default" else Severity.WARNING,
             f"user {login.user!r} may {', and '.join(login.excessive)}",

@@ -57,6 +57,7 @@ class Login:
         by_password: whether the client gives a password or certificate.
         missing: rights that Holdfast needs but the user does not have.
         excessive: rights that the user has but Holdfast does not need.
+        near: whether the client needs the rights for near caches, too.
     """
 
     user: str
@@ -64,6 +65,7 @@ class Login:
     by_password: bool
     missing: tuple[str, ...] = ()
     excessive: tuple[str, ...] = ()
+    near: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,8 @@ class Settings:
         service: name of the primary that the sentinels watch.
         sentinel_options: as `options`, for connections to sentinels.
         sentinel_security: as `security`, for connections to sentinels.
+        protocol: the version of RESP for which the user's client asks, 2 or 3. Invalidation
+            connections use it; all others use RESP 2.
         remap: function of the user that maps a node's announced address to a reachable one.
         durability: durability for which writes wait; None: they do not wait.
         telemetry: records the operations of the client; None: they are not recorded.
@@ -109,6 +111,7 @@ class Settings:
     service: str = ""
     sentinel_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     sentinel_security: str = "plain"
+    protocol: int = 3
     remap: Callable[[Address], Address] | None = None
     durability: Durability | None = None
     telemetry: Telemetry | None = field(default=None, repr=False)
@@ -258,6 +261,7 @@ def _common(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
         "timeout_s": given.get("socket_timeout") or DEFAULT_TIMEOUT_S,
         "security": _security(kind),
         "foreign": None if kind.__module__.startswith("redis.") else kind,
+        "protocol": 2 if str(given.get("protocol")) == "2" else 3,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from ...core import ledger
@@ -12,6 +13,7 @@ from ...core._async.caller import Argument, AsyncCaller, Step
 from ...core._async.catalog import AsyncCatalog
 from ...core.definitions import log_kept
 from ...core.names import Namespace, Unit
+from ...core.near.cache import NearCache, Reading
 from ...core.script import Script
 from ...core.stored import stored_int, stored_score
 from ...errors import DecodeError, DefinitionConflict, HoldfastError, ServerUnavailable
@@ -54,6 +56,7 @@ class AsyncRowStore:
         namespace: namespace of the cache.
         name: name of the cache.
         options: options that the user gave.
+        near: rows in the memory of this process; None: none are kept there.
     """
 
     def __init__(
@@ -63,9 +66,11 @@ class AsyncRowStore:
         namespace: Namespace,
         name: str,
         options: RowCacheOptions,
+        near: NearCache | None = None,
     ) -> None:
         self.name = name
         self.options = options
+        self.near = near
         self._caller = caller
         self._catalog = catalog
         self._namespace = namespace
@@ -152,6 +157,13 @@ class AsyncRowStore:
             left = rest
         return found
 
+    async def reading(self, near: NearCache, members: Sequence[str]) -> Reading:
+        """Return the context in which *members* are read, to be kept in memory by *near*."""
+        shards = await self.shards(create=False)
+        number = len(shards)
+        places = {each: shards[shard_of(each, number)].place for each in members if number}
+        return near.reading(places, self._caller)
+
     async def load_events(self, members: Iterable[str]) -> set[Unit]:
         """Return the units that readers follow to learn when these rows are loaded."""
         shards = await self.shards()
@@ -203,7 +215,8 @@ class AsyncRowStore:
                 steps.append(self._commit(lease, part, source_error))
                 parts.append((lease, part))
         # Do not wait for durability: a lost row is loaded again.
-        replies = await self._run(COMMIT, steps, harmless=True, durable=False)
+        with self._dropping(member for _, part in parts for member, _ in part):
+            replies = await self._run(COMMIT, steps, harmless=True, durable=False)
         committed = CommitReply({}, {})
         for (lease, part), (digits, next_due_ms) in zip(parts, replies, strict=True):
             committed.next_due_ms[lease.shard] = int(next_due_ms)
@@ -246,7 +259,8 @@ class AsyncRowStore:
             writer = f"{write.part(number)}-"
             args: list[Argument] = [writer, write.number, shard.load_events.channel, *part]
             steps.append((unit, names, args))
-        await self._apply(UNSCHEDULE, steps)
+        with self._dropping(members):
+            await self._apply(UNSCHEDULE, steps)
 
     async def invalidate(self, members: Sequence[str]) -> int:
         """Drop cached copies, and refuse the results of current loads. Return how many copies were
@@ -256,7 +270,8 @@ class AsyncRowStore:
             names = INVALIDATE.keys(shard.unit, *shard.rows(part))
             channels = [shard.unit.channel, shard.load_events.channel]
             steps.append((shard.unit, names, [*channels, *part]))
-        return sum(await self._run(INVALIDATE, steps, harmless=True))
+        with self._dropping(members):
+            return sum(await self._run(INVALIDATE, steps, harmless=True))
 
     async def explain(self, member: str) -> list[bytes]:
         """Return the reply of `lua/explain.lua`; empty if there is no such cache."""
@@ -281,6 +296,15 @@ class AsyncRowStore:
         shards = await self.shards(create=False)
         steps: list[Step] = [(shard.unit, STATUS.keys(shard.unit), []) for shard in shards]
         return await self._run(STATUS, steps)
+
+    @contextmanager
+    def _dropping(self, members: Iterable[str]) -> Iterator[None]:
+        """Remove *members* from memory at the end of this context, which changes them."""
+        try:
+            yield
+        finally:  # An error does not mean that nothing was changed.
+            if self.near is not None:
+                self.near.drop(members)
 
     async def _apply(self, script: Script, steps: Sequence[Step]) -> None:
         """Run the *steps* of one operation.

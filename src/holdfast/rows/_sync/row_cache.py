@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,13 @@ from ...core.clock import Deadline, Duration, to_seconds, to_timeout_s
 from ...core.concurrency._sync.user_calls import can_call
 from ...core.ledger import partly
 from ...core.names import Namespace
+from ...core.near.cache import NearCache
+from ...core.near.options import NO_NEAR, NearStats
 from ...core.notifier import Notifier
 from ...errors import DecodeError, LoadFailed, ServerUnavailable
 from .. import keys
 from ..commit_hook import CommitHook
+from ..near_row import find_row, keep_row
 from ..options import MAX_BATCH, RowCacheOptions, checked_every, checked_limit
 from ..report import RefreshReport, RowCacheStatus, RowExplanation, explanation
 from ..row import UNCACHED, CachedCopy, CachedRow, with_row_name
@@ -50,13 +53,15 @@ class RowCache:
         *,
         source: RowSource | None,
         options: RowCacheOptions,
+        near: NearCache | None = None,
     ) -> None:
         self.name = name
         self.source = source
         self._caller = caller
         self._telemetry = caller.settings.telemetry
         self._unit = namespace.unit(keys.CACHE, name)
-        self._store = store = RowStore(caller, catalog, namespace, name, options)
+        self._near = near
+        self._store = store = RowStore(caller, catalog, namespace, name, options, near)
         self._read_through: ReadThrough | None = None
         self._refresher: Refresher | None = None
         if source is not None:
@@ -94,8 +99,13 @@ class RowCache:
             DecodeError: The codec of the cache cannot decode the stored row.
         """
         member, max_age_ms = member_of(row_id), _to_max_age_ms(max_age)
+        if self._near is not None:
+            row = find_row(self._near, member, self._store.options, max_age_ms, self.name)
+            if row is not None:
+                self._count_memory(1)
+                return row
         deadline = _deadline(timeout)
-        copy = self._store.get_one(member)
+        copy = self._copy(member)
         if copy is not None and copy.serves(max_age_ms):
             self._count(1, 0)
             return self._reader_row(member, copy, max_age_ms)
@@ -119,11 +129,12 @@ class RowCache:
             raise TypeError("get_many takes several ids; for a single one use get")
         members = {member_of(row_id): row_id for row_id in row_ids}
         max_age_ms, deadline = _to_max_age_ms(max_age), _deadline(timeout)
-        copies = self._store.get(list(members))
-        rows: dict[str, CachedRow] = {}
+        rows = self._rows_in_memory(members, max_age_ms)
+        others = [member for member in members if member not in rows]
+        copies = self._copies(others)
         missing: dict[str, CachedCopy | None] = {}
         codec, into = self._store.options.codec, self._store.options.into
-        for member in members:
+        for member in others:
             copy = copies.get(member)
             if copy is None or not copy.serves(max_age_ms):
                 missing[member] = copy
@@ -132,9 +143,9 @@ class RowCache:
                 rows[member] = copy.for_reader(codec, into, max_age_ms)
             except DecodeError as error:
                 raise with_row_name(error, member, self.name) from error
-        self._count(len(rows), len(missing))
+        self._count(len(others) - len(missing), len(missing))
         if not missing:
-            return dict(zip(members.values(), rows.values(), strict=True))
+            return {row_id: rows[member] for member, row_id in members.items()}
         try:
             rows |= self._filled(missing, max_age_ms, deadline)
         except LoadFailed as error:
@@ -257,6 +268,10 @@ class RowCache:
         """Return how many rows are scheduled, late and failing, and whether the source answers."""
         return RowCacheStatus.of(self._store.status())
 
+    def near_stats(self) -> NearStats:
+        """Return what the near cache of this process did: all zero if there is none."""
+        return NO_NEAR if self._near is None else self._near.stats()
+
     def _filled(
         self,
         missing: Mapping[str, CachedCopy | None],
@@ -281,6 +296,37 @@ class RowCache:
             raise LoadFailed(self.name, reasons, found)
         return rows
 
+    def _copy(self, member: str) -> CachedCopy | None:
+        """Return the cached copy of a row from the server, and keep it in memory."""
+        if self._near is None:
+            return self._store.get_one(member)
+        with self._store.reading(self._near, (member,)) as reading:
+            copy = self._store.get_one(member)
+            keep_row(reading, member, copy)
+        return copy
+
+    def _copies(self, members: Sequence[str]) -> dict[str, CachedCopy]:
+        """Return the cached copies of rows from the server, and keep them in memory."""
+        if self._near is None or not members:
+            return self._store.get(members)
+        with self._store.reading(self._near, members) as reading:
+            copies = self._store.get(members)
+            for member, copy in copies.items():
+                keep_row(reading, member, copy)
+        return copies
+
+    def _rows_in_memory(
+        self, members: Iterable[str], max_age_ms: int | None
+    ) -> dict[str, CachedRow]:
+        rows: dict[str, CachedRow] = {}
+        if self._near is not None:
+            for member in members:
+                row = find_row(self._near, member, self._store.options, max_age_ms, self.name)
+                if row is not None:
+                    rows[member] = row
+            self._count_memory(len(rows))
+        return rows
+
     def _reader_row(self, member: str, copy: CachedCopy, max_age_ms: int | None) -> CachedRow:
         options = self._store.options
         try:
@@ -289,9 +335,16 @@ class RowCache:
             raise with_row_name(error, member, self.name) from error
 
     def _count(self, hits: int, misses: int) -> None:
+        if self._near is not None:
+            self._near.server_hits += hits
+            self._near.loads += misses
         if self._telemetry is not None:
             self._telemetry.count("rows", self._unit, hits, "hit")
             self._telemetry.count("rows", self._unit, misses, "miss")
+
+    def _count_memory(self, hits: int) -> None:
+        if self._telemetry is not None:
+            self._telemetry.count("rows", self._unit, hits, "memory")
 
     def _required_refresher(self) -> Refresher:
         if self._refresher is None:

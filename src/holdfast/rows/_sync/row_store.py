@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from ...core import ledger
@@ -13,6 +14,7 @@ from ...core._sync.caller import Argument, Caller, Step
 from ...core._sync.catalog import Catalog
 from ...core.definitions import log_kept
 from ...core.names import Namespace, Unit
+from ...core.near.cache import NearCache, Reading
 from ...core.script import Script
 from ...core.stored import stored_int, stored_score
 from ...errors import DecodeError, DefinitionConflict, HoldfastError, ServerUnavailable
@@ -55,6 +57,7 @@ class RowStore:
         namespace: namespace of the cache.
         name: name of the cache.
         options: options that the user gave.
+        near: rows in the memory of this process; None: none are kept there.
     """
 
     def __init__(
@@ -64,9 +67,11 @@ class RowStore:
         namespace: Namespace,
         name: str,
         options: RowCacheOptions,
+        near: NearCache | None = None,
     ) -> None:
         self.name = name
         self.options = options
+        self.near = near
         self._caller = caller
         self._catalog = catalog
         self._namespace = namespace
@@ -153,6 +158,13 @@ class RowStore:
             left = rest
         return found
 
+    def reading(self, near: NearCache, members: Sequence[str]) -> Reading:
+        """Return the context in which *members* are read, to be kept in memory by *near*."""
+        shards = self.shards(create=False)
+        number = len(shards)
+        places = {each: shards[shard_of(each, number)].place for each in members if number}
+        return near.reading(places, self._caller)
+
     def load_events(self, members: Iterable[str]) -> set[Unit]:
         """Return the units that readers follow to learn when these rows are loaded."""
         shards = self.shards()
@@ -204,7 +216,8 @@ class RowStore:
                 steps.append(self._commit(lease, part, source_error))
                 parts.append((lease, part))
         # Do not wait for durability: a lost row is loaded again.
-        replies = self._run(COMMIT, steps, harmless=True, durable=False)
+        with self._dropping(member for _, part in parts for member, _ in part):
+            replies = self._run(COMMIT, steps, harmless=True, durable=False)
         committed = CommitReply({}, {})
         for (lease, part), (digits, next_due_ms) in zip(parts, replies, strict=True):
             committed.next_due_ms[lease.shard] = int(next_due_ms)
@@ -247,7 +260,8 @@ class RowStore:
             writer = f"{write.part(number)}-"
             args: list[Argument] = [writer, write.number, shard.load_events.channel, *part]
             steps.append((unit, names, args))
-        self._apply(UNSCHEDULE, steps)
+        with self._dropping(members):
+            self._apply(UNSCHEDULE, steps)
 
     def invalidate(self, members: Sequence[str]) -> int:
         """Drop cached copies, and refuse the results of current loads. Return how many copies were
@@ -257,7 +271,8 @@ class RowStore:
             names = INVALIDATE.keys(shard.unit, *shard.rows(part))
             channels = [shard.unit.channel, shard.load_events.channel]
             steps.append((shard.unit, names, [*channels, *part]))
-        return sum(self._run(INVALIDATE, steps, harmless=True))
+        with self._dropping(members):
+            return sum(self._run(INVALIDATE, steps, harmless=True))
 
     def explain(self, member: str) -> list[bytes]:
         """Return the reply of `lua/explain.lua`; empty if there is no such cache."""
@@ -282,6 +297,15 @@ class RowStore:
         shards = self.shards(create=False)
         steps: list[Step] = [(shard.unit, STATUS.keys(shard.unit), []) for shard in shards]
         return self._run(STATUS, steps)
+
+    @contextmanager
+    def _dropping(self, members: Iterable[str]) -> Iterator[None]:
+        """Remove *members* from memory at the end of this context, which changes them."""
+        try:
+            yield
+        finally:  # An error does not mean that nothing was changed.
+            if self.near is not None:
+                self.near.drop(members)
 
     def _apply(self, script: Script, steps: Sequence[Step]) -> None:
         """Run the *steps* of one operation.

@@ -1,0 +1,1 @@
+"""Near caches: values in the memory of the process, which the server invalidates."""

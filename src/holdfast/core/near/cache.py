@@ -1,0 +1,247 @@
+"""Keep values of one cache in memory, and serve them while the server confirms them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..clock import to_seconds
+from ..concurrency.fork_hooks import register_after_fork
+from ..concurrency.semaphore import Mutex
+from ..names import Unit
+from ..transport.settings import Address
+from .guard import NO_GUARD, Guard, clock
+from .options import Near, NearStats
+from .store import ENTRY_BYTES, Entry, NearStore
+
+if TYPE_CHECKING:
+    from .tracker import Tracker
+
+
+class KeyLocation(NamedTuple):
+    """Where the server stores a value.
+
+    Attributes:
+        unit: unit of the value's key.
+        prefix: prefix of the key; the rest is the value's key in the near cache.
+    """
+
+    unit: Unit
+    prefix: str
+
+
+class Addresses(Protocol):
+    """Knows the server to which the next call about a unit goes."""
+
+    def address_of(self, unit: Unit) -> Address | None:
+        """Return the address of the server of *unit*; None if it is not known yet."""
+
+
+class NearCache:
+    """Values of one cache in the memory of this process. All threads and loops may use it.
+
+    Args:
+        tracker: reports changes, and whether the servers are confirmed.
+        near: the options.
+
+    Attributes:
+        near: the options.
+        server_hits: how many values users of this object have read from the server.
+        loads: how many values they have loaded.
+    """
+
+    def __init__(self, tracker: Tracker, near: Near) -> None:
+        self.near = near
+        self.server_hits = self.loads = 0
+        self._tracker = tracker
+        self._hits = self._unconfirmed = self._stored = self._refused = self._invalidated = 0
+        self.after_fork()
+        register_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Remove all values in a forked child, which has no invalidation connection yet."""
+        self._guard = Mutex()
+        self._store = NearStore(self.near.max_bytes)
+        self._readings: dict[str, set[Reading]] = {}
+        self._watched: set[str] = set()
+
+    def find(self, key: str, now: float) -> Any:
+        """Return the value of *key*; None if it may not be served from memory. Take no lock.
+
+        Args:
+            key: key of the value.
+            now: the time by `clock`.
+        """
+        entry = self._store.find(key)
+        if entry is None:
+            return None
+        if now < entry.guard.until:
+            if now < entry.until:
+                if entry.uses < 3:  # `MOST_USES`
+                    entry.uses += 1
+                self._hits += 1
+                return entry.value
+        elif now < entry.until:
+            self._unconfirmed += 1
+        return None
+
+    def reading(self, places: Mapping[str, KeyLocation], addresses: Addresses) -> Reading:
+        """Return a context in which values are read from the server and may be stored.
+
+        Enter it before the read is sent.
+
+        Args:
+            places: key → where the server stores the value.
+            addresses: knows the server that will be asked.
+        """
+        for place in places.values():
+            if place.prefix not in self._watched:
+                self._watched.add(place.prefix)
+                self._tracker.watch(place.prefix, self)
+        return Reading(self, places, addresses)
+
+    def drop(self, keys: Iterable[str]) -> None:
+        """Remove the values of *keys*, because this process has changed them.
+
+        Call this after the reply to the change, and before the change returns to the user.
+        """
+        for key in keys:
+            self.changed(key)
+
+    def changed(self, key: str) -> None:
+        """Remove the value of *key*, and do not store what current readings have read."""
+        with self._guard:
+            for reading in self._readings.get(key, ()):
+                reading.spoilt.add(key)
+            if self._store.remove(key):
+                self._invalidated += 1
+
+    def guard_ended(self) -> None:
+        """Remove the values of guards that have ended."""
+        with self._guard:
+            self._store.remove_if(lambda entry: entry.guard.ended)
+
+    def resize(self, near: Near) -> None:
+        """Use these options from now on."""
+        with self._guard:
+            self.near = near
+            self._store.resize(near.max_bytes)
+
+    def stats(self) -> NearStats:
+        """Return what the cache did in this process."""
+        guards = self._tracker.guards
+        ages = [guard.staleness_s() for guard in guards]
+        known = [age for age in ages if age is not None]
+        confirmed = bool(known) and len(known) == len(ages)
+        problem = self._tracker.problem
+        if not confirmed and not problem:
+            problem = "the invalidation connection is not confirmed yet"
+        store = self._store
+        return NearStats(
+            hits=self._hits,
+            server_hits=self.server_hits,
+            loads=self.loads,
+            unconfirmed=self._unconfirmed,
+            stored=self._stored,
+            refused=self._refused,
+            invalidated=self._invalidated,
+            evicted=store.evicted,
+            entries=len(store),
+            bytes=store.bytes,
+            max_bytes=store.max_bytes,
+            confirmed=confirmed,
+            staleness=max(known) if confirmed else None,
+            longest_staleness=self._tracker.longest_staleness_s,
+            problem="" if confirmed else problem,
+        )
+
+    def guard_of(self, place: KeyLocation, address: Address | None) -> Guard:
+        """Return the guard for a read of *place* from the server at *address*.
+
+        Return `NO_GUARD` if the server does not report changes, or another server would.
+        """
+        guard = self._tracker.guard(place.unit.slot)
+        usable = guard.address == address is not None and place.prefix in guard.prefixes
+        return guard if usable and clock() < guard.until else NO_GUARD
+
+    def begin(self, reading: Reading, keys: Iterable[str]) -> None:
+        """Note changes of *keys* in *reading* from now on."""
+        with self._guard:
+            for key in keys:
+                self._readings.setdefault(key, set()).add(reading)
+
+    def end(self, reading: Reading, keys: Iterable[str]) -> None:
+        """Note no changes in *reading* any more."""
+        with self._guard:
+            for key in keys:
+                readings = self._readings.get(key, set())
+                readings.discard(reading)
+                if not readings:
+                    self._readings.pop(key, None)
+
+    def put(self, reading: Reading, entry: Entry) -> None:
+        """Store *entry*, which *reading* has read, unless its key has changed since."""
+        with self._guard:
+            if entry.key in reading.spoilt or entry.guard.ended:
+                self._refused += 1
+            elif self._store.add(entry):
+                self._stored += 1
+
+
+class Reading:
+    """A read of values from the server. What is read is stored only if it was not changed since.
+
+    Attributes:
+        began: when the read began, by `clock`.
+        spoilt: keys that have changed since.
+    """
+
+    __slots__ = ("__weakref__", "_addresses", "_cache", "_guards", "_places", "began", "spoilt")
+
+    def __init__(
+        self, cache: NearCache, places: Mapping[str, KeyLocation], addresses: Addresses
+    ) -> None:
+        self.began = 0.0
+        self.spoilt: set[str] = set()
+        self._cache = cache
+        self._places = places
+        self._addresses = addresses
+        self._guards: dict[str, Guard] = {}
+
+    def __enter__(self) -> Reading:
+        # First note changes, then look up the guards: a change in between is noted.
+        self._cache.begin(self, self._places)
+        try:
+            for key, place in self._places.items():
+                address = self._addresses.address_of(place.unit)
+                self._guards[key] = self._cache.guard_of(place, address)
+        except BaseException:
+            self._cache.end(self, self._places)
+            raise
+        self.began = clock()
+        return self
+
+    def put(self, key: str, value: Any, size: int, seconds: float) -> None:
+        """Store the *value* of *key*, unless it may have changed since the read began.
+
+        Args:
+            key: one of the keys of this reading.
+            value: the value; readers get this object.
+            size: approximate bytes of the value.
+            seconds: seconds since `began` for which the value may be served.
+        """
+        guard = self._guards[key]
+        place = self._places[key]
+        if guard.address is None or guard.address != self._addresses.address_of(place.unit):
+            return
+        until = self.began + min(seconds, to_seconds(self._cache.near.max_age))
+        self._cache.put(self, Entry(key, value, until, guard, size + len(key) + ENTRY_BYTES))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._cache.end(self, self._places)
