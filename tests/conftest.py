@@ -18,6 +18,7 @@ from zlib import crc32
 import pytest
 import redis
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from faults.clusters import Cluster
 from faults.halves import HALVES, Half
@@ -57,17 +58,24 @@ THOROUGH = {
 }
 """Folders and files, without `_async`, that call every script: each runs in both topologies."""
 
-EXPENSIVE = {
-    "browser": "browser",
-    "postgres": "postgres",
-    "database": "postgres",
-    "mariadb": "sql",
-    "shop": "sql",
+IN_ONE_PROCESS = {
+    *("client/test_damaged_values", "client/test_diagnosis", "client/test_durable_writes"),
+    *("client/test_rights_of_many", "core/test_cluster", "core/test_durability"),
+    *("core/test_durable_lanes", "messages/faults/test_moving_slots"),
+    *("outbox/test_killed", "outbox/test_outbox", "outbox/test_sessions"),
+    *("rows/test_commits", "rows/test_outages", "rows/test_sql"),
+    *("tallies/test_geo_counter", "tallies/test_geo_table", "web/metrics/test_metrics"),
+    *("web/dashboard/test_accessibility", "web/dashboard/test_browser"),
+    *("web/dashboard/test_dashboard_routes", "web/dashboard/test_displayed_names"),
+    *("web/dashboard/test_held_updates", "web/dashboard/test_hidden_contents"),
+    *("web/dashboard/test_links", "web/dashboard/test_pagination", "web/dashboard/test_scale"),
+    *("web/dashboard/test_round_trips", "web/gateway/test_chat_page"),
+    *("web/gateway/test_chat_page_sending", "web/gateway/test_gateway_routes"),
 }
-"""Fixtures that take seconds to start → the group of tests that share them."""
+"""Files, without `_async`, whose tests share a fixture that takes long to start.
 
-PER_MODULE = {"browser"}
-"""Groups that are divided by module, so that several test processes share the work."""
+One test process runs all tests of such a file. The other tests are dealt out one by one.
+"""
 
 
 @dataclass(frozen=True)
@@ -153,7 +161,7 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark most pairs of half and topology as `long`, and group the tests of an expensive fixture.
+    """Mark most pairs of half and topology as `long`.
 
     `make test` runs each test in one pair, which differs from test to test. `THOROUGH` tests run in
     both halves and in both topologies. With `--topology` every test runs in every pair.
@@ -161,12 +169,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.path)  # all workers must have the same order
     all_pairs = config.getoption("--topology")
     for item in items:
-        if isinstance(item, pytest.Function):
-            if not all_pairs and _is_left_out(item):
-                item.add_marker(pytest.mark.long)
-            for group in {EXPENSIVE[name] for name in EXPENSIVE if name in item.fixturenames}:
-                own = f"{group} {item.path.stem}" if group in PER_MODULE else group
-                item.add_marker(pytest.mark.xdist_group(own))
+        if isinstance(item, pytest.Function) and not all_pairs and _is_left_out(item):
+            item.add_marker(pytest.mark.long)
+
+
+class FixturesShared(LoadScopeScheduling):
+    """Deals out tests to the test processes: see `IN_ONE_PROCESS`."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition(".py::")[0].removeprefix("tests/")
+        file = file.removesuffix("_async").removesuffix("_sync")
+        return file if file in IN_ONE_PROCESS else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FixturesShared:
+    """Return what deals out the tests."""
+    return FixturesShared(config, log)
 
 
 def _is_left_out(item: pytest.Function) -> bool:

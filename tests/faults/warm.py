@@ -1,9 +1,10 @@
-"""Python programs that start at once: forks of a process that has imported the libraries already.
+"""Python programs that start at once: forks of a process that has done the imports already.
 
-A test run starts a thousand programs; most of the cost of each is the import of the same libraries.
+A test run starts a thousand programs; most of the cost of each is the import of the same modules.
 Each test worker imports them once, in `python -m faults.warm FD`, which reads commands from a
 socket: `fork` a program, or report how one `ended`. A program has its own arguments, environment,
-folder and standard streams, and imports Holdfast itself. Linux only.
+folder and standard streams. Importing Holdfast does nothing but define its names, which
+`tests/project/test_imports.py` checks, so the fork behaves as a program that imports it. Linux only.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ from faults.mortal import PR_SET_PDEATHSIG
 LIBRARIES: Final = (
     *("msgspec", "redis.asyncio", "redis.sentinel", "redis.cluster"),
     *("typer", "rich.live", "rich.table"),
+    *("holdfast.client._async.client", "holdfast.client._sync.client", "holdfast.cli.worker"),
+    *("holdfast.queues._async.queue", "holdfast.queues._sync.queue", "holdfast.locks._sync.lock"),
 )
+"""Modules that most programs import."""
 OF_THE_INTERPRETER: Final = ("PYTHON", "LD_")
 BUT: Final = {"PYTHONFAULTHANDLER", "PYTHONPATH", "PYTHONUNBUFFERED"}
 LONGEST = 2**20
