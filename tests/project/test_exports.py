@@ -78,16 +78,15 @@ def members(cls: type) -> Iterator[tuple[str, Any]]:
                     yield name, value
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_everything_public_is_described(name: str) -> None:
+def test_everything_public_is_described() -> None:
     """Classes, functions, methods and properties, each by a sentence that ends."""
-    value = getattr(holdfast, name)
-    described = [(name, value)]
-    if isinstance(value, type):
-        described += [(f"{name}.{member}", each) for member, each in members(value)]
-    for what, each in described:
-        doc = (inspect.getdoc(each) or "").strip()
-        assert re.match(r"[^\n]+(\n[^\n]+)?[.:](\s|$)", doc), f"{what} has no docstring: {doc!r}"
+    described = [(name, getattr(holdfast, name)) for name in PUBLIC]
+    for name, value in described[:]:
+        if isinstance(value, type):
+            described += [(f"{name}.{member}", each) for member, each in members(value)]
+    docstrings = {what: (inspect.getdoc(each) or "").strip() for what, each in described}
+    sentence = re.compile(r"[^\n]+(\n[^\n]+)?[.:](\s|$)")
+    assert {what: doc for what, doc in docstrings.items() if not sentence.match(doc)} == {}
 
 
 FIELDS = [
@@ -98,18 +97,20 @@ FIELDS = [
 ]
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_every_field_of_a_value_is_described(name: str) -> None:
-    cls = getattr(holdfast, name)
-    for field in cls.__dataclass_fields__:
-        if field.startswith("_"):
-            continue
-        assert re.search(rf"^    {field}: ", inspect.getdoc(cls) or "", re.MULTILINE), field
+def test_every_field_of_a_value_is_described() -> None:
+    def is_described(cls: type, field: str) -> bool:
+        return bool(re.search(rf"^    {field}: ", inspect.getdoc(cls) or "", re.MULTILINE))
+
+    values = [getattr(holdfast, name) for name in FIELDS]
+    fields = [(cls, field) for cls in values for field in cls.__dataclass_fields__]
+    public = [(cls, field) for cls, field in fields if not field.startswith("_")]
+    assert public
+    assert [each for each in public if not is_described(*each)] == []
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_values_are_frozen(name: str) -> None:
-    assert getattr(holdfast, name).__dataclass_params__.frozen
+def test_values_are_frozen() -> None:
+    values = [getattr(holdfast, name) for name in FIELDS]
+    assert [cls for cls in values if not cls.__dataclass_params__.frozen] == []
 
 
 def test_everything_has_two_halves() -> None:
@@ -158,13 +159,13 @@ def test_both_halves_keep_parameters_in_one_order(twin: str, half: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_an_error_is_one_of_ours_and_public(name: str) -> None:
+def test_each_error_is_one_of_ours_and_public() -> None:
     """`except HoldfastError` catches it, and a user can import it."""
-    error = ERRORS[name]
-    assert issubclass(error, holdfast.HoldfastError)
-    assert vars(error).get("__doc__")
-    assert getattr(holdfast, name) is error
+    assert ERRORS
+    for name, error in ERRORS.items():
+        assert issubclass(error, holdfast.HoldfastError), name
+        assert vars(error).get("__doc__"), name
+        assert getattr(holdfast, name) is error, name
 
 
 def drawn() -> dict[str, tuple[str, str | None]]:
