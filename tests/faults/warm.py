@@ -3,8 +3,8 @@
 A test run starts a thousand programs; most of the cost of each is the import of the same modules.
 Each test worker imports them once, in `python -m faults.warm FD`, which reads commands from a
 socket: `fork` a program, or report how one `ended`. A program has its own arguments, environment,
-folder and standard streams. Importing Holdfast does nothing but define its names, which
-`tests/project/test_imports.py` checks, so the fork behaves as a program that imports it. Linux only.
+folder and standard streams. Importing Holdfast does nothing but define its names (see
+`tests/project/test_imports.py`), so the fork behaves as a program that imports it. Linux only.
 """
 
 from __future__ import annotations

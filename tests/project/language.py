@@ -166,9 +166,10 @@ def remarks(path: Path) -> Iterator[Remark]:
             if "--" in line
         ]
     else:
-        prose = [*_comments(text), *_docstrings(text), *_sentences(text)]
+        nodes = list(ast.walk(ast.parse(text)))
+        prose = [*_comments(text), *_docstrings(nodes), *_sentences(nodes)]
         if path.name != "keys.py":  # where a docstring begins with the type of the key
-            yield from _beginnings(path, text)
+            yield from _beginnings(path, nodes)
     for number, words in prose:
         for found in _AVOIDED.finditer(_CODE.sub("", words)):
             word = (found["word"] or "else").lower()
@@ -181,17 +182,16 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-def _docstrings(text: str) -> Iterator[tuple[int, str]]:
+def _docstrings(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Return each string that is a statement of its own, so those of constants as well."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         match node:
             case ast.Expr(value=ast.Constant(value=str(words))):
                 yield node.lineno, words
 
 
-def _sentences(text: str) -> Iterator[tuple[int, str]]:
+def _sentences(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Return the texts of several words in the code: errors, log records, help."""
-    nodes = list(ast.walk(ast.parse(text)))
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
         if id(node) in docstrings:
@@ -201,8 +201,8 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, re.sub(r"\belse\b", "", words)
 
 
-def _beginnings(path: Path, text: str) -> Iterator[Remark]:
-    for node in ast.walk(ast.parse(text)):
+def _beginnings(path: Path, nodes: list[ast.AST]) -> Iterator[Remark]:
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[:5] != "test_":
             words = re.findall(r"[*`\w'-]+", ast.get_docstring(node) or "")
             if words and not words[0][:1].isalpha():

@@ -104,7 +104,10 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
 
 
 def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
-    """Return whether the call can be repeated: nothing was applied, or it is harmless."""
+    """Return whether the call can be repeated.
+
+    Either the server did not apply it, or applying it twice does no harm.
+    """
     return not isinstance(outcome, Replied | Lost | Refused) or (
         isinstance(outcome, Lost) and attempt.harmless
     )

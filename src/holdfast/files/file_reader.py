@@ -130,7 +130,8 @@ class FileReader:
             spots: pairs (offset, number of bytes before it), in order.
 
         Returns:
-            Spot → its bytes, for those within the file; and the error that ended reading, or "".
+            A dict from each spot within the file to its bytes; and the error that ended reading,
+            or "".
         """
         found: dict[tuple[int, int], bytes] = {}
         try:

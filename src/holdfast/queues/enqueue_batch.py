@@ -91,12 +91,13 @@ def stored_tasks(tasks: Sequence[Packed], digits: str, holders: Iterable[str]) -
     """Return the tasks that run for *tasks*, from the reply of `enqueue.lua`.
 
     Args:
-        tasks: as they were sent.
-        digits: one for each.
-        holders: the ids of the tasks that hold the keys of those with a digit above 1.
+        tasks: the tasks that were sent, in the same order.
+        digits: the first part of the reply. It has one digit for each task: what happened to it.
+        holders: the second part of the reply. For each digit above 1, it has the id of the task
+            that already holds the unique key.
 
     Raises:
-        ValueError: the reply is not of these tasks.
+        ValueError: the digits and the ids do not belong together.
     """
     others = iter(holders)
     found = [

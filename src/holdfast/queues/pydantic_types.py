@@ -21,11 +21,11 @@ class PydanticType:
     Values are stored as JSON with the names of fields; aliases are read as well.
 
     Args:
-        kind: a type that `uses_pydantic`.
+        kind: a type for which `uses_pydantic` returns True.
 
     Raises:
-        NameError: it refers to a class that is not defined yet.
-        TypeError: pydantic cannot handle it.
+        NameError: *kind* refers to a class that is not defined yet.
+        TypeError: pydantic cannot handle *kind*.
     """
 
     def __init__(self, kind: Any) -> None:

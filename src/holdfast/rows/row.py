@@ -114,8 +114,10 @@ class CachedCopy(msgspec.Struct, frozen=True):
         return self.age_ms <= self.fresh_ms + self.stale_ms
 
     def as_seen_by_waiter(self, since_ms: int) -> CachedCopy:
-        """Return the copy for a reader that has waited since *since_ms* (server time): the reader
-        compares the age that the row had then."""
+        """Return the copy with the age that it had at *since_ms* (server time).
+
+        A reader that has waited since then compares this age with its `max_age`.
+        """
         asked_ms = min(self.age_ms, max(0, since_ms - self.read_ms))
         return msgspec.structs.replace(self, asked_ms=asked_ms)
 

@@ -46,8 +46,8 @@ def _known_files(writer: TallyWriter, file_id: str) -> tuple[str, list[tuple[str
         positions = dict(zip(ids, writer.positions(ids), strict=True))
         free_id = free_id or next((each for each in ids if positions[each] is None), "")
         known += [(each, position) for each, position in positions.items() if position is not None]
-        # Continue if the second half of a step found files. A gap does not mean that there are no
-        # more files, because positions expire.
+        # Continue if the tally knows one of the last ids that were asked for. One unknown id does
+        # not mean that there are no more files, because positions expire.
         found = sum(positions[each] is not None for each in ids[-number // 2 :])
         first, number = first + number, MORE_CANDIDATES
     return free_id, known

@@ -5,8 +5,8 @@
 
 local POISON_MS = 1000  -- a worker looks again for a poison task that stays queued after so long
 
--- Returns the earliest score (ms) in a ZSET, or nil. If *poison_left*, the ids that are due already may
--- all be poison tasks: returns the earliest score after now.
+-- Returns the earliest score (ms) in a ZSET, or nil. With *poison_left* it ignores the ids that are due
+-- already, because all of them may be poison tasks.
 local function first_in(step, key, poison_left)
   local from = poison_left and '(' .. string.format('%.0f', step.now_ms) or '-inf'
   local found = redis.call('ZRANGE', key, from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
