@@ -72,7 +72,7 @@ IN_ONE_PROCESS = {
     *("web/dashboard/test_round_trips", "web/gateway/test_chat_page"),
     *("web/gateway/test_chat_page_sending", "web/gateway/test_gateway_routes"),
 }
-"""Files, without `_async`, whose tests share a fixture that takes long to start.
+"""Files, without `_async`: the tests of one file share a fixture that takes long to start.
 
 One test process runs all tests of such a file. The other tests are dealt out one by one.
 """
