@@ -86,3 +86,19 @@ async def reports_what_is_invalid() -> list[str]:
             refused.append("accepted")
     task.emit("last")
     return refused
+
+
+slow_tasks = TaskRegistry()
+
+
+@slow_tasks.task(queue="slow")
+async def slow(upto: int) -> None:
+    for n in range(upto):
+        current_task().emit(n)
+        await asyncio.sleep(0.03)
+
+
+@tasks.task(queue="events")
+def half(message: str) -> None:
+    current_task().progress(5, 10, message)
+    go_on.wait(60)

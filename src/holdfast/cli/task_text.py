@@ -17,7 +17,7 @@ from .output import line_width, print_block, printable, untrusted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from .. import TaskStatus
+    from .. import Progress, TaskStatus
     from .resources import Row
 
 WIDEST: Final = 32
@@ -47,6 +47,8 @@ def print_tasks(title: str, tasks: Sequence[TaskStatus]) -> None:
             text = untrusted(arguments)
             text.truncate(width, overflow="ellipsis")
             lines.append(_indented(NOTE_INDENT, text.plain))
+        if task.progress is not None and task.state == "running":
+            lines.append(_indented(NOTE_INDENT, progress_text(task.progress)))
         if note := task.reason or task.worker:
             lines.append(_indented(NOTE_INDENT, note, "red" if task.state == "dead" else "dim"))
     print_block(Group(*lines))
@@ -105,17 +107,25 @@ def task_rows(task: TaskStatus, queue: str) -> Iterator[Row]:
         if task.unique_key:
             yield "unique key", task.unique_key
         yield "priority", task.priority or ""
+    if task.progress is not None:
+        yield "progress", progress_text(task.progress)
     yield "attempts", str(task.attempts)
     yield "crashes", str(task.crashes)
-    if task.snoozes:
-        yield "snoozes", str(task.snoozes)
-    if task.worker:
-        yield "worker", task.worker
+    facts = (("snoozes", str(task.snoozes or "")), ("worker", task.worker))
+    yield from (fact for fact in facts if fact[1])
     if task.reason:
         yield "reason", untrusted(task.reason, STYLES.get(task.state, ""))
     for name in ("enqueued", "due", "ended"):
         if at := getattr(task, f"{name}_at"):
             yield name, instant(at)
+
+
+def progress_text(progress: Progress) -> str:
+    """Return a progress, such as `40%, 4 of 10: rendering`."""
+    part = "" if progress.fraction is None else f"{progress.fraction:.0%}, "
+    total = "" if progress.total is None else f" of {progress.total:g}"
+    message = f": {progress.message}" if progress.message else ""
+    return f"{part}{progress.done:g}{total}{message}"
 
 
 def _json(value: object) -> str:

@@ -17,6 +17,7 @@ from .options import argument, option
 from .output import AsJson, field_table, print_block, print_json, print_line
 from .queues import QUEUES, used_stats
 from .task_arguments import headers_in, keyword_arguments, positional_arguments
+from .task_follow import follow
 from .task_history import history
 from .task_text import print_tasks, task_rows
 
@@ -150,6 +151,7 @@ def enqueue(
             print_line("the queue had a task of this id already; nothing was changed", stderr=True)
 
 
+app.command("follow", example="holdfast tasks follow reports 4f2a-7")(follow)
 app.command("history", example="holdfast tasks history email --outcome dead")(history)
 
 

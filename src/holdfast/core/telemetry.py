@@ -22,12 +22,13 @@ Verb = Literal["send", "receive", "process", "wait", "load", "call", "step"]
 - `step`: a step of a task runs.
 """
 
-What = Literal["lost", "rows", "occurrences"]
+What = Literal["lost", "rows", "occurrences", "events"]
 """Kind of an event.
 
 - `lost`: a lease was lost.
 - `rows`: rows were requested from a row cache.
 - `occurrences`: occurrences of schedules were fired, missed or skipped.
+- `events`: events of tasks were stored, dropped or refused.
 """
 
 Delay = Literal["schedule"]
@@ -91,7 +92,8 @@ class Telemetry(Protocol):
             unit: the unit of the events.
             amount: number of events.
             result: for `rows`, how the rows were found; for `occurrences`, `fired`, `missed` or
-                `skipped`; otherwise empty.
+                `skipped`; for `events`, `stored`, `dropped` (there was no room, or no memory) or
+                `refused` (the attempt had lost its claim); otherwise empty.
         """
 
     def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:

@@ -44,6 +44,7 @@ LOADED: Final = "holdfast.rows.loaded"
 REQUESTS: Final = "holdfast.rows.requests"
 LATENESS: Final = "holdfast.schedule.lateness"
 OCCURRENCES: Final = "holdfast.schedule.occurrences"
+TASK_EVENTS: Final = "holdfast.task.events"
 
 QUEUE: Final = "queue"
 """The only kind of messaging unit with few names. There may be as many mailboxes and chats as

@@ -52,6 +52,7 @@ class Instruments:
             "occurrences": meter.create_counter(
                 names.OCCURRENCES, "{occurrence}", "Occurrences of schedules."
             ),
+            "events": meter.create_counter(names.TASK_EVENTS, "{event}", "Events of tasks."),
         }
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
@@ -59,7 +60,7 @@ class Instruments:
         attributes: Attributes = {names.UNIT_KIND: unit.kind}
         if what == "rows":
             attributes = {names.UNIT_NAME: unit.name, names.RESULT: result}
-        elif what == "occurrences":
+        elif what in {"occurrences", "events"}:
             attributes = {names.DESTINATION: unit.name, names.RESULT: result}
         if amount:
             self._counters[what].add(amount, attributes)

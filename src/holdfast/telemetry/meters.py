@@ -82,6 +82,7 @@ class Meters:
         self._occurrences = counter(
             "holdfast_schedule_occurrences", "Occurrences of schedules.", "queue", "result"
         )
+        self._events = counter("holdfast_task_events", "Events of tasks.", "queue", "result")
         self._lateness = histogram(
             "holdfast_schedule_lateness_seconds",
             "Delay from the instant of an occurrence until it was enqueued.",
@@ -98,6 +99,8 @@ class Meters:
             self._rows.labels(self._caches.of(unit.name), result).inc(amount)
         elif what == "occurrences":
             self._occurrences.labels(self._queues.of(unit.name), result).inc(amount)
+        elif what == "events":
+            self._events.labels(self._queues.of(unit.name), result).inc(amount)
         else:
             self._lost.labels(unit.kind).inc(amount)
 

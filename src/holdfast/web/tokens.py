@@ -6,15 +6,18 @@ import hashlib
 import hmac
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 import msgspec
 from starlette.requests import HTTPConnection
 
 from .revocation import Validity
 from .secret_strength import LEAST_BITS, estimated_bits
+
+if TYPE_CHECKING:
+    from .. import AsyncTaskHandle, TaskHandle
 
 LEAST_SECRET_BYTES: Final = 32
 
@@ -32,12 +35,14 @@ class _Claims(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
         ends_at: when the token expires, in seconds since 1970.
         user: the name of the user.
         issued_at: when the token was issued, in seconds since 1970; 0: not known.
+        tasks: queue and id of each task that the user may follow.
     """
 
     key: str
     ends_at: float
     user: str
     issued_at: float = 0.0
+    tasks: tuple[tuple[str, str], ...] = ()
 
 
 _CLAIMS: Final = msgspec.json.Decoder(_Claims, strict=True)
@@ -75,16 +80,24 @@ class Tokens:
         self._label = f"holdfast token {audience}".strip() + "\0"
         self._clock = clock
 
-    def issue(self, user: str, *, lifetime: float | timedelta = 86_400.0) -> str:
+    def issue(
+        self,
+        user: str,
+        *,
+        lifetime: float | timedelta = 86_400.0,
+        tasks: Iterable[TaskHandle[Any] | AsyncTaskHandle[Any] | tuple[str, str]] = (),
+    ) -> str:
         """Return a new token for *user*.
 
         Args:
             user: the name of the user.
             lifetime: seconds for which the token is valid.
+            tasks: the tasks that the user may follow, with `/v1/tasks/QUEUE/ID/events`: handles, or
+                the queue and the id of each.
 
         Raises:
-            ValueError: the name is empty or too long for a token, or the lifetime is not above 0 s
-                and at most ten years.
+            ValueError: the name is empty, the name and the tasks are too long for a token, or the
+                lifetime is not above 0 s and at most ten years.
         """
         if not user:
             raise ValueError("a token needs a user")
@@ -92,13 +105,15 @@ class Tokens:
         if not 0 < seconds <= LONGEST_LIFETIME_S:
             raise ValueError(f"lifetime must be above 0 s and at most ten years, got {seconds} s")
         now = self._clock()
-        claims = msgspec.json.encode(
-            _Claims(self._signing, round(now + seconds, 3), user, round(now, 6))
-        )
+        facts: list[Any] = [self._signing, round(now + seconds, 3), user, round(now, 6)]
+        if named := [_task(each) for each in tasks]:
+            facts.append(named)  # gateways of earlier versions accept only tokens without tasks
+        claims = msgspec.json.encode(facts)
         signed = f"{_VERSION}.{_text(claims)}"
         token = f"{signed}.{_text(self._signature(self._signing, signed))}"
         if len(token) > LONGEST_TOKEN:
-            raise ValueError(f"a user name of {len(user):,} characters is too long for a token")
+            many = f" and {len(named)} tasks are" if named else " is"
+            raise ValueError(f"a user name of {len(user):,} characters{many} too long for a token")
         return token
 
     def user(self, token: str) -> str | None:
@@ -113,6 +128,11 @@ class Tokens:
             return None
         left_s = claims.ends_at - self._clock()
         return Validity(claims.issued_at, claims.ends_at, left_s)
+
+    def may_follow(self, token: str, queue: str, task_id: str) -> bool:
+        """Return whether *token* is genuine, and names this task."""
+        claims = self._claims(token)
+        return claims is not None and (queue, task_id) in claims.tasks
 
     def _claims(self, token: str) -> _Claims | None:
         """Return the claims of *token*, or None if it is forged or malformed."""
@@ -137,6 +157,12 @@ class Tokens:
 
     def _signature(self, key: str, signed: str) -> bytes:
         return hmac.digest(self._keys[key], f"{self._label}{signed}".encode(), "sha256")
+
+
+def _task(given: TaskHandle[Any] | AsyncTaskHandle[Any] | tuple[str, str]) -> tuple[str, str]:
+    """Return the queue and the id of a task."""
+    queue, task_id = given if isinstance(given, tuple) else (given.queue, given.task_id)
+    return queue, task_id
 
 
 def _check_secret(secret: bytes) -> None:
@@ -184,3 +210,11 @@ class Authenticator(Protocol):
                 stream; None: the request has no token.
             connection: the HTTP request or WebSocket, with its headers and cookies.
         """
+
+
+@runtime_checkable
+class TaskAuthenticator(Protocol):
+    """Authenticates with tokens that name the tasks that their users may follow, as `Tokens`."""
+
+    def may_follow(self, token: str, queue: str, task_id: str) -> bool:
+        """Return whether *token* is genuine, and names this task."""

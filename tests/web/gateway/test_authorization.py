@@ -62,6 +62,7 @@ def requests(chat: str) -> dict[str, tuple[str, str, dict[str, Any]]]:
         "chat.members": ("GET", f"{path}/members", {}),
         "chat.ack": ("POST", "/v1/inbox/ack", {"json": {"chat": chat, "position": "1:1"}}),
         "chat.leave": ("DELETE", f"{path}/members/me", {}),
+        "task.follow": ("GET", "/v1/tasks/reports/unheard-of/events", {}),
     }
 
 

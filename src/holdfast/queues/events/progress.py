@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,7 +17,8 @@ MESSAGE_BYTES: Final = 1000
 """Largest size of the message of a progress, in UTF-8."""
 
 
-class Progress(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Progress:
     """How far a task has come, as it last reported it with `current_task().progress`.
 
     Attributes:
@@ -79,7 +81,7 @@ def latest_progress(entry: bytes) -> Progress | None:
     at_ms, _, data = stored.partition(b":")
     found: Progress = decoded(JSON, data, Progress, "the progress of a task")
     at = int(at_ms)
-    return msgspec.structs.replace(found, at=from_epoch_ms(at) if 0 < at < MAX_MS else None)
+    return replace(found, at=from_epoch_ms(at) if 0 < at < MAX_MS else None)
 
 
 def progress_in(data: Any) -> Progress | None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
-import msgspec
-
 from ...core.clock import MAX_MS, from_epoch_ms
 from ...core.codec import JSON, decoded, encoded
 from ...core.gap import Gap
@@ -31,7 +29,8 @@ OWN: Final = b"e"
 _KINDS: Final[dict[bytes, Kind]] = {PROGRESS: "progress", OWN: "event"}
 
 
-class TaskEvent(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TaskEvent:
     """What a task reported while it ran.
 
     Attributes:

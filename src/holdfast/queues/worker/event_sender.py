@@ -50,6 +50,8 @@ _REFUSED_S: Final = 10.0
 
 _MAX_PAUSE_S: Final = 1.0
 
+_NO: Final = ord("0")
+
 
 @dataclass(slots=True)
 class _Parcel:
@@ -250,12 +252,17 @@ class EventSender:
                 return
 
     def _answer(self, parcels: list[_Parcel], reply: bytes) -> None:
-        for parcel, digit in zip(parcels, reply, strict=True):
+        refused = [parcel for parcel, digit in zip(parcels, reply, strict=True) if digit == _NO]
+        for parcel in parcels:
             parcel.buffer.in_flight = 0
             parcel.buffer.was_sent = True
-            if digit == ord("0"):
-                parcel.buffer.is_refused = True
-                parcel.buffer.clear()
+        for parcel in refused:
+            parcel.buffer.is_refused = True
+            parcel.buffer.clear()
+        lost = sum(len(parcel.events) for parcel in refused)
+        self._count("stored", sum(len(parcel.events) for parcel in parcels) - lost)
+        self._count("refused", lost)
+        self._count("dropped", sum(parcel.dropped for parcel in parcels))
         self._pulse()
 
     def _lose(self, parcels: list[_Parcel], error: Exception) -> None:
@@ -270,6 +277,11 @@ class EventSender:
             parcel.buffer.lose(len(parcel.events) + parcel.dropped)
             parcel.buffer.in_flight = 0
         self._pulse()
+
+    def _count(self, result: str, amount: int) -> None:
+        telemetry = self._caller.settings.telemetry
+        if telemetry is not None and amount:
+            telemetry.count("events", self._unit, amount, result)
 
     def _pulse(self) -> None:
         """Wake those who wait for the reply to a call."""

@@ -22,6 +22,7 @@ READ: Final = "chat.read"
 MEMBERS: Final = "chat.members"
 ACK: Final = "chat.ack"
 LEAVE: Final = "chat.leave"
+FOLLOW: Final = "task.follow"
 
 ACTIONS: Final = {
     SEND_MAIL: "another user: send a message to that user's mailbox",
@@ -33,6 +34,7 @@ ACTIONS: Final = {
     MEMBERS: "a chat: list its members",
     ACK: "a chat: acknowledge its messages",
     LEAVE: "a chat: leave it",
+    FOLLOW: "a task, as QUEUE/ID: read its events; not asked if the token names the task",
 }
 """Action → "TARGET: what the user wants to do to the target"."""
 
@@ -46,6 +48,11 @@ class Authorization:
 
     def __init__(self, may: May | None = None) -> None:
         self._may = may
+
+    @property
+    def has_hook(self) -> bool:
+        """Return whether the application has a hook."""
+        return self._may is not None
 
     async def allows(self, user: str, action: str, target: str) -> bool:
         """Return whether *user* may do *action* to *target*.

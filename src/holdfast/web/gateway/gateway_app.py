@@ -15,7 +15,7 @@ from ..limits import Limits
 from ..problems import answer_http_exception
 from ..security_middleware import LOOPBACK_HOSTS, SecurityMiddleware, checked_hosts
 from ..tokens import Authenticator
-from . import chat_page, chat_routes, inbox_routes, mailbox_routes, stream_session
+from . import chat_page, chat_routes, inbox_routes, mailbox_routes, stream_session, task_routes
 from .authorization import May
 from .gateway_state import GatewayState
 
@@ -54,6 +54,7 @@ def gateway(
         *inbox_routes.ROUTES,
         *chat_routes.ROUTES,
         *stream_session.ROUTES,
+        *task_routes.ROUTES,
     ]
     if try_page:
         routes += chat_page.ROUTES

@@ -9,7 +9,7 @@ from ..concurrency_limiter import ConcurrencyLimiter
 from ..limits import Limits
 from ..shared_state import SharedState
 from ..timed_cache import TimedCache
-from ..tokens import Authenticator
+from ..tokens import Authenticator, TaskAuthenticator
 from .authorization import Authorization, May
 from .contact_limits import ContactLimits
 
@@ -27,6 +27,7 @@ class GatewayState(SharedState[str]):
         inbox_rate: limits the cost of reading chats for the streams of each user.
         waiting: limits how many long polls and streams each user has open.
         unauthenticated: limits the streams of each address that have not sent a valid token yet.
+        task_tokens: reports which tasks a token names; None: tokens name none.
     """
 
     def __init__(
@@ -36,6 +37,9 @@ class GatewayState(SharedState[str]):
             hf, authenticator.user_of, limits, name="gateway", authenticator=authenticator
         )
         self.authorization = Authorization(may)
+        self.task_tokens: TaskAuthenticator | None = None
+        if isinstance(authenticator, TaskAuthenticator):
+            self.task_tokens = authenticator
         self.contact_limits = ContactLimits(self.rates, limits)
         self.inbox_sizes = TimedCache(lambda user: hf.inbox(user).size(), INBOX_SIZE_LIFETIME_S)
         self.inbox_rate = self.rates.limiter("streams", limits.user)

@@ -82,8 +82,11 @@ def _mentions(status: TaskStatus, search: str) -> bool:
 
 
 def _without_arguments(view: PageRequest, status: TaskStatus) -> TaskStatus:
-    """Return *status*, without arguments and headers if the dashboard hides them."""
-    return status if view.arguments else replace(status, args=(), kwargs={}, headers={})
+    """Return *status*, without arguments, headers and messages if the dashboard hides them."""
+    if view.arguments:
+        return status
+    progress = status.progress and replace(status.progress, message="")
+    return replace(status, args=(), kwargs={}, headers={}, progress=progress)
 
 
 async def cancel(action: ActionRequest) -> ActionResult:
