@@ -7,7 +7,18 @@ from typing import Final
 
 from ..harness import Bench
 from ..report import Table
-from . import enqueue, latency, memory, processes, recovery, schedules, step, tenants, throughput
+from . import (
+    enqueue,
+    events,
+    latency,
+    memory,
+    processes,
+    recovery,
+    schedules,
+    step,
+    tenants,
+    throughput,
+)
 
 PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "throughput": throughput.run,
@@ -19,6 +30,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "processes": processes.run,
     "schedules": schedules.run,
     "tenants": tenants.run,
+    "events": events.run,
 }
 
 

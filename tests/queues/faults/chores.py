@@ -4,6 +4,7 @@ The first argument of each is its key in the history. An execution is one operat
 with the task's id, when it was enqueued and the token of the claim: "ok" when it came to its end,
 "unknown" without an end when its process was killed, with one when it was stopped. What came to its
 end returns its token, so the result shows which claim was the one that counted.
+Each reports two events with its token: that it began, and that it has ended.
 """
 
 import asyncio
@@ -36,7 +37,9 @@ def execution(key: str) -> Iterator[int]:
     me = current_task()
     about = {"task_id": me.task_id, "token": me.token, "enqueued": str(me.enqueued_at)}
     with recorders[0].operation("complete", key=key, **about):
+        me.emit([me.token, "began"])
         yield me.token
+        me.emit([me.token, "ended"])
 
 
 @tasks.task(queue=QUEUE)

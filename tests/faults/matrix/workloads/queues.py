@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from faults.matrix.verdict import Violation, caught
 from faults.matrix.workloads.base import POISON, Workload
 from faults.nursery import Actor
 from faults.waiting import eventually
-from holdfast import Holdfast, TaskFailed
+from holdfast import Gap, Holdfast, TaskEvent, TaskFailed
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores, workman
@@ -149,7 +149,9 @@ class Queues(Workload):
                 for op in history
                 if op.kind == "complete"
             }
+            told = {} if self.lossy else {each: _events(hf, each) for each in counted}
         found = [*caught("astray", places.check), *judge(history, dead, counted)]
+        found += judge_events(told, counted)
         if not self._processes_came_and_went():
             found.append(Violation("astray", "no process was started in place of another one"))
         return found
@@ -215,6 +217,35 @@ def _late_words(history: Sequence[Operation], counted: dict[str, int | None]) ->
                 Violation("stale", f"{task_id}: claim {token} counts, {latest} came after it")
             )
     return found
+
+
+def judge_events(
+    told: Mapping[str, Sequence[TaskEvent | Gap]], counted: Mapping[str, int | None]
+) -> list[Violation]:
+    """Check the events: numbers without gaps, none twice, and all of the claim that counts.
+
+    Args:
+        told: task → its events.
+        counted: task → the token of the claim whose end counts, if there is one.
+    """
+    found = []
+    for task_id, events in told.items():
+        if any(isinstance(event, Gap) for event in events):
+            found.append(Violation("lost", f"{task_id}: its events have gaps"))
+            continue
+        if [event.number for event in events] != list(range(1, len(events) + 1)):
+            found.append(Violation("astray", f"{task_id}: the numbers of its events have gaps"))
+        said = [tuple(event.data) for event in events]
+        if len(said) != len(set(said)):
+            found.append(Violation("doubled", f"{task_id}: an event was stored twice"))
+        token = counted[task_id]
+        if token is not None and [what for by, what in said if by == token] != ["began", "ended"]:
+            found.append(Violation("lost", f"{task_id}: events of claim {token} are missing"))
+    return found
+
+
+def _events(hf: Holdfast, task_id: str) -> list[TaskEvent | Gap]:
+    return list(hf.queue(chores.QUEUE).handle(task_id).events(timeout=0))
 
 
 def _result(hf: Holdfast, task_id: str) -> int | None:
