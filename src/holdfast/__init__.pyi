@@ -212,5 +212,6 @@ from .errors import TooManyMembers as TooManyMembers
 from .errors import UnknownConsumer as UnknownConsumer
 from .errors import UnknownTask as UnknownTask
 from .errors import Unsupported as Unsupported
+from .errors import UnsupportedPlatform as UnsupportedPlatform
 from .errors import WorkerCannotStart as WorkerCannotStart
 from .version import __version__ as __version__

@@ -147,6 +147,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
         "UnknownConsumer",
         "UnknownTask",
         "Unsupported",
+        "UnsupportedPlatform",
         "WorkerCannotStart",
     ),
 }

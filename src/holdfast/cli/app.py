@@ -38,6 +38,9 @@ COMMANDS: Final = {
 }
 """Name → first line of the help. The command is the `app` in the module with this name."""
 
+NEED_POSIX: Final = {"demo", "logs", "serve", "server", "top", "worker"}
+"""Commands that do not run on Windows."""
+
 app = Commands(
     name="holdfast",
     help="Application building blocks on Valkey and Redis: nothing lost, nothing held twice.",
@@ -46,7 +49,8 @@ app = Commands(
     pretty_exceptions_enable=False,
 )
 for name, about in COMMANDS.items():
-    app.add_lazily(name, f"{__package__}.{name}", about)
+    needs_posix = name in NEED_POSIX
+    app.add_lazily(name, f"{__package__}.{name}", about, needs_posix=needs_posix)
 
 
 def _version(wanted: bool) -> None:

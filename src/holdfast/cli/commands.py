@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
+
+from ..errors import UnsupportedPlatform
+from .exit_codes import FAILED
 
 
 class Commands(typer.Typer):
@@ -25,10 +29,17 @@ class Commands(typer.Typer):
         ending = {"epilog": _epilog(example)}
         return super().command(name, **{"cls": _PlainCommand, **ending, **options})
 
-    def add_lazily(self, name: str, module: str, about: str) -> None:
-        """Add the `app` in *module* as the command *name*. Import *module* when it is called."""
+    def add_lazily(self, name: str, module: str, about: str, *, needs_posix: bool) -> None:
+        """Add the `app` in *module* as the command *name*. Import *module* when it is called.
+
+        If *needs_posix*, the command ends with a message on Windows.
+        """
 
         def load() -> typer.Typer:
+            if needs_posix and sys.platform == "win32":
+                error = UnsupportedPlatform(f"`holdfast {name}`", "run it there")
+                typer.echo(f"holdfast: {error}", err=True)
+                raise typer.Exit(FAILED)
             found: typer.Typer = import_module(module).app
             return found
 

@@ -6,6 +6,7 @@
     │       ├── Unsupported    the server cannot make writes as durable as the client requires
     │       └── DamagedData (DecodeError)  another program changed the keys
     ├── ClientClosed           nothing was sent: the client was closed
+    ├── UnsupportedPlatform    this part does not run on Windows
     ├── OutcomeUnknown         perhaps applied; after `repeat()` applied exactly once
     ├── InvalidName (ValueError)
     ├── PayloadTooLarge (ValueError)
@@ -72,6 +73,7 @@ from .base import (
     ServerRefused,
     ServerUnavailable,
     Unsupported,
+    UnsupportedPlatform,
     on_one_line,
     shortened,
 )
@@ -184,6 +186,7 @@ __all__ = [
     "UnknownConsumer",
     "UnknownTask",
     "Unsupported",
+    "UnsupportedPlatform",
     "WorkerCannotStart",
     "on_one_line",
     "shortened",

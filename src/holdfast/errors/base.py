@@ -69,6 +69,18 @@ class Unsupported(ServerRefused):
         )
 
 
+class UnsupportedPlatform(HoldfastError):
+    """A part of Holdfast does not run on this operating system. Nothing was done.
+
+    Attributes:
+        what: the part, such as `a worker`.
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what} needs Linux or macOS, and does not run on Windows: {remedy}")
+        self.what = what
+
+
 class ClientClosed(HoldfastError):
     """The client was closed, by `close` or at the end of its `with` block.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ... import HoldfastError, LeaseLost, LockTimeout, NotDefined
+from ... import HoldfastError, LeaseLost, LockTimeout, NotDefined, UnsupportedPlatform
 from ..connection import Embedded, Namespace, Url, connected, fail
 from ..exit_codes import (
     LOST,
@@ -75,6 +76,8 @@ def run(
     the timeout, 125: the server cannot be used, 126: the command cannot be
     run, 127: there is no such command, 2: wrong usage.
     """
+    if sys.platform == "win32":
+        fail(str(UnsupportedPlatform("`holdfast locks run`", "run it there")))
     if limit is not None and not semaphore:
         fail("--limit is that of a semaphore: add --semaphore", code=WRONG_USAGE)
     _check_executable(command[0])

@@ -12,9 +12,13 @@ from typing import Any, Final, Self
 
 from ..exit_codes import SIGNALLED
 
-FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+FORWARDED: Final = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+    if hasattr(signal, name)  # Windows has two of them
+)
 
-FROM_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
+FROM_TERMINAL: Final = tuple(number for number in FORWARDED if number.name in ("SIGINT", "SIGQUIT"))
 """Signals that a terminal sends to its whole foreground group, and so also to the command."""
 
 

@@ -20,6 +20,7 @@ from ...core.definitions import OnConflict, checked_on_conflict
 from ...core.durability import Durability
 from ...core.familiar_names import check_options
 from ...core.names import Namespace
+from ...core.platform import check_posix
 from ...core.telemetry import Telemetry
 from ...core.transport.settings import Client, Settings
 from .resources import Resources
@@ -161,6 +162,7 @@ class Holdfast:
             ServerNotFound: no server binary was found; the message says what to install.
             ServerFailed: the server did not start.
         """
+        check_posix("an embedded server", "connect to a server with from_url(…)")
         from holdfast.server import EmbeddedServer
 
         Namespace.of(namespace)  # raise the error for an invalid name before the server starts
@@ -587,6 +589,7 @@ class Holdfast:
                 for each CPU. They are started when they are needed.
             group: name of the group of processes that it belongs to, which `workers` shows.
         """
+        check_posix("a worker", "run it there; tasks may be enqueued from here")
         from holdfast.queues.worker.options import WorkerOptions
         from holdfast.queues.worker.worker import Worker
 
@@ -905,6 +908,7 @@ class Holdfast:
                 then do not wait for it, and the feed may drop chunks that it has not read.
             on_conflict: what happens if the server stores another budget or lease; see `semaphore`.
         """
+        check_posix("a file feed", "publish and read files there")
         from holdfast.files._sync.feed import FileFeed
         from holdfast.files._sync.feed_store import FeedStore
         from holdfast.files.keys import KIND
