@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import Final
 
 from . import call_parts, calls, durable, idle, imports
+from .cache import parts as cache
 from .completions import parts as completions
 from .counters import parts as counters
 from .files import parts as files
@@ -41,6 +42,8 @@ BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
     **{f"leases:{name}": part for name, part in leases.PARTS.items()},
     "messages": messages.run,
     **{f"messages:{name}": part for name, part in messages.PARTS.items()},
+    "cache": cache.run,
+    **{f"cache:{name}": part for name, part in cache.PARTS.items()},
     "rows": rows.run,
     **{f"rows:{name}": part for name, part in rows.PARTS.items()},
     "completions": completions.run,
@@ -68,6 +71,7 @@ ALL: Final = (
     "completions",
     "counters",
     "limits",
+    "cache",
     "rows",
     "files",
     "tallies",

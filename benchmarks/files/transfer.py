@@ -13,7 +13,8 @@ from typing import Final
 import redis
 
 from holdfast import FileFeed, Holdfast
-from holdfast.files.chunk import BLOCK, Codec
+from holdfast.core.compression import Compression
+from holdfast.files.chunk import BLOCK
 
 from ..harness import Bench, Case
 from ..report import Table
@@ -60,7 +61,7 @@ def _plain(client: redis.Redis, data: bytes) -> Callable[[int], object]:
     return work
 
 
-def _sent(hf: Holdfast, data: bytes, compress: Codec | None) -> Callable[[int], object]:
+def _sent(hf: Holdfast, data: bytes, compress: Compression | None) -> Callable[[int], object]:
     numbers = count()
 
     def work(amount: int) -> None:

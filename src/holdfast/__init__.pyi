@@ -9,8 +9,15 @@ from .client.finding import Severity as Severity
 from .client.server_facts import Replica as Replica
 from .client.server_facts import ServerFacts as ServerFacts
 from .client.server_facts import SlowCommand as SlowCommand
+from .cache._sync.cached_function import CachedFunction as CachedFunction
+from .cache._async.cached_function import AsyncCachedFunction as AsyncCachedFunction
+from .cache.cached_value import CachedValue as CachedValue
+from .cache.function_counts import CachedFunctionStatus as CachedFunctionStatus
+from .cache.options import CachedOptions as CachedOptions
+from .cache.registry import CacheRegistry as CacheRegistry
 from .core.codec import Codec as Codec
 from .core.codec import JSON as JSON
+from .core.codec import MSGPACK as MSGPACK
 from .core.durability import Fsynced as Fsynced
 from .core.durability import Replicated as Replicated
 from .core.gap import Gap as Gap
@@ -161,6 +168,8 @@ from .telemetry.opentelemetry import OpenTelemetry as OpenTelemetry
 from .telemetry.prometheus import PrometheusMetrics as PrometheusMetrics
 from .errors import BadGeoData as BadGeoData
 from .errors import BudgetExceeded as BudgetExceeded
+from .errors import CacheLoadFailed as CacheLoadFailed
+from .errors import CacheTimeout as CacheTimeout
 from .errors import ChatExists as ChatExists
 from .errors import ClientClosed as ClientClosed
 from .errors import CounterOverflow as CounterOverflow

@@ -212,6 +212,17 @@ LIMITS = [
     Case("limit", lambda c, k: c.persist(k("log")), "it never expires", "log"),
     Case("limit", lambda c, k: c.set(k("other"), "x"), "no key of Holdfast has this name"),
 ]
+CACHE = [
+    Case("cached", lambda c, k: c.set(k("definition"), "x", ex=99), "it or the statistics cannot"),
+    Case("cached", lambda c, k: c.hset(k("statistics"), "1", "x"), "the statistics cannot be read"),
+    Case("cached", lambda c, k: c.persist(k("statistics")), "it never expires", "statistics"),
+    Case("values", lambda c, k: c.set(k("epoch"), "x", ex=99), "it cannot be read", "epoch"),
+    Case("values", lambda c, k: c.persist(k("value:1:[1]")), "it never expires", "value:1:[1]"),
+    Case("values", lambda c, k: c.set(k("load:1:[1]"), "x"), "it never expires", "load:1:[1]"),
+    Case("values", lambda c, k: c.set(k("other"), "x"), "no key of Holdfast has this name"),
+    Case("tag", lambda c, k: c.set(k("epoch"), "x", ex=99), "it cannot be read", "epoch"),
+    Case("tag", lambda c, k: c.persist(k("epoch")), "it never expires", "epoch"),
+]
 ROWS = [
     Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but not in due", "plan"),
     Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, but has no period", "due"),
@@ -279,7 +290,7 @@ TALLIES = [
     Case("tally", lambda c, k: c.lpush(k("journal:x"), "x"), "is not in `pending`", "journal:x"),
     Case("tally", lambda c, k: c.lpush(k("pending"), "y"), "'y' is missing: its counts are lost"),
 ]
-CASES = [*QUEUE, *LOCKS, *MESSAGES, *NAMES, *COUNTERS, *LIMITS, *ROWS, *FILES, *TALLIES]
+CASES = [*QUEUE, *LOCKS, *MESSAGES, *NAMES, *COUNTERS, *LIMITS, *CACHE, *ROWS, *FILES, *TALLIES]
 
 _STANDS = {"acked": 0, "read": 0, "counted": 0, "session": "", "token": 0}
 _PLACE = msgspec.msgpack.encode(_STANDS)

@@ -119,11 +119,17 @@ async def message_uses(hf: AsyncHoldfast) -> Uses:
     }
 
 
+async def double(n: int) -> int:
+    return 2 * n
+
+
 async def data_uses(hf: AsyncHoldfast) -> Uses:
     recent, names, hits = hf.recent("player"), hf.completions("guild"), hf.counter("hits")
     buffer, cache = hf.counter_buffer(), hf.row_cache("stock", source=Rows(), shards=2)
     limiter = hf.rate_limit("api", Limit(9, per=60.0))
     permit = await limiter.acquire()
+    cached = hf.cached(ttl=60.0, name="double")(double)
+    await cached(1)
     await hits.add()
     await cache.schedule(1, every=60.0)
     buffer.add("hits")
@@ -155,6 +161,16 @@ async def data_uses(hf: AsyncHoldfast) -> Uses:
         "peek": limiter.peek,
         "reset": limiter.reset,
         "rate_limits": hf.rate_limits,
+        "cached": lambda: cached(1),
+        "cached many": lambda: cached.many([1, 2]),
+        "cached peek": lambda: cached.peek(1),
+        "cached put": lambda: cached.put(2, 1),
+        "cached invalidate": lambda: cached.invalidate(1),
+        "invalidate_all": cached.invalidate_all,
+        "invalidate_tags": lambda: hf.invalidate_tags("all"),
+        "invalidate_cached": lambda: hf.invalidate_cached("double"),
+        "cached_functions": hf.cached_functions,
+        "cached_function": lambda: hf.cached_function("double"),
         "buffer add": add,
         "buffer flush": buffer.flush,
         "new buffer add": add_to_a_new_one,

@@ -15,6 +15,11 @@ from holdfast import Holdfast, Replicated
 from holdfast.core.script import Script
 
 LEASES_AND_HINTS = {
+    "cache/abandon",
+    "cache/claim",
+    "cache/commit",
+    "cache/open",
+    "cache/report",
     "limits/define",
     "locks/renew",
     "queues/renew",

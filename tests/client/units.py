@@ -139,6 +139,27 @@ def limiter(place: Place, name: str) -> None:
     limit(place, name)
 
 
+def cached(place: Place, name: str) -> None:
+    """Call a cached function, and report its counts."""
+
+    @place.hf.cached(ttl=NEVER, name=name, tags=[name])
+    def function(n: int) -> int:
+        return n
+
+    assert function(1) == 1
+    assert function.status() is not None
+
+
+def values(place: Place, name: str) -> None:
+    """Store a result of a cached function."""
+    cached(place, name)
+
+
+def tag(place: Place, name: str) -> None:
+    """Store a result that has a tag."""
+    cached(place, name)
+
+
 def rows(place: Place, name: str) -> None:
     """Schedule a row, and load it."""
     cache = place.hf.row_cache(name, source=Source(), shards=1)
@@ -169,7 +190,7 @@ BUILDERS: Final[Mapping[str, Callable[[Place, str], None]]] = {
     build.__name__: build
     for build in (
         queue, lock, rw_lock, semaphore, fenced, mailbox, chat, inbox, recent, completions,
-        counter, rows, feed, tally, limit, limiter,
+        counter, rows, feed, tally, limit, limiter, cached, values, tag,
     )
 }  # fmt: skip
 """By kind of unit."""

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import InvalidName
-from holdfast.files.chunk import BLOCK, zstd
+from holdfast.core.compression import zstd
+from holdfast.files.chunk import BLOCK
 from holdfast.files.file_reader import (
     FileReader,
     Packing,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from holdfast import AsyncLocalFiles, Block, DamagedFile
+from holdfast.core.compression import zstd
 from holdfast.files._async import local_files as local
-from holdfast.files.chunk import zstd
 from holdfast.files.lines import lines_of
 
 LINES = b"".join(b"line %d\n" % n for n in range(40_000))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast import Block, DamagedFile, LocalFiles
+from holdfast.core.compression import zstd
 from holdfast.files._sync import local_files as local
-from holdfast.files.chunk import zstd
 from holdfast.files.lines import lines_of
 
 LINES = b"".join(b"line %d\n" % n for n in range(40_000))

@@ -39,7 +39,7 @@ async def test_a_survey_reads_every_kind(site: Site) -> None:
         ):
             await eventually_async(lambda: _all_listed(hf))
             found = await survey(hf)
-            nothing = await survey(hf, SurveyLimits(0, 1, 0, 0, 0, 0, 0, 0, 0))
+            nothing = await survey(hf, SurveyLimits(0, 1, 0, 0, 0, 0, 0, 0, 0, 0))
     assert (found.namespace, found.topology) == (site.namespace, site.shape[0])
     assert len(found.servers) == site.shape[1]
     assert found.tasks == {"ready": 3, "running": 0, "delayed": 0, "dead": 0}
@@ -57,7 +57,7 @@ async def test_a_survey_reads_every_kind(site: Site) -> None:
     ]
     assert found.known == {
         "queue": 1, "lock": 1, "rw_lock": 1, "semaphore": 1, "mailbox": 1, "chat": 1, "counter": 1,
-        "row_cache": 0, "file_feed": 0, "tally": 0, "completions": 0,
+        "cached": 0, "row_cache": 0, "file_feed": 0, "tally": 0, "completions": 0,
     }  # fmt: skip
     assert [nothing.queues, nothing.permits, nothing.mailboxes, nothing.counters] == [
         {},

@@ -116,7 +116,7 @@ USES: Final = {
     "prometheus": "import holdfast; holdfast.PrometheusMetrics()",
     "web": "import holdfast.web; import holdfast.web.server, holdfast.web.metrics.metrics_app",
     "cron": "import holdfast; holdfast.Cron('0 3 * * *')",
-    "zstd": "from holdfast.files import chunk; chunk.zstd()",
+    "zstd": "from holdfast.core.compression import zstd; zstd()",
     "geo": "import polars, maxminddb",
     "demo": """
         from holdfast.cli import main

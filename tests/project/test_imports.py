@@ -111,6 +111,7 @@ for block, use in {
     "rows": lambda: hf.row_cache("a"),
     "files": lambda: hf.file_feed("a"),
     "tallies": lambda: hf.tally("a"),
+    "cache": lambda: hf.cached(ttl=1),
 }.items():
     before = loaded()
     use()

@@ -214,6 +214,22 @@ async def test_rows_that_hit_and_miss(hf: AsyncHoldfast, recording: Recording) -
     assert recording.metric("holdfast.rows.load.duration") == [(cache_only, 1)]
 
 
+async def test_results_that_hit_and_miss(hf: AsyncHoldfast, recording: Recording) -> None:
+    @hf.cached(ttl=60.0, name="double")
+    async def double(n: int) -> int:
+        return 2 * n
+
+    for _ in range(3):
+        await double(1)
+    counted = {
+        attributes["holdfast.result"]: count
+        for attributes, count in recording.metric("holdfast.cache.requests")
+    }
+    assert counted == {"hit": 2, "miss": 1}
+    function_only = {"holdfast.unit.name": "double"}
+    assert recording.metric("holdfast.cache.load.duration") == [(function_only, 1)]
+
+
 async def test_a_call_is_a_part_of_what_asks_for_it(
     hf: AsyncHoldfast, recording: Recording
 ) -> None:

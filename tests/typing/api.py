@@ -34,7 +34,10 @@ from holdfast import (
     AsyncWorker,
     Batch,
     Block,
+    CachedFunctionStatus,
     CachedRow,
+    CachedValue,
+    CacheRegistry,
     Call,
     Change,
     Chat,
@@ -565,6 +568,60 @@ async def looking(hf: Holdfast, async_hf: AsyncHoldfast) -> None:
     assert_type(server.replicas, tuple[Replica, ...])
     assert_type(server.slow, tuple[SlowCommand, ...] | None)
     assert_type(hf.topology, Literal["standalone", "sentinel", "cluster"])
+
+
+async def cached_functions(hf: Holdfast, async_hf: AsyncHoldfast) -> None:
+    """Cached functions have the types of the functions."""
+    caches = CacheRegistry()
+
+    @async_hf.cached(ttl=60.0, tags=lambda user_id: [f"user:{user_id}"], refresh=45)
+    async def name(user_id: int, *, upper: bool = False) -> str:
+        return f"{user_id}"
+
+    @hf.cached(ttl=lambda value: 60.0 if value else 5.0, error_ttl={KeyError: timedelta(5)})
+    def age(user_id: int) -> int | None:
+        return user_id
+
+    @caches.cached(ttl=60.0)
+    async def length(text: str) -> int:
+        return len(text)
+
+    @caches.cached(ttl=60.0)
+    def width(text: str) -> int:
+        return len(text)
+
+    class Shop:
+        @caches.cached(ttl=60.0, ignore=["self"])
+        async def price(self, item: str) -> float:
+            return len(item)
+
+    assert_type(await name(7, upper=True), str)
+    assert_type(age(7), int | None)
+    assert_type(await length("a"), int)
+    assert_type(width("a"), int)
+    assert_type(await Shop().price("tea"), float)
+    assert_type(await Shop().price.peek("tea"), CachedValue[float] | None)
+    assert_type(await name.many([7, 8]), list[str])
+    assert_type(await name.peek(7), CachedValue[str] | None)
+    assert_type(await name.invalidate(7, upper=True), bool)
+    assert_type(age.key(7), str)
+    assert_type(age.status(), CachedFunctionStatus | None)
+    assert_type(await async_hf.cached_functions(), dict[str, CachedFunctionStatus])
+    await name.put("jill", 7)
+    await hf_takes(name)
+    caches.bind(hf, async_hf)
+    with caches.using(hf):
+        pass
+    age("seven")  # type: ignore[arg-type]
+    age.invalidate()  # type: ignore[call-arg]
+    await name.put(7, 7)  # type: ignore[arg-type]
+    await Shop().price(7)  # type: ignore[arg-type]
+    hf.cached(ttl=60.0, tagz=[])  # type: ignore[call-arg]
+    hf.cached(ttl="60")  # type: ignore[arg-type]
+
+
+async def hf_takes(function: Callable[[int], Awaitable[str]]) -> None:
+    """Take any function of this signature."""
 
 
 async def cached_rows(hf: Holdfast, async_hf: AsyncHoldfast, table: Any) -> None:

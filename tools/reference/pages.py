@@ -27,6 +27,7 @@ TITLES: Final = {
     "completions": "Autocomplete",
     "counters": "Counters",
     "rows": "Row caches",
+    "cache": "Cached functions",
     "files": "Files",
     "tallies": "Tallies",
     "telemetry": "Telemetry",

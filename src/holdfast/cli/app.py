@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "chat": "List chats and mailboxes, write to them, and follow them. Without a command: ls.",
     "rows": "Keep the rows of a cache fresh; list row caches. Without a command: ls.",
     "outbox": "Relay tasks from the outbox of a SQL database; handle those that failed.",
+    "cache": "List cached functions; show and invalidate their results. Without a command: ls.",
     "counters": "List and draw counters. Without a command: ls.",
     "limits": "List rate limiters; show what they let pass, and reset them. Without a command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..cache import audit as cache
 from ..completions import audit as completions
 from ..core import catalog_audit as catalog
 from ..core import ledger
@@ -24,7 +25,7 @@ from .audit_report import Damage
 from .finding import Severity
 
 _BLOCKS: Final[tuple[Any, ...]] = (
-    catalog, completions, counters, files, limits, locks, messages, queues, rows, tallies,
+    cache, catalog, completions, counters, files, limits, locks, messages, queues, rows, tallies,
 )  # fmt: skip
 
 AUDITS: Final[Mapping[str, Any]] = {kind: audit for audit in _BLOCKS for kind in audit.KINDS}

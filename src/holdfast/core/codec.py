@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -38,11 +39,37 @@ class JsonCodec:
         return data
 
     def decode(self, data: bytes, into: Any = Any) -> Any:
-        return msgspec.json.decode(data, type=into)
+        return msgspec.json.decode(data, type=into, dec_hook=_to_pydantic)
+
+
+class MsgpackCodec:
+    """Stores MessagePack, which takes less memory than JSON. Bytes stay bytes."""
+
+    def encode(self, value: Any) -> bytes:
+        return msgspec.msgpack.encode(value, enc_hook=_of_pydantic)
+
+    def decode(self, data: bytes, into: Any = Any) -> Any:
+        return msgspec.msgpack.decode(data, type=into, dec_hook=_to_pydantic)
 
 
 JSON: Final = JsonCodec()
 """The default codec."""
+
+MSGPACK: Final = MsgpackCodec()
+"""A codec that takes less memory than `JSON`. Other languages can read it as well."""
+
+
+def decoder(codec: Codec, into: Any) -> Callable[[bytes], Any]:
+    """Return a function that decodes bytes as the type *into*, prepared for many calls.
+
+    Raises:
+        TypeError: *into* is a type that the codec cannot decode.
+    """
+    if codec is JSON:
+        return msgspec.json.Decoder(into, dec_hook=_to_pydantic).decode
+    if codec is MSGPACK:
+        return msgspec.msgpack.Decoder(into, dec_hook=_to_pydantic).decode
+    return lambda data: codec.decode(data, into)
 
 
 def sorted_json(value: Any, what: str) -> bytes:
@@ -99,6 +126,14 @@ def _of_pydantic(value: Any) -> Any:
     if serializer is None:
         raise TypeError(f"Encoding objects of type {kind.__name__} is unsupported")
     return serializer.to_python(value, mode="json", by_alias=False, round_trip=True)
+
+
+def _to_pydantic(kind: Any, value: Any) -> Any:
+    """Return *value* as a model of pydantic of the class *kind*, by its own validator."""
+    validate = getattr(kind, "model_validate", None)
+    if validate is None:
+        raise NotImplementedError(f"Decoding objects of type {kind!r} is unsupported")
+    return validate(value)
 
 
 def _has_nan_or_infinity(value: Any) -> bool:

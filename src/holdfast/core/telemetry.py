@@ -17,16 +17,17 @@ Verb = Literal["send", "receive", "process", "wait", "load", "call", "step"]
 - `receive`: messages are received.
 - `process`: a task or message is processed.
 - `wait`: a caller waits for a lock or semaphore.
-- `load`: rows are loaded from their source.
+- `load`: rows are loaded from their source, or a cached function is called.
 - `call`: a script is called.
 - `step`: a step of a task runs.
 """
 
-What = Literal["lost", "rows", "occurrences", "events"]
+What = Literal["lost", "rows", "results", "occurrences", "events"]
 """Kind of an event.
 
 - `lost`: a lease was lost.
 - `rows`: rows were requested from a row cache.
+- `results`: results of a cached function were requested.
 - `occurrences`: occurrences of schedules were fired, missed or skipped.
 - `events`: events of tasks were stored, dropped or refused.
 """
@@ -91,9 +92,10 @@ class Telemetry(Protocol):
             what: kind of the events.
             unit: the unit of the events.
             amount: number of events.
-            result: for `rows`, how the rows were found; for `occurrences`, `fired`, `missed` or
-                `skipped`; for `events`, `stored`, `dropped` (there was no room, or no memory) or
-                `refused` (the attempt had lost its claim); otherwise empty.
+            result: for `rows`, how the rows were found; for `results`, `memory`, `hit`, `stale`,
+                `miss` or `direct`; for `occurrences`, `fired`, `missed` or `skipped`; for
+                `events`, `stored`, `dropped` (there was no room, or no memory) or `refused` (the
+                attempt had lost its claim); otherwise empty.
         """
 
     def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:

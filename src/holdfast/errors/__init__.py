@@ -39,6 +39,8 @@
     ├── StaleBatch             nothing was acknowledged: the server lost the mailbox or chat
     ├── NoSuchMessage (LookupError)
     ├── LoadFailed             the cache has no older copy of the rows
+    ├── CacheLoadFailed        the function failed in another process
+    ├── CacheTimeout (TimeoutError)  another caller computes the result
     ├── BudgetExceeded         publishing the file again continues it
     ├── DamagedFile            the next files of the feed can be read
     ├── FileTaken              another consumer reads what was not acknowledged
@@ -77,6 +79,7 @@ from .base import (
     on_one_line,
     shortened,
 )
+from .cache import CacheLoadFailed, CacheTimeout
 from .counters import (
     CounterOverflow,
     TimeOutOfRange,
@@ -135,6 +138,8 @@ from .tallies import BadGeoData
 __all__ = [
     "BadGeoData",
     "BudgetExceeded",
+    "CacheLoadFailed",
+    "CacheTimeout",
     "ChatExists",
     "ClientClosed",
     "CounterOverflow",

@@ -15,10 +15,9 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, NamedTuple
 
-Codec = Literal["zlib", "zstd"]
+from ..core.compression import Compression, compressed, unpacked
 
 BLOCK: Final = 130_944
 """Unpacked bytes of a chunk. With the server's overhead this is 128 KiB, a size class of its
@@ -95,7 +94,7 @@ class ChunkPacker:
         codec: how blocks are compressed; None: not at all.
     """
 
-    def __init__(self, codec: Codec | None) -> None:
+    def __init__(self, codec: Compression | None) -> None:
         self._compress = _compressor(codec)
         self._skip = 0
 
@@ -109,19 +108,6 @@ class ChunkPacker:
             if len(payload) > _WORTH * len(data):
                 codec, payload, self._skip = _STORED, data, _UNTRIED
         return PackedChunk(codec, payload, len(data), zlib.crc32(data))
-
-
-def checked_codec(codec: Any) -> None:
-    """Raise an error unless *codec* can be used in this process.
-
-    Raises:
-        ValueError: There is no such codec.
-        ModuleNotFoundError: The codec needs a module that is not installed.
-    """
-    if codec not in (None, *get_args(Codec)):
-        raise ValueError(f"compress must be 'zlib', 'zstd' or None, got {codec!r}")
-    if codec == "zstd":
-        zstd()
 
 
 def digest_after(data: bytes, before: bytes) -> bytes:
@@ -152,13 +138,11 @@ def _chained(before: bytes, link: bytes) -> bytes:
     return hashlib.blake2b(before + link, digest_size=16).hexdigest().encode()
 
 
-def _compressor(codec: Codec | None) -> Callable[[bytes], tuple[bytes, bytes]] | None:
+def _compressor(codec: Compression | None) -> Callable[[bytes], tuple[bytes, bytes]] | None:
     if codec is None:
         return None
-    if codec == "zlib":
-        return lambda data: (_ZLIB, zlib.compress(data, 1))
-    compress = zstd().compress
-    return lambda data: (_ZSTD, compress(data, 1))
+    mark = _ZLIB if codec == "zlib" else _ZSTD
+    return lambda data: (mark, compressed(data, codec))
 
 
 def _unpacked(codec: bytes, payload: bytes) -> bytes:
@@ -167,34 +151,7 @@ def _unpacked(codec: bytes, payload: bytes) -> bytes:
     if codec == _STORED:
         return payload
     if codec == _ZLIB:
-        return _bounded(zlib.decompressobj(), zlib.error, payload)
+        return unpacked(payload, "zlib", BLOCK)
     if codec == _ZSTD:
-        return _bounded(zstd().ZstdDecompressor(), zstd().ZstdError, payload)
+        return unpacked(payload, "zstd", BLOCK)
     raise ValueError(f"its codec {codec!r} is unknown")
-
-
-def _bounded(opener: Any, problem: type[Exception], payload: bytes) -> bytes:
-    try:
-        return bytes(opener.decompress(payload, BLOCK + 1))
-    except problem as error:
-        raise ValueError(f"it cannot be unpacked: {error}") from None
-
-
-def zstd() -> Any:
-    """Return the Zstandard module of Python 3.14, or its backport.
-
-    Raises:
-        ModuleNotFoundError: Neither is installed.
-    """
-    with suppress(ModuleNotFoundError):
-        from compression import zstd as module
-
-        return module
-    try:
-        from backports import zstd as module
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "Zstandard needs Python 3.14 or the extra: "
-            "install `holdfast[zstd]` from where you got Holdfast"
-        ) from None
-    return module

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, Protocol
 
+from ..core.compression import zstd
 from ..errors import InvalidName
-from .chunk import BLOCK, zstd
+from .chunk import BLOCK
 from .folders import opened_within
 
 Packing = Literal["gzip", "zstd"]

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
+from ..core.compression import Compression
 from ..core.concurrency.cpu_pool import Pool
-from .chunk import BLOCK, EMPTY, WINDOW, ChunkPacker, Codec, PackedChunk
+from .chunk import BLOCK, EMPTY, WINDOW, ChunkPacker, PackedChunk
 from .file_reader import FileReader, SourceDamaged
 
 PLAIN: Final = ChunkPacker(None)
@@ -70,7 +71,7 @@ class Upload:
         codec: how the chunks are compressed; None: not at all.
     """
 
-    def __init__(self, source: FileReader, codec: Codec | None) -> None:
+    def __init__(self, source: FileReader, codec: Compression | None) -> None:
         self._source = source
         self._packer = ChunkPacker(codec)
         self._pool = Pool() if codec else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .. import Severity
-from .formats import counted, duration
+from .formats import counted, duration, percent
 from .survey import Kind, Survey
 
 LATE_S: Final = 5.0
@@ -94,6 +94,19 @@ def _completions(survey: Survey) -> BlockSummary:
     return BlockSummary("completions", "Autocomplete", amount)
 
 
+def _cached_functions(survey: Survey) -> BlockSummary:
+    title, functions = "Cached functions", survey.cached_functions.values()
+    amount = _amount(survey, "cached", "cached function", "cached functions")
+    calls = sum(each.calls for each in functions)
+    waited = sum(each.misses + each.direct for each in functions)
+    if calls:
+        amount += f", hit rate {percent(1 - waited / calls)}"
+    if direct := sum(each.direct for each in functions):
+        text = f"{counted(direct, 'call')} without the server in 24 hours"
+        return BlockSummary("cached", title, amount, Severity.NOTE, text)
+    return BlockSummary("cached", title, amount)
+
+
 def _row_caches(survey: Survey) -> BlockSummary:
     title, caches = "Row caches", survey.row_caches.values()
     amount = _amount(survey, "row_cache", "row cache", "row caches")
@@ -138,6 +151,7 @@ _SUMMARIES: Final[tuple[tuple[Kind, Callable[[Survey], BlockSummary]], ...]] = (
     ("chat", _chats),
     ("counter", _counters),
     ("completions", _completions),
+    ("cached", _cached_functions),
     ("row_cache", _row_caches),
     ("file_feed", _feeds),
     ("tally", _tallies),

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeVar
 
 from .. import (
     AsyncHoldfast,
+    CachedFunctionStatus,
     ChatStatus,
     FeedStatus,
     LockState,
@@ -28,7 +29,7 @@ from .permits import PermitList, all_permits
 
 Kind = Literal[
     "queue", "lock", "rw_lock", "semaphore", "mailbox", "chat",
-    "counter", "row_cache", "file_feed", "tally", "completions",
+    "counter", "cached", "row_cache", "file_feed", "tally", "completions",
 ]  # fmt: skip
 
 WINDOW_SAMPLES: Final = 60
@@ -56,6 +57,7 @@ class SurveyLimits:
         row_caches: row caches; several calls each.
         file_feeds: file feeds; 1 call each.
         tallies: tallies; 1 call each, whose reply has an entry for each day.
+        cached_functions: cached functions; 1 call each.
         counter_names: counters that are only counted, if *counters* is 0; 1 call each.
     """
 
@@ -68,6 +70,7 @@ class SurveyLimits:
     row_caches: int = 20
     file_feeds: int = 50
     tallies: int = 20
+    cached_functions: int = 50
     counter_names: int = 0
 
 
@@ -112,6 +115,7 @@ class Survey:
         mailboxes: name → status, the last used mailbox first.
         chats: id → status, with the reader that is furthest behind; the last used chat first.
         counters: name → latest samples, sorted by name.
+        cached_functions: name → status, the last used cached function first.
         row_caches: name → status, the last used row cache first.
         file_feeds: name → status, the last used feed first; a state may be `undefined`.
         tallies: name → number of counted lines.
@@ -131,6 +135,7 @@ class Survey:
     mailboxes: Mapping[str, MailboxStatus] = field(default_factory=dict)
     chats: Mapping[str, ChatStatus] = field(default_factory=dict)
     counters: Mapping[str, CounterWindow] = field(default_factory=dict)
+    cached_functions: Mapping[str, CachedFunctionStatus] = field(default_factory=dict)
     row_caches: Mapping[str, RowCacheStatus] = field(default_factory=dict)
     file_feeds: Mapping[str, FeedStatus] = field(default_factory=dict)
     tallies: Mapping[str, int] = field(default_factory=dict)
@@ -187,6 +192,7 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
             mailboxes = group.create_task(reader.mailboxes())
             chats = group.create_task(reader.chats())
             counters = group.create_task(reader.counters())
+            cached_functions = group.create_task(reader.cached_functions())
             row_caches = group.create_task(reader.row_caches())
             file_feeds = group.create_task(reader.file_feeds())
             tallies = group.create_task(reader.tallies())
@@ -208,6 +214,7 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
         mailboxes=mailboxes.result(),
         chats=chats.result(),
         counters=counters.result(),
+        cached_functions=cached_functions.result(),
         row_caches=row_caches.result(),
         file_feeds=file_feeds.result(),
         tallies=tallies.result(),
@@ -283,6 +290,10 @@ class _Reader:
             return None
         finest = state.precisions[0]
         return CounterWindow(finest, (await counter.samples(finest))[-WINDOW_SAMPLES:])
+
+    async def cached_functions(self) -> dict[str, CachedFunctionStatus]:
+        limit = self._limits.cached_functions
+        return self._all("cached", await self._hf.cached_functions(limit=limit) if limit else {})
 
     async def row_caches(self) -> dict[str, RowCacheStatus]:
         hf = self._hf

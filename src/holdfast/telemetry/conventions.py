@@ -42,9 +42,14 @@ LOST: Final = "holdfast.lock.lost"
 LOAD_DURATION: Final = "holdfast.rows.load.duration"
 LOADED: Final = "holdfast.rows.loaded"
 REQUESTS: Final = "holdfast.rows.requests"
+RESULTS: Final = "holdfast.cache.requests"
+FUNCTION_DURATION: Final = "holdfast.cache.load.duration"
 LATENESS: Final = "holdfast.schedule.lateness"
 OCCURRENCES: Final = "holdfast.schedule.occurrences"
 TASK_EVENTS: Final = "holdfast.task.events"
+
+CACHED: Final = "cached"
+"""The kind of cached functions."""
 
 QUEUE: Final = "queue"
 """The only kind of messaging unit with few names. There may be as many mailboxes and chats as

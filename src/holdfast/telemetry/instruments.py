@@ -36,6 +36,9 @@ class Instruments:
         self._calls = histogram(names.CALL_DURATION, "Duration of calls to the server.")
         self._waits = histogram(names.WAIT_DURATION, "Duration of waiting for a lock or semaphore.")
         self._loads = histogram(names.LOAD_DURATION, "Duration of loading rows from their source.")
+        self._function_calls = histogram(
+            names.FUNCTION_DURATION, "Duration of calls of cached functions."
+        )
         self._lateness = histogram(
             names.LATENESS, "Delay from the instant of an occurrence until it was enqueued."
         )
@@ -49,6 +52,9 @@ class Instruments:
         self._counters = {
             "lost": meter.create_counter(names.LOST, "{lease}", "Leases lost."),
             "rows": meter.create_counter(names.REQUESTS, "{row}", "Rows requested from the cache."),
+            "results": meter.create_counter(
+                names.RESULTS, "{result}", "Requested results of functions."
+            ),
             "occurrences": meter.create_counter(
                 names.OCCURRENCES, "{occurrence}", "Occurrences of schedules."
             ),
@@ -58,7 +64,7 @@ class Instruments:
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """Implement `Telemetry.count`."""
         attributes: Attributes = {names.UNIT_KIND: unit.kind}
-        if what == "rows":
+        if what in ("rows", "results"):
             attributes = {names.UNIT_NAME: unit.name, names.RESULT: result}
         elif what in {"occurrences", "events"}:
             attributes = {names.DESTINATION: unit.name, names.RESULT: result}
@@ -98,6 +104,8 @@ class Instruments:
             case "wait":
                 of: Attributes = {names.UNIT_KIND: unit.kind, names.OUTCOME: outcome or "failed"}
                 self._waits.record(seconds, of | failed)
+            case "load" if unit.kind == names.CACHED:
+                self._function_calls.record(seconds, {names.UNIT_NAME: unit.name, **failed})
             case "load":
                 of = {names.UNIT_NAME: unit.name, **failed}
                 self._loads.record(seconds, of)

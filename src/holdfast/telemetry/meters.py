@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 from ..core.names import Unit
 from ..core.telemetry import Activity, Delay, Fact, Verb, What
 from ..core.trace import TraceContext, current_trace
-from .conventions import QUEUE, SECONDS
+from .conventions import CACHED, QUEUE, SECONDS
 
 MOST_NAMES: Final = 200
 """Largest number of queues, of tasks and of row caches with a label of their own."""
@@ -40,7 +40,8 @@ class Meters:
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
         into = registry or REGISTRY
-        self._queues, self._task_names, self._caches = _Labels(), _Labels(), _Labels()
+        self._queues, self._task_names = _Labels(), _Labels()
+        self._caches, self._functions = _Labels(), _Labels()
 
         def histogram(name: str, what: str, *labels: str) -> Histogram:
             return Histogram(name, what, labels, registry=into, buckets=SECONDS)
@@ -79,6 +80,12 @@ class Meters:
         self._rows = counter(
             "holdfast_rows_requests", "Rows requested from the cache.", "cache", "result"
         )
+        self._results = counter(
+            "holdfast_cache_requests", "Requested results of functions.", "function", "result"
+        )
+        self._calls_of_functions = histogram(
+            "holdfast_cache_load_duration_seconds", "Duration of calls of functions.", "function"
+        )
         self._occurrences = counter(
             "holdfast_schedule_occurrences", "Occurrences of schedules.", "queue", "result"
         )
@@ -97,6 +104,8 @@ class Meters:
         """Implement `Telemetry.count`."""
         if what == "rows":
             self._rows.labels(self._caches.of(unit.name), result).inc(amount)
+        elif what == "results":
+            self._results.labels(self._functions.of(unit.name), result).inc(amount)
         elif what == "occurrences":
             self._occurrences.labels(self._queues.of(unit.name), result).inc(amount)
         elif what == "events":
@@ -124,6 +133,8 @@ class Meters:
                 self._tasks.labels(queue, task, outcome).observe(seconds)
             case "wait":
                 self._waits.labels(unit.kind, outcome).observe(seconds)
+            case "load" if unit.kind == CACHED:
+                self._calls_of_functions.labels(self._functions.of(unit.name)).observe(seconds)
             case "load":
                 cache = self._caches.of(unit.name)
                 self._loads.labels(cache).observe(seconds)

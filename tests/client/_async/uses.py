@@ -139,6 +139,23 @@ async def row_writes(hf: AsyncHoldfast, folder: Path) -> None:
     await cache.unschedule(1)
 
 
+async def cache_writes(hf: AsyncHoldfast, folder: Path) -> None:
+    @hf.cached(ttl=60.0, tags=["all"], name="double")
+    async def double(n: int) -> int:
+        if n < 0:
+            raise ValueError(n)
+        return 2 * n
+
+    assert await double.many([1, 2]) == [2, 4]
+    with pytest.raises(ValueError, match="-1"):
+        await double(-1)
+    await double.put(9, 3)
+    await double.invalidate(3)
+    await hf.invalidate_tags("all")
+    await double.invalidate_all()
+    await double.status()
+
+
 async def file_writes(hf: AsyncHoldfast, folder: Path) -> None:
     feed = hf.file_feed("logs", consumers=["geo"])
     await feed.publish(io.BytesIO(b"line\n" * 100_000), name="a.log")
@@ -165,6 +182,7 @@ WRITES: Final[Mapping[str, Callable[[AsyncHoldfast, Path], Awaitable[None]]]] = 
     "counters": counter_writes,
     "limits": limit_writes,
     "rows": row_writes,
+    "cache": cache_writes,
     "files": file_writes,
     "tallies": tally_writes,
 }
@@ -254,6 +272,18 @@ async def row_reads(hf: AsyncHoldfast) -> None:
     await cache.status()
 
 
+async def cache_reads(hf: AsyncHoldfast) -> None:
+    @hf.cached(ttl=60.0, tags=["all"], name="double")
+    async def double(n: int) -> int:
+        return 2 * n
+
+    await double(1)
+    await double.peek(1)
+    await double.many([1, 2])
+    await hf.cached_functions()
+    await hf.cached_function("double")
+
+
 async def file_reads(hf: AsyncHoldfast) -> None:
     feed = hf.file_feed("more", consumers=["geo"])
     await feed.publish(io.BytesIO(b"line\n"), name="a.log")
@@ -283,6 +313,7 @@ READS: Final[Mapping[str, Callable[[AsyncHoldfast], Awaitable[None]]]] = {
     "counters": counter_reads,
     "limits": limit_reads,
     "rows": row_reads,
+    "cache": cache_reads,
     "files": file_reads,
     "tallies": tally_reads,
 }

@@ -140,6 +140,23 @@ def row_writes(hf: Holdfast, folder: Path) -> None:
     cache.unschedule(1)
 
 
+def cache_writes(hf: Holdfast, folder: Path) -> None:
+    @hf.cached(ttl=60.0, tags=["all"], name="double")
+    def double(n: int) -> int:
+        if n < 0:
+            raise ValueError(n)
+        return 2 * n
+
+    assert double.many([1, 2]) == [2, 4]
+    with pytest.raises(ValueError, match="-1"):
+        double(-1)
+    double.put(9, 3)
+    double.invalidate(3)
+    hf.invalidate_tags("all")
+    double.invalidate_all()
+    double.status()
+
+
 def file_writes(hf: Holdfast, folder: Path) -> None:
     feed = hf.file_feed("logs", consumers=["geo"])
     feed.publish(io.BytesIO(b"line\n" * 100_000), name="a.log")
@@ -166,6 +183,7 @@ WRITES: Final[Mapping[str, Callable[[Holdfast, Path], Awaitable[None]]]] = {
     "counters": counter_writes,
     "limits": limit_writes,
     "rows": row_writes,
+    "cache": cache_writes,
     "files": file_writes,
     "tallies": tally_writes,
 }
@@ -255,6 +273,18 @@ def row_reads(hf: Holdfast) -> None:
     cache.status()
 
 
+def cache_reads(hf: Holdfast) -> None:
+    @hf.cached(ttl=60.0, tags=["all"], name="double")
+    def double(n: int) -> int:
+        return 2 * n
+
+    double(1)
+    double.peek(1)
+    double.many([1, 2])
+    hf.cached_functions()
+    hf.cached_function("double")
+
+
 def file_reads(hf: Holdfast) -> None:
     feed = hf.file_feed("more", consumers=["geo"])
     feed.publish(io.BytesIO(b"line\n"), name="a.log")
@@ -284,6 +314,7 @@ READS: Final[Mapping[str, Callable[[Holdfast], Awaitable[None]]]] = {
     "counters": counter_reads,
     "limits": limit_reads,
     "rows": row_reads,
+    "cache": cache_reads,
     "files": file_reads,
     "tallies": tally_reads,
 }

@@ -14,41 +14,41 @@ from dataclasses import dataclass
 from faults.matrix.verdict import Kind
 
 MARKS = """
-       lock rw_lock singleton semaphore limiter queue schedules mailbox chat completions counter rows files tallies
-  F1   S    S       S         S         S       S     S         S       S    S           S       S    S     S
-  F2   S    S       S         S         S       S     S         S       S    S           S       S    S     S
-  F3   U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F4   U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F5   V    V       V         V         V       B     B         B       B    B           B       V    B     B
-  F5d  V    V       V         V         U       B     B         U       U    U           U       U    U     U
-  F6   U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F7   U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F8   U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F9   V    V       V         V         V       B     B         B       B    B           B       V    B     B
-  F9d  V    V       V         V         U       B     B         U       U    U           U       U    U     U
-  F10  V    V       V         V         V       B     B         B       B    B           B       V    B     B
-  F10b V    V       V         V         V       B     B         B       B    B           B       V    B     B
-  F10d V    V       V         V         U       B     B         U       U    U           U       U    U     U
-  F11  S    S       S         S         S       S     S         S       S    S           S       S    S     S
-  F11b S    S       S         S         S       S     S         S       S    S           S       S    S     S
-  F12  V    V       V         V         V       S     S         S       S    S           V       S    S     S
-  F13  S    S       S         S         S       S     S         S       S    S           S       S    S     S
-  F14  U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F15  U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F15b V    V       V         V         V       V     -         V       -    V           V       V    -     V
-  F15c U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F15d U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F15e U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F16  -    -       -         -         -       S     S         -       -    S           S       -    -     -
-  F17  -    -       -         -         -       S     -         -       -    -           -       S    -     -
-  F18  S    S       S         S         S       S     S         S       S    S           S       S    S     S
-  F19  -    -       -         -         -       -     -         -       -    -           -       S    -     -
-  F19b U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F20  V    V       V         V         V       B     B         B       B    B           B       V    B     B
-  F21  U    U       U         U         U       U     U         U       U    U           U       U    U     U
-  F22  -    -       -         -         -       S     -         -       -    -           -       -    -     -
-  F22b -    -       -         -         -       S     -         -       -    -           -       -    -     -
-  F22c -    -       -         -         -       S     -         -       -    -           -       -    -     -"""  # noqa: E501
+       lock rw_lock singleton semaphore limiter queue schedules mailbox chat completions counter cache rows files tallies
+  F1   S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
+  F2   S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
+  F3   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F4   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F5   V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
+  F5d  V    V       V         V         U       B     B         U       U    U           U       U     U    U     U
+  F6   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F7   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F8   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F9   V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
+  F9d  V    V       V         V         U       B     B         U       U    U           U       U     U    U     U
+  F10  V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
+  F10b V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
+  F10d V    V       V         V         U       B     B         U       U    U           U       U     U    U     U
+  F11  S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
+  F11b S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
+  F12  V    V       V         V         V       S     S         S       S    S           V       S     S    S     S
+  F13  S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
+  F14  U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F15  U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F15b V    V       V         V         V       V     -         V       -    V           V       V     V    -     V
+  F15c U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F15d U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F15e U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F16  -    -       -         -         -       S     S         -       -    S           S       -     -    -     -
+  F17  -    -       -         -         -       S     -         -       -    -           -       -     S    -     -
+  F18  S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
+  F19  -    -       -         -         -       -     -         -       -    -           -       -     S    -     -
+  F19b U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F20  V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
+  F21  U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
+  F22  -    -       -         -         -       S     -         -       -    -           -       -     -    -     -
+  F22b -    -       -         -         -       S     -         -       -    -           -       -     -    -     -
+  F22c -    -       -         -         -       S     -         -       -    -           -       -     -    -     -"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     ),
     "F5 completions": ({"lost", "stale"}, LOST),
     "F5 counter": ({"lost"}, LOST),
+    "F5 cache": ({"stale"}, f"{LOST}, invalidations among them"),
     "F5 rows": ({"stale"}, f"{LOST}, invalidations among them"),
     "F5 files": ({"lost", "doubled"}, LOST),
     "F5 tallies": ({"stale"}, f"{LOST}; up to where is lost with it, so all is counted again"),
@@ -148,6 +149,7 @@ CHANCE = {
     "F5 schedules": "what is lost must be a task that waits, or the end of one",
     "F5 mailbox": "what is lost must be a message that was not yet read",
     "F5 chat": "what is lost must be a message that one of its readers has not yet read",
+    "F5 cache": "what is lost must be an invalidation, and a caller come before the next one",
     "F5 rows": "what is lost must be an invalidation, and a reader come before the next refresh",
     "F5 files": "what is lost must be a file that is published and not yet consumed, or a position",
     "F5 tallies": "what is lost must be the count of a file",
@@ -179,6 +181,7 @@ REASONS = {
     "F16 semaphore": "an acquisition is named before it is sent; F7 repeats it",
     "F16 mailbox": "killed senders repeat what they sent: F1",
     "F16 chat": "killed senders repeat what they sent: F1",
+    "F16 cache": "all its calls are harmless to repeat; F7 repeats them",
     "F16 rows": "invalidating and refreshing are harmless to repeat",
     "F16 files": "killed publishers publish again: F1",
     "F16 tallies": "in every cell files are counted that others have counted",
@@ -186,6 +189,7 @@ REASONS = {
     "F17 schedules": "a task that kills its workers: queue",
     "F17 mailbox": UNDECODABLE,
     "F17 chat": UNDECODABLE,
+    "F17 cache": "a function that fails: tests/cache/test_stampede.py",
     "F17 files": "what is damaged is given up by itself: tests/files/test_trouble.py",
     "F17 tallies": "in every cell a tenth of the lines cannot be counted",
     "F17 lock": "a holder that dies: F1",
@@ -225,14 +229,14 @@ CELLS = _cells()
 
 
 CHOICE = """
-    F1   limiter queue schedules mailbox completions files
+    F1   limiter cache queue schedules mailbox completions files
     F2   lock rw_lock singleton semaphore queue
     F3   counter rows
     F4   queue schedules chat completions
     F5   lock files tallies
     F5d  counter
     F6   lock rows
-    F7   lock rw_lock limiter queue schedules chat counter rows files
+    F7   lock rw_lock limiter cache queue schedules chat counter rows files
     F8   semaphore queue chat completions
     F9   lock singleton queue schedules
     F9d  queue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -45,6 +46,8 @@ QUERIES: Final[dict[str, list[dict[str, str]]]] = {
         {"name": HOSTILE, "kind": "recent"},
         {"name": f"{HOSTILE} none", "kind": "recent"},
     ],
+    "functions": [{}, {"q": HOSTILE}],
+    "function": [{"name": HOSTILE}, {"name": f"{HOSTILE} none"}],
     "rows": [{}, {"q": HOSTILE}],
     "cache": [
         {"name": HOSTILE},
@@ -84,6 +87,7 @@ def fill_blocks(hf: Holdfast) -> None:
     fill_limits(hf)
     fill_messages(hf)
     fill_data(hf)
+    fill_functions(hf)
     fill_logs(hf)
     # What is held for a while is listed.
     eventually(lambda: hf.locks() and hf.semaphores() and len(hf.rw_locks()) == 2)
@@ -124,6 +128,19 @@ def fill_data(hf: Holdfast) -> None:
     cache = hf.row_cache(HOSTILE, source=Source())
     cache.schedule_many({HOSTILE: 60.0, ("eu", 7): 60.0, "bad": 60.0})
     cache.refresh_due()
+
+
+def fill_functions(hf: Holdfast) -> None:
+    """Call a cached function, also one that fails."""
+
+    @hf.cached(ttl=600.0, name=HOSTILE, tags=[HOSTILE])
+    def function(n: int) -> int:
+        return 1 // n
+
+    for n in (1, 1, 0):
+        with suppress(ZeroDivisionError):
+            function(n)
+    assert function.status() is not None
 
 
 def fill_logs(hf: Holdfast) -> None:

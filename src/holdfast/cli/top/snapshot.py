@@ -18,6 +18,7 @@ LIMITS: Final = SurveyLimits(
     chats=100,
     locks=200,
     counters=20,
+    cached_functions=0,
     row_caches=10,
     file_feeds=20,
     tallies=0,

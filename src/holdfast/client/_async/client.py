@@ -7,9 +7,9 @@ imports are absolute, because repeating one takes a third of the time of a relat
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Never, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Never, ParamSpec, Self, TypeVar, Unpack
 
 from ...core._async.catalog import LISTED
 from ...core._async.catalog import MOST as CATALOGUED
@@ -25,8 +25,12 @@ from ...core.transport.settings import Client, Settings
 from .resources import AsyncResources
 
 if TYPE_CHECKING:
+    from ...cache._async.cached_function import AsyncCachedFunction
+    from ...cache.function_counts import CachedFunctionStatus
+    from ...cache.options import CachedOptions
     from ...completions._async.completions import AsyncCompletions
     from ...completions._async.recent import AsyncRecent
+    from ...core.concurrency._async.user_calls import UserCall
     from ...core.near.options import Near
     from ...counters._async.buffer import AsyncCounterBuffer
     from ...counters._async.counter import AsyncCounter
@@ -67,6 +71,7 @@ if TYPE_CHECKING:
     from ..finding import Finding
     from ..server_facts import ServerFacts, Topology
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 DEFAULT_NAMESPACE: Final = "holdfast"
@@ -880,6 +885,61 @@ class AsyncHoldfast:
         from holdfast.rows.keys import CACHE
 
         return await self._resources.catalog.every(CACHE, limit)
+
+    # Cached functions
+
+    def cached(
+        self, **options: Unpack[CachedOptions]
+    ) -> Callable[[UserCall[P, R]], AsyncCachedFunction[P, R]]:
+        """Return a decorator that stores the results of a function on the server.
+
+        For functions of a module, which are decorated before there is a client, use
+        `CacheRegistry.cached`.
+
+        Args:
+            options: see `CachedOptions`; `ttl` is required.
+
+        Raises:
+            TypeError, ValueError: an option is not valid.
+        """
+        from holdfast.cache._async.cached_function import AsyncCachedFunction
+        from holdfast.cache.binding import Binding
+        from holdfast.cache.options import CacheOptions
+
+        checked, shared = CacheOptions.checked(options), self._resources.cache
+        return lambda function: AsyncCachedFunction(function, checked, Binding(shared))
+
+    async def invalidate_tags(self, *tags: str) -> None:
+        """Invalidate all results of cached functions that have one of *tags*, however many.
+
+        After this method has returned, no such result is returned that began to be computed before
+        it was called. Harmless to repeat.
+
+        Raises:
+            ServerUnavailable: old results may still be returned.
+        """
+        await self._resources.cache.invalidate_tags(tags)
+
+    async def invalidate_cached(self, function: str, *, key: str | None = None) -> None:
+        """Invalidate all results of a cached function, for operators.
+
+        Args:
+            function: name of the function.
+            key: the end of the key of one result, such as `1:[42]`; None: all results.
+        """
+        await self._resources.cache.invalidate_function(function, key)
+
+    async def cached_functions(self, *, limit: int = LISTED) -> dict[str, CachedFunctionStatus]:
+        """Return name → status of the cached functions of the last month, the latest used first.
+
+        Args:
+            limit: see `queues`.
+        """
+        return await self._resources.cache.functions(limit)
+
+    async def cached_function(self, name: str) -> CachedFunctionStatus | None:
+        """Return the status of a cached function; None if it was not used for a month."""
+        return await self._resources.cache.function(name)
 
     # Files
 

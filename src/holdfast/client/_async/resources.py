@@ -30,6 +30,7 @@ from ...errors.one_line_logger import logger_of
 from ..shared import shared
 
 if TYPE_CHECKING:
+    from ...cache._async.cache_client import AsyncCacheClient
     from ...core.near.cache import NearCache
     from ...core.near.options import Near
     from ...counters._async.buffer import AsyncCounterBuffer
@@ -130,6 +131,13 @@ class AsyncResources:
         return AsyncSleepers(self.caller, self.namespace)
 
     @shared
+    def cache(self) -> AsyncCacheClient:
+        """Return the object that cached functions share."""
+        from holdfast.cache._async.cache_client import AsyncCacheClient
+
+        return AsyncCacheClient(self.caller, self.notifier, self.catalog, self.namespace)
+
+    @shared
     def messaging(self) -> AsyncMessaging:
         """Return the object that mailboxes, chats and inboxes share."""
         from holdfast.messages._async.messaging import AsyncMessaging
@@ -167,6 +175,8 @@ class AsyncResources:
 
     async def _close(self) -> None:
         await self._close_buffers()
+        if "cache" in vars(self):  # this client has used cached functions
+            await self.cache.report_all()
         self.lifetime.end()
         await self._close_buffers()  # another thread may have made a buffer meanwhile
         await in_thread(self.renewer.close)

@@ -8,9 +8,9 @@ imports are absolute, because repeating one takes a third of the time of a relat
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Never, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Never, ParamSpec, Self, TypeVar, Unpack
 
 from ...core._sync.catalog import LISTED
 from ...core._sync.catalog import MOST as CATALOGUED
@@ -26,8 +26,12 @@ from ...core.transport.settings import Client, Settings
 from .resources import Resources
 
 if TYPE_CHECKING:
+    from ...cache._sync.cached_function import CachedFunction
+    from ...cache.function_counts import CachedFunctionStatus
+    from ...cache.options import CachedOptions
     from ...completions._sync.completions import Completions
     from ...completions._sync.recent import Recent
+    from ...core.concurrency._sync.user_calls import UserCall
     from ...core.near.options import Near
     from ...counters._sync.buffer import CounterBuffer
     from ...counters._sync.counter import Counter
@@ -68,6 +72,7 @@ if TYPE_CHECKING:
     from ..finding import Finding
     from ..server_facts import ServerFacts, Topology
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 DEFAULT_NAMESPACE: Final = "holdfast"
@@ -877,6 +882,61 @@ class Holdfast:
         from holdfast.rows.keys import CACHE
 
         return self._resources.catalog.every(CACHE, limit)
+
+    # Cached functions
+
+    def cached(
+        self, **options: Unpack[CachedOptions]
+    ) -> Callable[[UserCall[P, R]], CachedFunction[P, R]]:
+        """Return a decorator that stores the results of a function on the server.
+
+        For functions of a module, which are decorated before there is a client, use
+        `CacheRegistry.cached`.
+
+        Args:
+            options: see `CachedOptions`; `ttl` is required.
+
+        Raises:
+            TypeError, ValueError: an option is not valid.
+        """
+        from holdfast.cache._sync.cached_function import CachedFunction
+        from holdfast.cache.binding import Binding
+        from holdfast.cache.options import CacheOptions
+
+        checked, shared = CacheOptions.checked(options), self._resources.cache
+        return lambda function: CachedFunction(function, checked, Binding(shared))
+
+    def invalidate_tags(self, *tags: str) -> None:
+        """Invalidate all results of cached functions that have one of *tags*, however many.
+
+        After this method has returned, no such result is returned that began to be computed before
+        it was called. Harmless to repeat.
+
+        Raises:
+            ServerUnavailable: old results may still be returned.
+        """
+        self._resources.cache.invalidate_tags(tags)
+
+    def invalidate_cached(self, function: str, *, key: str | None = None) -> None:
+        """Invalidate all results of a cached function, for operators.
+
+        Args:
+            function: name of the function.
+            key: the end of the key of one result, such as `1:[42]`; None: all results.
+        """
+        self._resources.cache.invalidate_function(function, key)
+
+    def cached_functions(self, *, limit: int = LISTED) -> dict[str, CachedFunctionStatus]:
+        """Return name → status of the cached functions of the last month, the latest used first.
+
+        Args:
+            limit: see `queues`.
+        """
+        return self._resources.cache.functions(limit)
+
+    def cached_function(self, name: str) -> CachedFunctionStatus | None:
+        """Return the status of a cached function; None if it was not used for a month."""
+        return self._resources.cache.function(name)
 
     # Files
 

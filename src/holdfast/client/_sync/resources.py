@@ -31,6 +31,7 @@ from ...errors.one_line_logger import logger_of
 from ..shared import shared
 
 if TYPE_CHECKING:
+    from ...cache._sync.cache_client import CacheClient
     from ...core.near.cache import NearCache
     from ...core.near.options import Near
     from ...counters._sync.buffer import CounterBuffer
@@ -131,6 +132,13 @@ class Resources:
         return Sleepers(self.caller, self.namespace)
 
     @shared
+    def cache(self) -> CacheClient:
+        """Return the object that cached functions share."""
+        from holdfast.cache._sync.cache_client import CacheClient
+
+        return CacheClient(self.caller, self.notifier, self.catalog, self.namespace)
+
+    @shared
     def messaging(self) -> Messaging:
         """Return the object that mailboxes, chats and inboxes share."""
         from holdfast.messages._sync.messaging import Messaging
@@ -168,6 +176,8 @@ class Resources:
 
     def _close(self) -> None:
         self._close_buffers()
+        if "cache" in vars(self):  # this client has used cached functions
+            self.cache.report_all()
         self.lifetime.end()
         self._close_buffers()  # another thread may have made a buffer meanwhile
         in_thread(self.renewer.close)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import reduce
+from operator import add
+from time import monotonic
+from typing import Any, Final
 
+from ..attempt import Attempt, value
 from ..names import Unit
 from ..script import Script
-from ..transport.outcome import Replied
-from ..transport.request import CallKind, PreparedCommand
+from ..transport.outcome import Lost, Replied
+from ..transport.request import CallKind, PreparedCommand, Request
 from .caller import Argument, AsyncCaller
+
+_OVERDUE: Final = 0.5
+"""Part of the timeout after which a lost reply is not asked for again."""
 
 
 class AsyncPreparedCall:
@@ -62,4 +69,49 @@ class AsyncPreparedCall:
         if isinstance(outcome, Replied):
             return outcome.value
         self._caller.check_first(router, outcome, self._script, self._unit)
+        return None
+
+
+class AsyncPreparedRead:
+    """Sends commands that change nothing, packed in advance, in one round trip.
+
+    Args:
+        caller: sends the commands.
+        unit: the unit of the commands; all their keys are in its slot, or on its server.
+        commands: the commands.
+    """
+
+    __slots__ = ("_caller", "_request", "_unit")
+
+    def __init__(self, caller: AsyncCaller, unit: Unit, *commands: Sequence[Argument]) -> None:
+        self._caller = caller
+        self._unit = unit
+        self._request = reduce(add, [Request.of(*command) for command in commands])
+
+    async def attempt(self) -> list[Any] | None:
+        """Send the commands once, if calls can use the fast path (`AsyncCaller.fast_path`).
+
+        Returns:
+            The reply to each command. None if there is none, or one of them is an error: then use
+            `AsyncCaller.call`.
+
+        Raises:
+            ServerUnavailable: the server did not answer in time.
+        """
+        router = self._caller.fast_path
+        connection = (
+            None if router is None else router.cached_connection(self._unit, CallKind.ORDINARY)
+        )
+        if connection is None:
+            return None
+        began = monotonic()
+        outcome = await connection.submit(self._request)
+        if isinstance(outcome, Replied):
+            replies: list[Any] = outcome.value
+            return replies
+        if isinstance(outcome, Lost):
+            until = began + _OVERDUE * self._caller.settings.timeout_s
+            if monotonic() > until:
+                attempt = Attempt("reading", self._unit, CallKind.ORDINARY, until, True, True)
+                value(outcome, attempt)
         return None

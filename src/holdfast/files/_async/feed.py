@@ -9,6 +9,7 @@ from typing import Final
 
 from ...core.checks import checked_int
 from ...core.clock import Duration, to_timeout_s
+from ...core.compression import Compression, checked_compression
 from ...core.concurrency._async.user_calls import in_thread
 from ...core.names import encode_name
 from ...core.script import Script
@@ -21,7 +22,6 @@ from ...errors import (
     StillPublishing,
     UnknownConsumer,
 )
-from ..chunk import Codec, checked_codec
 from ..file_reader import (
     MAX_UNPACKED,
     FileReader,
@@ -82,7 +82,7 @@ class AsyncFileFeed:
         *,
         name: str | None = None,
         timeout: Duration | None = None,
-        compress: Codec | None = "zlib",
+        compress: Compression | None = "zlib",
         unpack: bool = True,
         max_unpacked: int = MAX_UNPACKED,
         on_progress: Progress | None = None,
@@ -115,7 +115,7 @@ class AsyncFileFeed:
             FeedCrowded: The feed has 100,000 files, or 1,000 of them are being published.
             NotDefined: The feed has no definition yet.
         """
-        checked_codec(compress)
+        checked_compression(compress)
         if name is None:
             if not isinstance(source, str | os.PathLike):
                 raise ValueError("a file object must be published under a name: give name=…")
@@ -151,7 +151,7 @@ class AsyncFileFeed:
         folder: str | os.PathLike[str],
         *,
         timeout: Duration | None = None,
-        compress: Codec | None = "zlib",
+        compress: Compression | None = "zlib",
         unpack: bool = True,
         max_unpacked: int = MAX_UNPACKED,
         on_progress: Progress | None = None,
@@ -175,7 +175,7 @@ class AsyncFileFeed:
             BudgetExceeded, FeedSealed, FeedAborted, FeedLost, FeedCrowded, NotDefined: as in
                 `publish`.
         """
-        checked_codec(compress)
+        checked_compression(compress)
         root, within = Path(folder), None if follow_links else Path(folder)
         timeout_s = to_timeout_s(timeout)
         if not await in_thread(root.is_dir):

@@ -16,7 +16,7 @@ from ...inspect.survey import Kind, Survey
 from .bounded_labels import BoundedLabel
 
 KINDS: Final[tuple[Kind, ...]] = (
-    "queue", "mailbox", "chat", "row_cache", "file_feed", "tally", "completions",
+    "queue", "mailbox", "chat", "cached", "row_cache", "file_feed", "tally", "completions",
 )  # fmt: skip
 
 
@@ -166,7 +166,39 @@ def _of_locks(survey: Survey) -> Iterator[Metric]:
     yield waiting
 
 
+def _of_cached_functions(survey: Survey, most: int) -> Iterator[Metric]:
+    functions = BoundedLabel("function", survey.cached_functions, most, lambda one: one.calls)
+    yield functions.gauges(
+        "holdfast_cached_function_calls",
+        "Calls of a cached function in the last 24 hours, by how they were answered.",
+        "answer",
+        {
+            "memory": lambda one: one.near,
+            "hit": lambda one: one.hits,
+            "stale": lambda one: one.stale_hits,
+            "miss": lambda one: one.misses,
+            "direct": lambda one: one.direct,
+        },
+    )
+    yield functions.gauge(
+        "holdfast_cached_function_loads",
+        "Calls of the function to fill the cache in the last 24 hours.",
+        lambda one: one.loads,
+    )
+    yield functions.gauge(
+        "holdfast_cached_function_failures",
+        "Calls of the function that failed in the last 24 hours.",
+        lambda one: one.failures,
+    )
+    yield functions.gauge(
+        "holdfast_cached_function_memory_bytes",
+        "Estimate of the memory of the results.",
+        lambda one: one.memory,
+    )
+
+
 def _of_data(survey: Survey, counters: Mapping[str, int], most: int) -> Iterator[Metric]:
+    yield from _of_cached_functions(survey, most)
     caches = BoundedLabel("cache", survey.row_caches, most, lambda cache: cache.scheduled)
     yield caches.gauges(
         "holdfast_row_cache_rows",

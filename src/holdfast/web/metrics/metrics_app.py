@@ -30,7 +30,7 @@ HOUR_S: Final = 3600.0
 
 SURVEY: Final = SurveyLimits(
     queues=250, minutes=2, locks=200, mailboxes=0, chats=0, counters=0,
-    row_caches=20, file_feeds=50, tallies=20,
+    cached_functions=50, row_caches=20, file_feeds=50, tallies=20,
 )  # fmt: skip
 """How many units one request reads. The limits for row caches and tallies are low, because each of
 them takes several calls."""

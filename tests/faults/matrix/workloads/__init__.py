@@ -9,6 +9,7 @@ from faults.matrix.workloads.names import Names
 from faults.matrix.workloads.places import Locks, RwLocks, Semaphores, Singletons
 from faults.matrix.workloads.queues import Queues
 from faults.matrix.workloads.rates import Rates
+from faults.matrix.workloads.results import Results
 from faults.matrix.workloads.rows import Rows
 from faults.matrix.workloads.schedules import Schedules
 
@@ -24,6 +25,7 @@ WORKLOADS: dict[str, type[Workload]] = {
     "chat": Chats,
     "completions": Names,
     "counter": Counts,
+    "cache": Results,
     "rows": Rows,
     "files": Feeds,
     "tallies": Tallies,

@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from ..detached_thread import detached
 from .background_task import spawn
 
 Item = TypeVar("Item")
 Argument = TypeVar("Argument")
+P = ParamSpec("P")
 
 UserFunction: TypeAlias = Callable[[Argument], Awaitable[Item]]
 """A function of the user for this half, with one argument."""
+
+UserWork: TypeAlias = Callable[[], Awaitable[Item]]
+"""A call of a function of the user for this half, with its arguments."""
+
+UserCall: TypeAlias = Callable[P, Awaitable[Item]]
+"""A function of the user for this half, with any arguments."""
 
 
 class CallbackRunner:
@@ -81,3 +88,31 @@ def _retrieve(outcome: asyncio.Future[Any]) -> None:
 def can_call(function: Callable[..., Any]) -> bool:
     """Return whether `call_with_timeout` can call *function*."""
     return callable(function)
+
+
+def check_half(function: Callable[..., Any], what: str) -> None:
+    """Raise TypeError, which names it *what*, unless *function* is async."""
+    if not inspect.iscoroutinefunction(function):
+        raise TypeError(f"{what} must be async for AsyncHoldfast; Holdfast takes plain functions")
+
+
+async def call_each(
+    function: Callable[[Any], Awaitable[Item]], items: Iterable[Any], most: int
+) -> list[Item | Exception]:
+    """Call *function* with each of *items*, at most *most* of them at the same time.
+
+    Returns:
+        For each item, what the function returned, or its exception.
+    """
+    limit = asyncio.Semaphore(most)
+
+    async def call(item: Any) -> Item | Exception:
+        async with limit:
+            try:
+                return await function(item)
+            except Exception as error:  # noqa: BLE001 (the caller decides)
+                return error
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(call(item)) for item in items]
+    return [task.result() for task in tasks]

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from ..detached_thread import detached
 
 Item = TypeVar("Item")
 Argument = TypeVar("Argument")
+P = ParamSpec("P")
 
 UserFunction: TypeAlias = Callable[[Argument], Item]
 """A function of the user for this half, with one argument."""
+
+UserWork: TypeAlias = Callable[[], Item]
+"""A call of a function of the user for this half, with its arguments."""
+
+UserCall: TypeAlias = Callable[P, Item]
+"""A function of the user for this half, with any arguments."""
 
 
 class CallbackRunner:
@@ -55,3 +62,34 @@ def call_with_timeout(
 def can_call(function: Callable[..., Any]) -> bool:
     """Return whether `call_with_timeout` can call *function*: only if it is not async."""
     return callable(function) and not inspect.iscoroutinefunction(function)
+
+
+def check_half(function: Callable[..., Any], what: str) -> None:
+    """Raise TypeError, which names it *what*, if *function* is async."""
+    if inspect.iscoroutinefunction(function):
+        raise TypeError(
+            f"{what} must not be async for Holdfast; AsyncHoldfast takes async functions"
+        )
+
+
+def call_each(
+    function: Callable[[Any], Item], items: Iterable[Any], most: int
+) -> list[Item | Exception]:
+    """Call *function* with each of *items*, one after the other.
+
+    Args:
+        function: the function.
+        items: its arguments.
+        most: not used; in asyncio, the number of calls at the same time.
+
+    Returns:
+        For each item, what the function returned, or its exception.
+    """
+    del most
+    outcomes: list[Item | Exception] = []
+    for item in items:
+        try:
+            outcomes.append(function(item))
+        except Exception as error:  # noqa: BLE001 (the caller decides)
+            outcomes.append(error)
+    return outcomes

@@ -19,12 +19,13 @@ SURVEYED: Final = 250
 
 SURVEY: Final = SurveyLimits(
     queues=SURVEYED, minutes=MINUTES, locks=40, mailboxes=20, chats=20, counters=0,
-    row_caches=5, file_feeds=10, tallies=0, counter_names=COUNTERS,
+    cached_functions=20, row_caches=5, file_feeds=10, tallies=0, counter_names=COUNTERS,
 )  # fmt: skip
 
 PAGES: Final[dict[Kind, str]] = {
     "lock": "locks", "mailbox": "mailboxes", "chat": "chats", "counter": "counters",
-    "completions": "completions", "row_cache": "rows", "file_feed": "feeds", "tally": "tallies",
+    "completions": "completions", "cached": "functions", "row_cache": "rows", "file_feed": "feeds",
+    "tally": "tallies",
 }  # fmt: skip
 """The path of the page for locks, for mailboxes and so on."""
 

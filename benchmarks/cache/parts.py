@@ -1,0 +1,40 @@
+"""The tables of cached functions, each a benchmark of its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ..harness import Bench
+from ..report import Table
+
+
+def _hits(bench: Bench) -> Iterator[Table]:
+    from . import hits  # The rivals come with the extra `bench`.
+
+    return hits.run(bench)
+
+
+def _stampede(bench: Bench) -> Iterator[Table]:
+    from . import stampede
+
+    return stampede.run(bench)
+
+
+def _tags(bench: Bench) -> Iterator[Table]:
+    from . import tags
+
+    return tags.run(bench)
+
+
+PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+    "hits": _hits,
+    "stampede": _stampede,
+    "tags": _tags,
+}
+
+
+def run(bench: Bench) -> Iterator[Table]:
+    """Measure all parts."""
+    for part in PARTS.values():
+        yield from part(bench)

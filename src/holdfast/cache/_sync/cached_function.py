@@ -1,0 +1,172 @@
+# Generated from _async/cached_function.py by tools/unasync.py: edit that, then run `make sync`.
+"""Provide the public class of cached functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import update_wrapper
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+
+from ...core.concurrency._sync.user_calls import UserCall, check_half
+from ..binding import Binding
+from ..cached_value import CachedValue
+from ..function_counts import CachedFunctionStatus
+from ..options import CacheOptions
+from ..signature import name_of
+from .cache_client import CacheClient
+from .function_cache import FunctionCache, arguments_of
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+Owner = TypeVar("Owner")
+
+
+class CachedFunction(Generic[P, R]):
+    """A function with results that are stored on the server. Call it as the function itself.
+
+    Made by `Holdfast.cached` and `CacheRegistry.cached`. All threads, or all tasks of an event
+    loop, may call it.
+
+    Attributes:
+        name: name of the function for the server.
+        options: the checked options.
+    """
+
+    def __init__(
+        self, function: UserCall[P, R], options: CacheOptions, binding: Binding[CacheClient]
+    ) -> None:
+        self.name = name_of(function, options.name)
+        check_half(function, f"cached function {self.name}")
+        self.options = options
+        self._function = function
+        self._binding = binding
+        self._caches = binding.caches(self._new_cache)
+        self._owner: tuple[Any, ...] = ()
+        update_wrapper(cast(Callable[..., Any], self), function)
+
+    def __repr__(self) -> str:
+        return f"<cached function {self.name}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return the result of the function: the stored one, or a new one.
+
+        If many callers miss the same result at the same time, in any processes, one of them calls
+        the function.
+
+        Raises:
+            CacheLoadFailed: another process called the function for this caller, and it failed.
+            CacheTimeout: another caller has been computing the result for longer than `timeout`.
+            ServerUnavailable: the server does not answer, and `on_outage` is `raise`.
+        """
+        cache = self._caches.get()
+        if cache is None:
+            self._binding.note_unbound(self.name)
+            return self._function(*self._all(args), **kwargs)
+        result: R = cache.value(self._owner + args, kwargs)
+        return result
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> CachedFunction[P, R]: ...
+
+    @overload
+    def __get__(
+        self: CachedFunction[Concatenate[Owner, Q], R],
+        instance: Owner,
+        owner: type | None = None,
+    ) -> CachedFunction[Q, R]: ...
+
+    def __get__(self, instance: Any, owner: type | None = None) -> CachedFunction[Any, R]:
+        """Return the cached method of *instance*, as functions do."""
+        if instance is None:
+            return self
+        bound: CachedFunction[Any, R] = object.__new__(type(self))
+        vars(bound).update(vars(self))
+        bound._owner = (*self._owner, instance)
+        return bound
+
+    def many(self, calls: Iterable[Any]) -> list[R]:
+        """Return the results of several calls, in their order. Read the stored ones in one step.
+
+        Args:
+            calls: for each call its argument, or a tuple of its arguments.
+
+        Raises:
+            Exception: that of the first call that failed, after all of them have ended.
+        """
+        return self._bound().many(map(self._call, calls))
+
+    def warm(self, calls: Iterable[Any]) -> int:
+        """Compute the results of several calls that are not stored. Return their number.
+
+        Args:
+            calls: see `many`.
+        """
+        return self._bound().warm(map(self._call, calls))
+
+    def peek(self, *args: P.args, **kwargs: P.kwargs) -> CachedValue[R] | None:
+        """Return the stored result of a call, with its age; None if there is none.
+
+        Never call the function.
+        """
+        return self._bound().peek(self._owner + args, kwargs)
+
+    def put(self, value: R, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Store *value* as the result of a call, as if the function had just returned it.
+
+        Results that are being computed now are not stored.
+        """
+        self._bound().put(value, self._owner + args, kwargs)
+
+    def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Drop the result of a call. Return whether one was stored.
+
+        Call this after the change is committed. After this method has returned, no result is stored
+        or returned that began to be computed before it was called. Harmless to repeat.
+
+        Raises:
+            ServerUnavailable: the old result may still be stored.
+        """
+        cache = self._bound()
+        return cache.invalidate([cache.key(self._owner + args, kwargs)]) > 0
+
+    def invalidate_many(self, calls: Iterable[Any]) -> int:
+        """Drop the results of several calls. Return how many were stored; see `invalidate`.
+
+        Args:
+            calls: see `many`.
+        """
+        cache = self._bound()
+        return cache.invalidate([cache.key(self._call(each), {}) for each in calls])
+
+    def invalidate_all(self) -> None:
+        """Invalidate all results of the function at once, however many there are."""
+        self._bound().invalidate_all()
+
+    def key(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Return the key of a call on the server."""
+        return self._bound().key(self._owner + args, kwargs).value
+
+    def status(self) -> CachedFunctionStatus | None:
+        """Return what all processes have counted about this function in the latest 24 hours."""
+        return self._bound().status()
+
+    def _call(self, call: Any) -> tuple[Any, ...]:
+        return self._owner + arguments_of(call)
+
+    def _all(self, args: tuple[Any, ...]) -> Any:
+        return self._owner + args
+
+    def _new_cache(self, client: CacheClient) -> FunctionCache:
+        return FunctionCache(client, self._function, self.name, self.options)
+
+    def _bound(self) -> FunctionCache:
+        """Return the cache of the current client.
+
+        Raises:
+            NotDefined: no client is bound.
+        """
+        cache = self._caches.get()
+        if cache is None:
+            raise self._binding.unbound(self.name)
+        return cache

@@ -1,0 +1,504 @@
+"""Cached functions in one client."""
+
+import logging
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import msgspec
+import pytest
+
+from conftest import Site
+from faults.waiting import eventually_async
+from holdfast import MSGPACK, AsyncCachedFunction, AsyncHoldfast, CachedValue
+from holdfast.cache import keys
+from holdfast.core.concurrency._async.primitives import sleep
+
+
+@dataclass
+class Profile:
+    """What a function returns."""
+
+    user_id: int
+    born: date
+
+
+class Source:
+    """Counts its calls, and returns or raises what it is asked for."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.result: Any = "old"
+
+    async def get(self, *args: Any) -> Any:
+        self.calls.append(args)
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+def cached(hf: AsyncHoldfast, source: Source, **options: Any) -> AsyncCachedFunction[Any, Any]:
+    options = {"ttl": 600.0, "jitter": 0.0, "name": "source"} | options
+
+    @hf.cached(**options)
+    async def function(n: int, unit: str = "kg") -> Any:
+        return await source.get(n, unit)
+
+    return function
+
+
+async def test_a_result_is_computed_once(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source)
+    assert await function(1) == "old"
+    source.result = "new"
+    assert await function(1) == "old"
+    assert await function(n=1, unit="kg") == "old"
+    assert await function(1, "lb") == "new"
+    assert source.calls == [(1, "kg"), (1, "lb")]
+
+
+async def test_a_result_has_the_type_of_the_annotation_from_the_first_call_on(
+    hf: AsyncHoldfast,
+) -> None:
+    @hf.cached(ttl=60.0)
+    async def profile(user_id: int) -> Profile:
+        return Profile(user_id, date(2000, 2, 29))
+
+    @hf.cached(ttl=60.0, codec=MSGPACK, compress_over=0)
+    async def raw(n: int) -> tuple[bytes, ...]:
+        return (b"\xff" * n,)
+
+    for _ in range(2):
+        assert await profile(7) == Profile(7, date(2000, 2, 29))
+        assert await raw(5000) == (b"\xff" * 5000,)
+
+
+async def test_what_is_not_annotated_is_the_same_on_every_call(hf: AsyncHoldfast) -> None:
+    @hf.cached(ttl=60.0)
+    async def pair(n):  # type: ignore[no-untyped-def]
+        return (n, n)
+
+    assert [await pair(1), await pair(1)] == [[1, 1], [1, 1]]
+
+
+async def test_large_results_are_compressed(hf: AsyncHoldfast, site: Site) -> None:
+    @hf.cached(ttl=60.0)
+    async def large(n: int) -> str:
+        return "x" * n
+
+    @hf.cached(ttl=60.0, compress=None)
+    async def whole(n: int) -> str:
+        return "x" * n
+
+    for function, most in ((large, 1000), (whole, 200_000)):
+        assert [await function(100_000), await function(100_000)] == ["x" * 100_000] * 2
+        stored = site.client.get(function.key(100_000))
+        assert len(stored) < most
+    assert site.client.strlen(whole.key(100_000)) > 100_000
+
+
+async def test_peek_never_computes(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source)
+    assert await function.peek(1) is None
+    await function(1)
+    found = await function.peek(1)
+    assert isinstance(found, CachedValue)
+    assert (found.value, found.state) == ("old", "fresh")
+    assert 0 <= found.age < 30
+    assert len(source.calls) == 1
+
+
+async def test_put_stores_a_result(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source, tags=["all"])
+    await function.put("given", 1)
+    assert await function(1) == "given"
+    await function.put("later", n=1)
+    assert await function(1) == "later"
+    await hf.invalidate_tags("all")
+    assert await function(1) == "old"
+
+
+async def test_invalidate_drops_one_result(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source)
+    assert [await function(n) for n in (1, 2)] == ["old", "old"]
+    source.result = "new"
+    assert await function.invalidate(1)
+    assert not await function.invalidate(1)
+    assert [await function(n) for n in (1, 2)] == ["new", "old"]
+    assert await function.invalidate_many([1, (2, "kg"), 3]) == 2
+    assert [await function(n) for n in (1, 2)] == ["new", "new"]
+
+
+async def test_invalidate_tags_drops_all_results_with_a_tag(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source, tags=lambda n, unit="kg": [f"n:{n}", f"unit:{unit}"])
+    calls = [(1, "kg"), (2, "kg"), (1, "lb"), (2, "lb")]
+    assert await function.many(calls) == ["old"] * 4
+    source.result = "new"
+    await hf.invalidate_tags("n:1", "never used")
+    assert [await function(*call) for call in calls] == ["new", "old", "new", "old"]
+    await hf.invalidate_tags("unit:kg")
+    source.result = "newest"
+    assert [await function(*call) for call in calls] == ["newest", "newest", "new", "old"]
+
+
+async def test_invalidate_all_drops_all_results(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function, other = cached(hf, source), cached(hf, source, name="other")
+    await function.many(range(100))
+    await other(1)
+    source.result = "new"
+    await function.invalidate_all()
+    assert await function.many(range(100)) == ["new"] * 100
+    assert await other(1) == "old"
+    await hf.invalidate_cached("other", key='1:[1,"kg"]')
+    assert await other(1) == "new"
+    source.result = "newest"
+    await hf.invalidate_cached("other")
+    assert await other(1) == "newest"
+
+
+async def test_many_reads_what_is_stored_and_computes_the_rest(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source)
+    await function.many([1, 2])
+    source.result = "new"
+    assert await function.many([3, 2, (1,), (1, "lb")]) == ["new", "old", "old", "new"]
+    assert await function.warm([1, 3, 4]) == 1
+    assert await function.many([]) == []
+    source.result = ValueError("broken")
+    with pytest.raises(ValueError, match="broken"):
+        await function.many([1, 5, 6])
+    assert len(source.calls) == 7
+
+
+async def test_many_large_results_come_in_several_replies(hf: AsyncHoldfast) -> None:
+    @hf.cached(ttl=60.0, compress=None)
+    async def large(n: int) -> str:
+        return f"{n}" * 900_000
+
+    await large.warm(range(8))
+    assert await large.many(range(8)) == [f"{n}" * 900_000 for n in range(8)]
+
+
+async def test_an_old_result_is_served_while_a_new_one_is_computed(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source, ttl=0.05, stale=60.0)
+    await function(1)
+    source.result = "new"
+    await sleep(0.1)
+    assert await function(1) == "old"
+
+    async def is_new() -> bool:
+        return await function(1) == "new"
+
+    await eventually_async(is_new)
+
+
+async def test_an_old_result_is_served_while_the_function_fails(
+    hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = Source()
+    function = cached(hf, source, ttl=0.05, stale=60.0)
+    await function(1)
+    source.result = OSError("the database is down")
+    await sleep(0.1)
+    assert await function(1) == "old"
+    await eventually_async(lambda: "the database is down" in caplog.text)
+    assert [await function(1) for _ in range(5)] == ["old"] * 5
+    found = await function.peek(1)
+    assert found is not None
+    assert found.state == "stale"
+    assert len(source.calls) == 2  # it is not tried again at once
+
+
+async def test_a_result_is_refreshed_early_in_the_background(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source, refresh=0.05)
+    await function(1)
+    source.result = "new"
+    await sleep(0.1)
+    assert await function(1) == "old"
+
+    async def is_new() -> bool:
+        return await function(1) == "new"
+
+    await eventually_async(is_new)
+    assert len(source.calls) >= 2
+
+
+async def test_errors_are_not_stored(hf: AsyncHoldfast) -> None:
+    source = Source()
+    source.result = KeyError(7)
+    function = cached(hf, source)
+    for _ in range(2):
+        with pytest.raises(KeyError, match="7"):
+            await function(1)
+    source.result = "well"
+    assert await function(1) == "well"
+    assert len(source.calls) == 3
+
+
+async def test_errors_are_stored_on_request(hf: AsyncHoldfast) -> None:
+    source = Source()
+    source.result = KeyError("seven", 7)
+    function = cached(hf, source, error_ttl={KeyError: 60.0})
+    for _ in range(3):
+        with pytest.raises(KeyError) as caught:
+            await function(1)
+        assert caught.value.args == ("seven", 7)
+    assert len(source.calls) == 1
+    assert await function.peek(1) is None
+    await function.invalidate(1)
+    source.result = LookupError("another class")
+    for _ in range(2):
+        with pytest.raises(LookupError, match="another class"):
+            await function(1)
+    assert len(source.calls) == 3
+
+
+@pytest.mark.parametrize(("none_ttl", "calls"), [(None, 1), (60.0, 1), (0, 2)])
+async def test_none_is_a_result(hf: AsyncHoldfast, none_ttl: float | None, calls: int) -> None:
+    source = Source()
+    source.result = None
+    function = cached(hf, source, none_ttl=none_ttl)
+    assert [await function(1), await function(1)] == [None, None]
+    assert len(source.calls) == calls
+
+
+async def test_the_result_chooses_its_ttl(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source, ttl=lambda value: 0 if value == "draft" else 60)
+    source.result = "draft"
+    assert [await function(1), await function(1)] == ["draft", "draft"]
+    source.result = "done"
+    assert [await function(1), await function(1)] == ["done", "done"]
+    assert len(source.calls) == 3
+
+
+async def test_jitter_shortens_lives(hf: AsyncHoldfast, site: Site) -> None:
+    source = Source()
+    function = cached(hf, source, ttl=1000.0, jitter=0.5)
+    await function.many(range(50))
+    lives = {site.client.pttl(function.key(n)) // 1000 for n in range(50)}
+    assert len(lives) > 10
+    assert 490 <= min(lives) <= max(lives) <= 1001
+
+
+async def test_another_version_has_other_results(hf: AsyncHoldfast) -> None:
+    source = Source()
+    await cached(hf, source, version=1)(1)
+    source.result = "new"
+    assert await cached(hf, source, version=1)(1) == "old"
+    assert await cached(hf, source, version=2)(1) == "new"
+
+
+async def test_what_cannot_be_decoded_is_computed_again(
+    hf: AsyncHoldfast, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Old(msgspec.Struct):
+        a: int
+
+    class New(msgspec.Struct):
+        b: int
+
+    @hf.cached(ttl=60.0, name="struct")
+    async def old(n: int) -> Old:
+        return Old(n)
+
+    @hf.cached(ttl=60.0, name="struct")
+    async def new(n: int) -> New:
+        return New(n)
+
+    await old(1)
+    assert await new(1) == New(1)
+    assert "cannot be decoded" in caplog.text
+    caplog.clear()
+    assert await new(1) == New(1)
+    for damage in (b"", b"x", b"\x00" * 40, site.client.get(new.key(1))[:-3]):
+        site.client.set(new.key(1), damage)
+        assert await new(1) == New(1)
+
+
+async def test_what_cannot_be_stored_is_returned(
+    hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = Source()
+    function = cached(hf, source)
+    for result, why in ((object(), "unsupported"), ("x" * 2_000_000, "1,048,576")):
+        source.result = result
+        assert await function(1) is result
+        assert why in caplog.text
+    assert not await function.peek(1)
+
+
+async def test_a_function_may_return_none_of_the_errors_of_the_server_in_vain(
+    hf: AsyncHoldfast,
+) -> None:
+    """An exception of the function is never taken for an outage: it is called once."""
+    from holdfast import ServerUnavailable
+
+    source = Source()
+    source.result = ServerUnavailable("another server", "it is down")
+    with pytest.raises(ServerUnavailable, match="another server"):
+        await cached(hf, source)(1)
+    assert len(source.calls) == 1
+
+
+async def test_methods_name_what_identifies_them(hf: AsyncHoldfast) -> None:
+    calls = []
+
+    class Shop:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __cache_key__(self) -> str:
+            return self.name
+
+        @hf.cached(ttl=60.0, tags=lambda self, item: [f"shop:{self.name}"])
+        async def price(self, item: str) -> int:
+            """Return a price."""
+            calls.append((self.name, item))
+            return len(item)
+
+        @hf.cached(ttl=60.0, ignore="self")
+        async def everywhere(self, item: str) -> str:
+            return f"{self.name} {item}"
+
+    one, other = Shop("one"), Shop("other")
+    assert [await one.price("tea"), await one.price(item="tea"), await other.price("tea")] == [
+        3
+    ] * 3
+    assert calls == [("one", "tea"), ("other", "tea")]
+    assert await one.price.many(["tea", "milk"]) == [3, 4]
+    assert await one.price.invalidate("tea")
+    assert await one.price.peek("tea") is None
+    assert await other.price.peek("tea") is not None
+    assert await Shop.price(other, "tea") == 3
+    assert [await one.everywhere("x"), await other.everywhere("x")] == ["one x", "one x"]
+    assert Shop.price.__doc__ == "Return a price."
+    assert Shop.price.__name__ == "price"
+
+
+async def test_an_object_without_a_key_is_refused(hf: AsyncHoldfast) -> None:
+    class Shop:
+        @hf.cached(ttl=60.0, name="price")
+        async def price(self, item: object) -> int:
+            return 1
+
+    with pytest.raises(TypeError, match=r"parameter 'self' of price cannot be .* __cache_key__"):
+        await Shop().price(1)
+
+
+async def test_keys_expire(hf: AsyncHoldfast, site: Site) -> None:
+    source = Source()
+    function = cached(hf, source, ttl=50.0, stale=20.0, tags=["all"])
+    await function(1)
+    assert 60 < site.client.ttl(function.key(1)) <= 71
+    await function.status()
+    found = list(site.client.scan_iter(f"{site.namespace}:*"))
+    assert len(found) == 6
+    assert all(site.client.ttl(key) > 0 for key in found if b"{catalog:" not in key)
+
+
+async def test_an_epoch_lives_longer_than_the_values(hf: AsyncHoldfast, site: Site) -> None:
+    source = Source()
+    await cached(hf, source, ttl=50.0, tags=["all"])(1)
+    epoch = f"{site.namespace}:{{{keys.TAG}:all}}:epoch"
+    first, life_ms = site.client.get(epoch), site.client.pttl(epoch)
+    assert life_ms > 600_000
+    await cached(hf, source, ttl=5000.0, tags=["all"], name="longer")(1)
+    assert site.client.pttl(epoch) > 5_600_000
+    assert site.client.get(epoch) == first
+
+
+@pytest.mark.parametrize("lost", ["tag", "values"])
+async def test_a_lost_epoch_makes_results_invalid(hf: AsyncHoldfast, site: Site, lost: str) -> None:
+    """Even after it was set again: as when the server evicts keys, or fails over."""
+    source = Source()
+    function = cached(hf, source, tags=["all"])
+    await function.many([1, 2])
+    source.result = "new"
+    for key in site.client.scan_iter(f"{site.namespace}:{{{lost}:*epoch"):
+        site.client.delete(key)
+    assert await function(1) == "new"
+    assert await function(2) == "new"
+
+
+async def test_counts_are_reported(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source, stale=5.0)
+    await function.many([1, 2, 3])
+    await function.many([1, 2, 3])
+    source.result = ValueError("broken")
+    with pytest.raises(ValueError, match="broken"):
+        await function(4)
+
+    async def failure_is_reported() -> bool:
+        status = await function.status()
+        return status is not None and status.failures == 1
+
+    await eventually_async(failure_is_reported)
+    status = await function.status()
+    assert status is not None
+    assert (status.name, status.ttl, status.stale, status.version) == ("source", 600.0, 5.0, 1)
+    assert (status.hits, status.misses, status.loads, status.failures) == (3, 4, 4, 1)
+    assert status.stores == 3
+    assert status.hit_rate == 3 / 7
+    assert 0 < status.memory < 1000
+    assert await hf.cached_functions() == {"source": await hf.cached_function("source")}
+    assert await hf.cached_function("none") is None
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({}, TypeError, "cached needs ttl"),
+        ({"ttl": -1}, ValueError, "ttl must be 0 seconds or more"),
+        ({"ttl": 10**9}, ValueError, "ttl must be a year at most"),
+        ({"ttl": 1, "jitter": 1.5}, ValueError, "jitter must be from 0"),
+        ({"ttl": 1, "stale": "60"}, TypeError, "stale must be seconds"),
+        ({"ttl": 1, "lease": 0.5}, ValueError, "lease must be at least 1 second"),
+        ({"ttl": 1, "on_outage": "ignore"}, ValueError, "on_outage must be"),
+        ({"ttl": 1, "compress": "lz4"}, ValueError, "compress must be"),
+        ({"ttl": 1, "error_ttl": {KeyboardInterrupt: 1}}, TypeError, "error_ttl must name"),
+        ({"ttl": 1, "version": "2"}, TypeError, "version must be an int"),
+        ({"ttl": 1, "tag": ["a"]}, TypeError, "no option 'tag'"),
+        ({"ttl": 1, "tags": "a"}, TypeError, "tags of source must be several strings"),
+        ({"ttl": 1, "ignore": ["x"]}, TypeError, "no parameter 'x'"),
+    ],
+)
+async def test_wrong_options_are_refused(
+    hf: AsyncHoldfast, options: dict[str, Any], error: type[Exception], match: str
+) -> None:
+    async def source(n: int) -> int:
+        return n
+
+    with pytest.raises(error, match=match):
+        await hf.cached(**{"name": "source", **options})(source).peek(1)
+
+
+async def test_tags_are_checked(hf: AsyncHoldfast) -> None:
+    source = Source()
+    with pytest.raises(ValueError, match="at most 16 tags"):
+        await cached(hf, source, tags=lambda n, unit="": map(str, range(17)))(1)
+    with pytest.raises(TypeError, match="a name must be a str"):
+        await cached(hf, source, tags=lambda n, unit="": [n])(1)
+    assert source.calls == []
+
+
+async def test_a_full_server_does_not_stop_the_function(
+    hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture, site: Site
+) -> None:
+    """Here: a key of another type, which the server refuses to read."""
+    source = Source()
+    function = cached(hf, source)
+    site.client.hset(function.key(1), "a", "b")
+    assert await function(1) == "old"
+    assert "called without their cache" in caplog.text
+    assert len(source.calls) == 1
+    assert caplog.records[-1].levelno == logging.WARNING
