@@ -80,6 +80,8 @@ def _since(task: TaskStatus) -> str:
     """Return the time that matters most in the state of *task*: due, died or enqueued."""
     match task.state:
         case "delayed":
+            if task.suspended and task.due_at is None:
+                return f"waits for {task.waits_for}"
             return f"due {_distance(task.due_at)}"
         case "dead":
             return f"died {_distance(task.ended_at)}"
@@ -95,7 +97,7 @@ def task_rows(task: TaskStatus, queue: str) -> Iterator[Row]:
     """Yield the names and values of all fields of a task."""
     yield "task id", task.task_id
     yield "queue", queue
-    yield "state", Text(task.state, STYLES.get(task.state, ""))
+    yield "state", Text(task.state + _suspension(task), STYLES.get(task.state, ""))
     if task.state not in ("done", "cancelled"):  # the server keeps only the outcome of these
         yield "task", task.task or UNREADABLE
         yield "args", _json(list(task.args))
@@ -126,6 +128,12 @@ def progress_text(progress: Progress) -> str:
     total = "" if progress.total is None else f" of {progress.total:g}"
     message = f": {progress.message}" if progress.message else ""
     return f"{part}{progress.done:g}{total}{message}"
+
+
+def _suspension(task: TaskStatus) -> str:
+    """Return what a task that was put away waits for; empty for other tasks."""
+    signal = f" for {task.waits_for}" if task.waits_for else ""
+    return f" ({task.suspended}{signal})" if task.suspended else ""
 
 
 def _json(value: object) -> str:

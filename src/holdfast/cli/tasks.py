@@ -19,6 +19,7 @@ from .queues import QUEUES, used_stats
 from .task_arguments import headers_in, keyword_arguments, positional_arguments
 from .task_follow import follow
 from .task_history import history
+from .task_steps import signal, steps
 from .task_text import print_tasks, task_rows
 
 if TYPE_CHECKING:
@@ -153,6 +154,8 @@ def enqueue(
 
 app.command("follow", example="holdfast tasks follow reports 4f2a-7")(follow)
 app.command("history", example="holdfast tasks history email --outcome dead")(history)
+app.command("steps", example="holdfast tasks steps orders 4f2a-7")(steps)
+app.command("signal", example="holdfast tasks signal orders 4f2a-7 approved --value true")(signal)
 
 
 @app.command(example="holdfast tasks cancel email 4f2a-7 4f2a-8")

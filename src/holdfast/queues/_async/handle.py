@@ -21,7 +21,7 @@ from .. import keys
 from ..enqueue_batch import Enqueued
 from ..events.task_event import TaskEvent
 from ..steps._async.reading import read_steps
-from ..steps.step_record import checked_name, stored_signal
+from ..steps.step_record import HEADER_BYTES, checked_name, stored_signal
 from ..steps.stored_steps import TaskSteps
 from ..task_status import WAITING_STATES, TaskStatus, result_of, task_status
 from .task_events import read_events
@@ -178,13 +178,17 @@ class AsyncTaskHandle(Generic[R]):
         if state != b"sent":
             raise SignalRefused(name, self.task_id, self.queue, state.decode())
 
-    async def steps(self) -> TaskSteps:
+    async def steps(self, *, result_bytes: int | None = None) -> TaskSteps:
         """Return the steps of the task: those that have ended, and what it waits for.
 
         They are kept as long as the task has not ended, and while it is dead.
+
+        Args:
+            result_bytes: longer results are cut after so many bytes; None: not at all.
         """
-        found = await read_steps(self._read, self._unit, self.task_id)
-        return TaskSteps.of(found) if found is not None else TaskSteps()
+        most = 0 if result_bytes is None else HEADER_BYTES + result_bytes
+        found = await read_steps(self._read, self._unit, self.task_id, most_bytes=most)
+        return TaskSteps.of(found, result_bytes) if found is not None else TaskSteps()
 
     async def _read(self, script: Script, names: Any, args: list[Any]) -> Any:
         return await self._caller.call(script, self._unit, names, args)

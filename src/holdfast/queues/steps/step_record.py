@@ -19,6 +19,9 @@ MOST_NAME_BYTES: Final = 100
 
 MOST_SIGNAL_BYTES: Final = 65_536
 
+HEADER_BYTES: Final = 300
+"""Bytes of a record without its JSON, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:

@@ -40,7 +40,8 @@ class StepStatus:
         kind: `step`; `sleep`; or `wait`, for a signal.
         state: `done`; `failed`, its exception was caught by the task; `late`, no signal arrived in
             time; `sleeping` or `waiting`, it has not ended.
-        result: the JSON of its result, its signal or its exception; empty if it has not ended.
+        result: the JSON of its result, its signal or its exception; empty if it has not ended. One
+            that was cut ends with `…`.
         ended_at: when it was stored, by the server's clock; None if it has not ended.
         until: when a sleep or a wait that has not ended ends at the latest; None: no limit.
         duration: how long its function ran, in seconds.
@@ -59,7 +60,11 @@ class StepStatus:
 
     @property
     def value(self) -> Any:
-        """Return its result as a JSON value; None if it has not ended."""
+        """Return its result as a JSON value; None if it has not ended.
+
+        Raises:
+            ValueError: the result was cut.
+        """
         return msgspec.json.decode(self.result) if self.result else None
 
 
@@ -76,9 +81,9 @@ class TaskSteps:
     signals: Sequence[str] = field(default=())
 
     @classmethod
-    def of(cls, stored: StoredSteps) -> TaskSteps:
-        """Return what users see of *stored* steps."""
-        steps = [_ended(n, record) for n, record in enumerate(stored.records, 1)]
+    def of(cls, stored: StoredSteps, result_bytes: int | None = None) -> TaskSteps:
+        """Return what users see of *stored* steps; longer results are cut."""
+        steps = [_ended(n, record, result_bytes) for n, record in enumerate(stored.records, 1)]
         if stored.begun is not None:
             steps.append(_begun(len(steps) + 1, stored.begun))
         return cls(tuple(steps), tuple(stored.signals))
@@ -90,13 +95,16 @@ class TaskSteps:
         return len(self.steps)
 
 
-def _ended(number: int, record: StepRecord) -> StepStatus:
+def _ended(number: int, record: StepRecord, result_bytes: int | None) -> StepStatus:
+    result = record.data.decode(errors="replace")
+    if result_bytes is not None and len(record.data) > result_bytes:
+        result = record.data[:result_bytes].decode(errors="ignore") + "…"
     return StepStatus(
         number,
         record.name,
         record.kind,
         record.outcome,
-        record.data.decode(errors="replace"),
+        result,
         from_epoch_ms(record.ended_ms),
         duration=record.duration_us / 1e6,
         attempt=record.attempt,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from .... import TaskStatus
+from .... import TaskStatus, TaskSteps
 from ....inspect.formats import counted, number
 from ....inspect.survey import for_each
 from ...problems import Problem
@@ -22,6 +22,12 @@ PAGE_SIZE: Final = 50
 
 MAX_LISTED: Final = 1000
 """How many tasks of a state to list and search: the next ones to run, or the latest dead ones."""
+
+RESULT_BYTES: Final = 1000
+"""Bytes of the result of each step that the page of a task shows."""
+
+ENDED: Final = ("done", "cancelled", "unknown")
+"""States of tasks without steps."""
 
 State = Literal["queued", "delayed", "running", "dead"]
 STATES: Final[tuple[State, ...]] = ("queued", "delayed", "running", "dead")
@@ -64,8 +70,12 @@ async def show_tasks(view: PageRequest) -> dict[str, Any]:
 async def show_task(view: PageRequest) -> dict[str, Any]:
     """Return one task."""
     queue, task_id = view.required("queue"), view.required("id")
-    status = await view.hf.queue(queue).handle(task_id).status()
-    return {"queue": queue, "task": _without_arguments(view, status)}
+    handle = view.hf.queue(queue).handle(task_id)
+    status = await handle.status()
+    steps = TaskSteps()
+    if status.state not in ENDED:
+        steps = await handle.steps(result_bytes=RESULT_BYTES if view.arguments else 0)
+    return {"queue": queue, "task": _without_arguments(view, status), "steps": steps}
 
 
 def _count_in(stats: Any, state: str) -> int:
