@@ -74,6 +74,10 @@ def run(key: str, token: int, enqueued: str = "monday") -> Operation:
     return op("complete", key, task_id=f"id-{key}", token=token, enqueued=enqueued)
 
 
+def step(token: int, kind: str = "step") -> Operation:
+    return op(kind, "a/1", token=token)
+
+
 def queue(dead: set[str] = frozenset(), token: int = 1) -> Judge:
     return lambda history: queues.judge(history, set(dead), {"id-a": token})
 
@@ -228,6 +232,18 @@ CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
     "queue: one call was stored twice": (
         *(queue(token=2), [enqueued("a"), run("a", 1), run("a", 2, "tuesday")]),
         {"doubled": 1},
+    ),
+    "queue: a step ran twice, and was stored once": (
+        *(queue(), [enqueued("a"), run("a", 1), step(1), step(2)]),
+        {},
+    ),
+    "queue: a stored step ran again": (
+        *(queue(), [enqueued("a"), run("a", 1), step(1, "passed"), step(2)]),
+        {"doubled": 1},
+    ),
+    "queue: a worker that had lost the task ran a step": (
+        *(queue(), [enqueued("a"), run("a", 1), step(2, "passed"), step(1)]),
+        {},
     ),
     "queue: two claims": (queue(token=2), [enqueued("a"), run("a", 1), run("a", 2)], {}),
     "queue: an old claim settled": (

@@ -22,6 +22,7 @@ QUEUE = "chores"
 
 tasks = TaskRegistry()
 recorders: list[Recorder] = []  # one, once the process knows where to write
+STEPS = ("reserve", "charge", "ship")
 POLL_S = 0.02
 OVERDUE_S = 0.3  # timeout of the tasks that have one
 HUNG_S = 1.0  # of those that must have begun by then, on a slow machine too
@@ -71,6 +72,46 @@ def told_at_once_by_a_thread(key: str, seconds: float = 0.0) -> int:
     """Do the same in a thread."""
     with execution(key) as token:
         time.sleep(seconds)
+    return token
+
+
+async def _step(key: str, seconds: float) -> None:
+    with recorders[0].operation("step", key=key, token=current_task().token):
+        await asyncio.sleep(seconds)
+
+
+def _plain_step(key: str, seconds: float) -> None:
+    with recorders[0].operation("step", key=key, token=current_task().token):
+        time.sleep(seconds)
+
+
+def _passed(key: str) -> None:
+    """Record that a step has returned, so its result is stored."""
+    with recorders[0].operation("passed", key=key, token=current_task().token):
+        pass
+
+
+@tasks.task(queue=QUEUE)
+async def in_steps(key: str, seconds: float = 0.0) -> int:
+    """Run three steps, and sleep once."""
+    with execution(key) as token:
+        for name in STEPS:
+            await current_task().step(name, _step, f"{key}/{name}", seconds / len(STEPS))
+            _passed(f"{key}/{name}")
+            if name == STEPS[0]:
+                await current_task().sleep(POLL_S)
+    return token
+
+
+@tasks.task(queue=QUEUE)
+def in_steps_by_a_thread(key: str, seconds: float = 0.0) -> int:
+    """Do the same in a thread."""
+    with execution(key) as token:
+        for name in STEPS:
+            current_task().step(name, _plain_step, f"{key}/{name}", seconds / len(STEPS))
+            _passed(f"{key}/{name}")
+            if name == STEPS[0]:
+                current_task().sleep(POLL_S)
     return token
 
 

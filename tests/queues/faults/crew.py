@@ -199,6 +199,22 @@ def each_claim_ran_once(history: list[Operation]) -> None:
             seen[claim] = run
 
 
+def no_stored_step_ran_again(history: list[Operation]) -> None:
+    """Check that no claim ran a step that this claim or an earlier one had stored.
+
+    An older claim may: its worker was paused, and does not know yet that it has lost the task.
+    """
+    passed: dict[str, tuple[int, int]] = {}
+    for run in history:
+        if run.kind == "passed":
+            first = run.fields["token"], run.invoke_ns
+            passed[run.key] = min(first, passed.get(run.key, first))
+    for run in history:
+        if run.kind == "step" and run.key in passed:
+            began = run.fields["token"], run.invoke_ns
+            assert began <= passed[run.key], f"a stored step ran again: {run}"
+
+
 def each_call_is_one_task(history: list[Operation]) -> None:
     """Check that no call was stored twice; each try to enqueue it packed it again."""
     stored: dict[str, set[tuple[str, str]]] = {}

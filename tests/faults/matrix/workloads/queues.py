@@ -22,14 +22,20 @@ from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores, workman
 from queues.faults import supervised as supervising
-from queues.faults.crew import each_call_is_one_task, each_claim_ran_once
+from queues.faults.crew import each_call_is_one_task, each_claim_ran_once, no_stored_step_ran_again
 from queues.faults.queue_snapshot import QueueSnapshot
 
 LEASE_S = 1.0
 AT_ONCE = 4
 POISONER = "producer-sync.0"
 
-KINDS = [chores.plain, chores.on_the_loop, chores.told_at_once]
+KINDS = [
+    chores.plain,
+    chores.on_the_loop,
+    chores.told_at_once,
+    chores.in_steps,
+    chores.in_steps_by_a_thread,
+]
 
 DRAINED_S = 40.0
 WORKERS = 2
@@ -187,6 +193,7 @@ def judge(
     found += [Violation("doubled", f"{key} ran, and was never enqueued") for key in unasked]
     found += caught("doubled", each_call_is_one_task, list(history))
     found += caught("doubled", each_claim_ran_once, list(history))
+    found += caught("doubled", no_stored_step_ran_again, list(history))
     return found + _late_words(history, counted)
 
 
