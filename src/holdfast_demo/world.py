@@ -25,6 +25,7 @@ from .mail.bursts import MailBurstsDemo
 from .market.guarded import GuardedMarketDemo
 from .nemesis import kill_server
 from .options import Seed
+from .reports import ReportsDemo
 from .resources import SERVER, ResourceMonitor
 from .shop import ShopDemo
 from .traffic import TrafficDemo
@@ -45,7 +46,8 @@ class WorldDemo(Demo):
 
     All demos run at once on their own server: players trade, open pages and
     write to each other, phones go through tunnels, a shop sells from
-    PostgreSQL, crawlers download, mails and logs are processed. A link to the
+    PostgreSQL, crawlers download, reports are rendered, mails and logs are
+    processed. A link to the
     dashboard is printed. It ends with Ctrl-C, or after ten minutes; without a
     terminal after one.
 
@@ -181,6 +183,7 @@ class WorldDemo(Demo):
             shop,
             GuardedMarketDemo(self.duration_s),
             DownloadsDemo(),
+            ReportsDemo(),
             traffic,
             chat,
             LogFeedsDemo(self.duration_s),

@@ -112,6 +112,7 @@ def test_everything_of_a_task_is_shown(crowd: Holdfast, run: Run) -> None:
         "priority": "medium", "args": [HOSTILE], "kwargs": {"number": 1}, "attempts": 1,
         "crashes": 0, "reason": f"failed: ValueError: {HOSTILE}", "worker": "", "due_at": None,
         "headers": {}, "snoozes": 0, "unique_key": "", "limit_key": "", "limited": False,
+        "progress": None, "suspended": "", "waits_for": "",
     }  # fmt: skip
 
 

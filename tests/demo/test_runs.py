@@ -28,6 +28,7 @@ from holdfast_demo.demo import Demo
 from holdfast_demo.example_files import FOLDERS, example
 from holdfast_demo.logs.tallying import LogsDemo
 from holdfast_demo.market.contest import GUARDS, MarketDemo, MarketRound
+from holdfast_demo.reports import ReportsDemo
 from holdfast_demo.runner import run
 from holdfast_demo.sale import SaleDemo
 from holdfast_demo.traffic import TrafficDemo
@@ -105,6 +106,12 @@ def is_traffic(found: Figures) -> bool:
     return bool(sum(found["hits"].values()) and found["searches"] and found["mails"])
 
 
+def is_reports(found: Figures) -> bool:
+    """Return whether reports were rendered, although the worker was killed."""
+    assert found["workers_replaced"] >= 1
+    return bool(found["reports"] and found["events"])
+
+
 class Run(NamedTuple):
     """A run of a demo; it is repeated with more time if a busy machine did too little."""
 
@@ -121,6 +128,7 @@ RUNS = {
     "logs": Run(
         LogsDemo, {"days": 1, "lines": 100_000, "seed": 5}, (), is_logs, "100,000 lines counted"
     ),
+    "reports": Run(ReportsDemo, {"seed": 5}, (3.0, 20.0), is_reports, " events followed"),
     "sale": Run(
         SaleDemo,
         {"readers": 2, "url": "{url}", "database": "sqlite:///{folder}/shop.db"},

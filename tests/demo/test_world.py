@@ -26,18 +26,18 @@ LINK = re.compile(r"http://localhost:\d+/\w+")
 LOGIN = re.compile(r"(http://\S+/dashboard)/login#token=(\S+)")
 PROMISED = {
     *("locks", "semaphore", "queue", "messages", "mailboxes", "autocomplete", "counters"),
-    *("row cache", "shop", "files", "tallies", "every write"),
+    *("row cache", "shop", "files", "tallies", "every write", "progress"),
 }
 
 Page = dict[str, Any]
 
 SCREENS: dict[str, Callable[[Page], object]] = {
     "overview": lambda page: sum(minute["done"] for minute in page["pace"]),
-    "queues": lambda page: [queue["name"] for queue in page["queues"]] == ["email"],
+    "queues": lambda page: {queue["name"] for queue in page["queues"]} == {"email", "reports"},
     "queue?name=email": lambda page: sum(minute["done"] for minute in page["pace"]),
     "tasks?queue=email&state=delayed": lambda page: page["tasks"],
     "failures": lambda page: page["dead"] and page["groups"],
-    "workers": lambda page: page["alive"] == 2,
+    "workers": lambda page: page["alive"] == 3,
     "locks": lambda page: page["held"],
     "semaphores": lambda page: page["semaphores"][0]["limit"] == 3,
     "mailboxes": lambda page: sum(box["status"]["unread"] for box in page["mailboxes"]),

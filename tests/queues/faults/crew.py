@@ -177,7 +177,8 @@ class Crew:
         assert not places.under_way
         dead = self.dead()
         assert len(dead) == len(places.dead)
-        kept = [keys.bodies(self.unit), keys.state(self.unit), keys.dead(self.unit)]
+        unit = self.unit
+        kept = [key(unit) for key in (keys.bodies, keys.state, keys.dead, keys.progress)]
         stays = [keys.settings(self.unit)] if self.hf.queue(QUEUE).stats().capacity else []
         audit(self.raw, f"{self.namespace}:", stays + (kept if dead else []))
         history = self.history()
