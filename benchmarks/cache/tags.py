@@ -16,7 +16,7 @@ from ..report import Cell, Table, Target
 from .contenders import ASYNC, Coroutine, Result, profile_of
 
 VALUES: Final = 100_000
-AT_ONCE: Final = 200
+AT_ONCE: Final = 8
 
 
 def run(bench: Bench) -> Iterator[Table]:
@@ -68,18 +68,13 @@ async def _invalidate(name: str, cached: Any, hf: AsyncHoldfast) -> None:
         case "holdfast":
             await hf.invalidate_tags("profiles")
         case "cashews":
-            await _cache_of(cached).delete_tags("profiles")
+            await cached.cache.delete_tags("profiles")
         case "fastapi-cache2":
             from fastapi_cache import FastAPICache
 
             await FastAPICache.clear()
         case _:
             await cached.cache.clear(namespace="aiocache")
-
-
-def _cache_of(cached: Any) -> Any:
-    """Return the `Cache` of a function that cashews decorates."""
-    return cached.cache
 
 
 def _used(client: Any) -> float:

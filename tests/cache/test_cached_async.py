@@ -168,7 +168,7 @@ async def test_many_reads_what_is_stored_and_computes_the_rest(hf: AsyncHoldfast
     await function.many([1, 2])
     source.result = "new"
     assert await function.many([3, 2, (1,), (1, "lb")]) == ["new", "old", "old", "new"]
-    assert await function.warm([1, 3, 4]) == 1
+    assert await function.warm([1, 3, 4, 4]) == 1
     assert await function.many([]) == []
     source.result = ValueError("broken")
     with pytest.raises(ValueError, match="broken"):

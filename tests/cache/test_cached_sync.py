@@ -169,7 +169,7 @@ def test_many_reads_what_is_stored_and_computes_the_rest(hf: Holdfast) -> None:
     function.many([1, 2])
     source.result = "new"
     assert function.many([3, 2, (1,), (1, "lb")]) == ["new", "old", "old", "new"]
-    assert function.warm([1, 3, 4]) == 1
+    assert function.warm([1, 3, 4, 4]) == 1
     assert function.many([]) == []
     source.result = ValueError("broken")
     with pytest.raises(ValueError, match="broken"):

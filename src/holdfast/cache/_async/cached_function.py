@@ -100,6 +100,9 @@ class AsyncCachedFunction(Generic[P, R]):
 
         Args:
             calls: see `many`.
+
+        Raises:
+            ServerUnavailable: the server does not answer, so nothing can be stored.
         """
         return await self._bound().warm(map(self._call, calls))
 

@@ -156,9 +156,19 @@ class AsyncFunctionCache:
 
     async def warm(self, calls: Iterable[Any]) -> int:
         """Compute those of the values that are not stored. Return how many were computed."""
-        before = self.counts.misses
-        await self.many(calls)
-        return self.counts.misses - before
+        wanted, computed = [arguments_of(each) for each in calls], 0
+        for i in range(0, len(wanted), MAX_CALLS):
+            part = [(self.key(args, {}), args) for args in wanted[i : i + MAX_CALLS]]
+            values = await self._store.read_many([key for key, _ in part])
+            pairs = zip(part, values, strict=True)
+            missing = {
+                key.value: args
+                for (key, args), value in pairs
+                if value is None or not value.is_usable
+            }
+            await self.many(missing.values())
+            computed += len(missing)
+        return computed
 
     async def peek(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]

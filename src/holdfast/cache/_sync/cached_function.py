@@ -101,6 +101,9 @@ class CachedFunction(Generic[P, R]):
 
         Args:
             calls: see `many`.
+
+        Raises:
+            ServerUnavailable: the server does not answer, so nothing can be stored.
         """
         return self._bound().warm(map(self._call, calls))
 

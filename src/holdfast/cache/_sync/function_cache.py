@@ -157,9 +157,19 @@ class FunctionCache:
 
     def warm(self, calls: Iterable[Any]) -> int:
         """Compute those of the values that are not stored. Return how many were computed."""
-        before = self.counts.misses
-        self.many(calls)
-        return self.counts.misses - before
+        wanted, computed = [arguments_of(each) for each in calls], 0
+        for i in range(0, len(wanted), MAX_CALLS):
+            part = [(self.key(args, {}), args) for args in wanted[i : i + MAX_CALLS]]
+            values = self._store.read_many([key for key, _ in part])
+            pairs = zip(part, values, strict=True)
+            missing = {
+                key.value: args
+                for (key, args), value in pairs
+                if value is None or not value.is_usable
+            }
+            self.many(missing.values())
+            computed += len(missing)
+        return computed
 
     def peek(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CachedValue[Any] | None:
         """Return the stored result of a call; None if there is none, or an exception is stored."""
