@@ -63,6 +63,14 @@ from .queues.delayed_key import DelayedKey as DelayedKey
 from .queues.ended_task import EndedTask as EndedTask
 from .queues.events.progress import Progress as Progress
 from .queues.events.task_event import TaskEvent as TaskEvent
+from .queues.groups._sync.group_handle import GroupHandle as GroupHandle
+from .queues.groups._async.group_handle import AsyncGroupHandle as AsyncGroupHandle
+from .queues.groups.members import GROUP_ID as GROUP_ID
+from .queues.groups.members import RESULT as RESULT
+from .queues.groups.members import chain as chain
+from .queues.groups.members import group as group
+from .queues.groups.status import GroupStatus as GroupStatus
+from .queues.groups.status import MemberResult as MemberResult
 from .queues.lifespan import WorkerInfo as WorkerInfo
 from .queues.middleware import Middleware as Middleware
 from .queues.per_key import PerKey as PerKey
@@ -185,6 +193,8 @@ from .errors import FileDiffers as FileDiffers
 from .errors import FileTaken as FileTaken
 from .errors import FilesFailed as FilesFailed
 from .errors import FilesMissed as FilesMissed
+from .errors import GroupExists as GroupExists
+from .errors import GroupTimeout as GroupTimeout
 from .errors import HoldfastError as HoldfastError
 from .errors import InvalidName as InvalidName
 from .errors import LeaseLost as LeaseLost
@@ -193,6 +203,7 @@ from .errors import LoadFailed as LoadFailed
 from .errors import LockTimeout as LockTimeout
 from .errors import MailboxFull as MailboxFull
 from .errors import NoSuchChat as NoSuchChat
+from .errors import NoSuchGroup as NoSuchGroup
 from .errors import NoSuchMessage as NoSuchMessage
 from .errors import NoSuchSchedule as NoSuchSchedule
 from .errors import NotAMember as NotAMember

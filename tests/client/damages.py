@@ -127,6 +127,14 @@ QUEUE = [
     Case("queue", lambda c, k: c.set(k("result:x"), "x"), "never expires, but should", "result:x"),
     Case("queue", lambda c, k: c.set(k("nonsense"), "x"), "no key of Holdfast has this name"),
 ]
+GROUPS = [
+    Case("group", lambda c, k: c.hset(k("group"), "total", "x"), "the group cannot be read"),
+    Case("group", lambda c, k: c.hset(k("group"), "done", "5"), "5 members are counted as done"),
+    Case("group", lambda c, k: c.hset(k("ends"), "0", "x"), "how member '0' ended cannot be read"),
+    Case("group", lambda c, k: c.hset(k("ends"), "9", "1 done =1"), "there is no member '9'"),
+    Case("group", lambda c, k: c.hdel(k("calls"), "failure"), "callback failure is not stored"),
+    Case("group", lambda c, k: c.persist(k("group")), "it never expires, but should"),
+]
 LOCKS = [
     Case("lock", lambda c, k: c.zadd(k("holders"), {"other": 1}), "2 hold the lock at once"),
     Case(
@@ -290,7 +298,10 @@ TALLIES = [
     Case("tally", lambda c, k: c.lpush(k("journal:x"), "x"), "is not in `pending`", "journal:x"),
     Case("tally", lambda c, k: c.lpush(k("pending"), "y"), "'y' is missing: its counts are lost"),
 ]
-CASES = [*QUEUE, *LOCKS, *MESSAGES, *NAMES, *COUNTERS, *LIMITS, *CACHE, *ROWS, *FILES, *TALLIES]
+CASES = [
+    *(*QUEUE, *GROUPS, *LOCKS, *MESSAGES, *NAMES, *COUNTERS),
+    *(*LIMITS, *CACHE, *ROWS, *FILES, *TALLIES),
+]
 
 _STANDS = {"acked": 0, "read": 0, "counted": 0, "session": "", "token": 0}
 _PLACE = msgspec.msgpack.encode(_STANDS)

@@ -29,7 +29,7 @@ def key_of(site: Site, kind: str, name: str) -> Any:
 
 
 KINDS = [
-    ("queue",), ("lock", "rw_lock", "semaphore", "fenced"), ("mailbox", "chat", "inbox"),
+    ("queue", "group"), ("lock", "rw_lock", "semaphore", "fenced"), ("mailbox", "chat", "inbox"),
     ("recent", "completions", "counter", "rows"), ("feed",), ("tally",), ("limit", "limiter"),
     ("cached", "values", "tag"),
 ]  # fmt: skip

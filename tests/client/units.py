@@ -65,6 +65,19 @@ def queue(place: Place, name: str) -> None:
     hf.schedule(f"{name}-hourly", fail.call(), Every(hours=1))
 
 
+def group(place: Place, name: str) -> None:
+    """Leave a group with one done member and one that waits."""
+    registry, hf = TaskRegistry(), place.hf
+
+    @registry.task(queue="groups")
+    def part() -> int:
+        return 1
+
+    members = [part.call(), part.call().options(queue="nobody")]
+    hf.enqueue_group(members, then=part.call(), on_failure=part.call(), group_id=name)
+    hf.worker(registry, queues={"groups": 1}).run(until_idle=True)
+
+
 def lock(place: Place, name: str) -> None:
     """Acquire the lock."""
     _hold(place, place.hf.lock(name, lease=NEVER).acquire())
@@ -189,7 +202,7 @@ def _by_who(line: bytes) -> Counted:
 BUILDERS: Final[Mapping[str, Callable[[Place, str], None]]] = {
     build.__name__: build
     for build in (
-        queue, lock, rw_lock, semaphore, fenced, mailbox, chat, inbox, recent, completions,
+        queue, group, lock, rw_lock, semaphore, fenced, mailbox, chat, inbox, recent, completions,
         counter, rows, feed, tally, limit, limiter, cached, values, tag,
     )
 }  # fmt: skip

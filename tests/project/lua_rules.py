@@ -27,6 +27,9 @@ MAX_SCRIPT_LINES: Final = 80
 
 MAX_PART_LINES: Final = 60
 
+MAX_LOCALS: Final = 200
+"""Variables and functions of a script and its parts: Lua compiles no more."""
+
 PRIORITIES: Final = 3
 """`KEYS[n + priority]` stands for the keys n + 1 to n + 3."""
 
@@ -76,6 +79,9 @@ MAY_UNPACK: Final = {
     "queues/parts/may_start": "no more ids than CHUNK",
     "queues/parts/write_keys": "no more than two for each task that a step claims or settles",
     "queues/parts/write_limits": "no more than two for each task of a step, or of SWEEP_TASKS",
+    "queues/group": "no more names than the fields of a record",
+    "queues/parts/group_record": "the record of a group has less than 20 fields",
+    "queues/parts/member_end": "no more than a step settles (64), takes back (64), examines (528)",
     "queues/parts/history": "no more than a step settles (64), takes back (64) and examines (528)",
     "queues/parts/forget_steps": "no more than FIELDS, and than a step settles (64)",
     "queues/parts/settle": "no more than one for each settlement of a worker, which are at most 64",
@@ -119,6 +125,10 @@ ALLOW_OOM: Final = {
     "queues/await": "a waiting caller must be notified of the end, and its channel is small",
     "queues/drop_events": "it frees memory",
     "queues/events": "a follower must hear of the end of the task, and its entry is small",
+    "queues/drop_group": "it frees memory",
+    "queues/cancel_group": "it frees what is not called any more",
+    "queues/forget_call": "it frees memory",
+    "queues/relay_ends": "it frees memory",
     "queues/cancel": "it frees a task, and keeps less of it for a while",
     "queues/leave": "it frees memory",
     "queues/pause": "a full server must let its queues be stopped",
@@ -350,6 +360,15 @@ def is_short(file: LuaFile) -> Iterator[str]:
         yield f"its body takes {len(file.body)} lines, the limit is {limit}"
 
 
+def has_few_locals(script: LuaFile) -> Iterator[str]:
+    """Check that the server can compile a script with its parts."""
+    functions = re.findall(r"^local function ", script.whole, re.MULTILINE)
+    names = re.findall(r"^local (?!function )([\w, ]+?)(?: =|$)", script.whole, re.MULTILINE)
+    count = len(functions) + sum(len(each.split(",")) for each in names)
+    if count > MAX_LOCALS:
+        yield f"it has {count} local variables with its parts, the limit is {MAX_LOCALS}"
+
+
 def includes_are_in_order(script: LuaFile) -> Iterator[str]:
     """Check that each part exists, is included once, and finds the parts that it needs."""
     if len(set(script.includes)) != len(script.includes):
@@ -405,6 +424,7 @@ SCRIPT_RULES: Final = (
     names_are_those_of_the_header,
     commands_fit_their_keys,
     flags_keep_their_word,
+    has_few_locals,
     includes_are_in_order,
     every_name_is_defined,
 )

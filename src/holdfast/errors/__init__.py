@@ -20,6 +20,9 @@
     ├── StaleFence             nothing was stored
     ├── NoSuchSchedule (LookupError)
     ├── ScheduleExists (ValueError)
+    ├── NoSuchGroup (LookupError)
+    ├── GroupExists (ValueError)  nothing was stored
+    ├── GroupTimeout (TimeoutError)  the group continues
     ├── WorkerCannotStart      a server rejects it; no task was run
     ├── LifespanFailed         the worker has ended
     ├── QueueAtCapacity        nothing of this call was stored in that queue
@@ -114,7 +117,10 @@ from .messages import (
     TooManyMembers,
 )
 from .queues import (
+    GroupExists,
+    GroupTimeout,
     LifespanFailed,
+    NoSuchGroup,
     NoSuchSchedule,
     QueueAtCapacity,
     ResultTimeout,
@@ -155,6 +161,8 @@ __all__ = [
     "FileTaken",
     "FilesFailed",
     "FilesMissed",
+    "GroupExists",
+    "GroupTimeout",
     "HoldfastError",
     "InvalidName",
     "LeaseLost",
@@ -163,6 +171,7 @@ __all__ = [
     "LockTimeout",
     "MailboxFull",
     "NoSuchChat",
+    "NoSuchGroup",
     "NoSuchMessage",
     "NoSuchSchedule",
     "NotAMember",

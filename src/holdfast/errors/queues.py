@@ -49,6 +49,50 @@ class ScheduleExists(HoldfastError, ValueError):
         self.name = name
 
 
+class NoSuchGroup(HoldfastError, LookupError):
+    """A group that does not exist: it was never stored, or it has expired.
+
+    Attributes:
+        group_id: its id.
+    """
+
+    def __init__(self, group_id: str) -> None:
+        super().__init__(
+            f"there is no group {shortened(group_id)}: it has expired, or is stored in another "
+            "namespace"
+        )
+        self.group_id = group_id
+
+
+class GroupExists(HoldfastError, ValueError):
+    """A group with this id exists, and has other tasks. Nothing was stored.
+
+    Attributes:
+        group_id: its id.
+    """
+
+    def __init__(self, group_id: str) -> None:
+        super().__init__(
+            f"group {shortened(group_id)} exists with other tasks or options; choose another "
+            "group_id, such as one with the date"
+        )
+        self.group_id = group_id
+
+
+class GroupTimeout(HoldfastError, TimeoutError):
+    """A group did not end while its caller waited. It continues.
+
+    Attributes:
+        group_id: its id.
+        waiting: how many members have not ended.
+    """
+
+    def __init__(self, group_id: str, waiting: int) -> None:
+        super().__init__(f"group {shortened(group_id)} has not ended: {waiting:,} members remain")
+        self.group_id = group_id
+        self.waiting = waiting
+
+
 class WorkerCannotStart(HoldfastError):
     """A server rejects a worker that starts, or TLS rejects the server. No task was run.
 

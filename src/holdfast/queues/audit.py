@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ..core.audit import Fault, Part, Snapshot, number, shown
-from . import limits_audit
-from .keys import KIND, SCHEDULES, WORKERS
+from . import groups_audit, limits_audit
+from .keys import GROUP, KIND, SCHEDULES, WORKERS
 from .steps import audit as steps_audit
 
-KINDS = (KIND, WORKERS, SCHEDULES)
+KINDS = (KIND, WORKERS, SCHEDULES, GROUP)
 
 READY: Final = ("ready:h", "ready:m", "ready:l")
 DUE: Final = ("due:h", "due:m", "due:l")
@@ -36,12 +36,18 @@ _QUEUE: Final[Mapping[str, Part]] = {
     "schedule:state": Part("hash", expires=False),
     "history": Part("list", reading="nothing"),
     "progress": Part("hash", expires=False),
+    "members:ended": Part("list", expires=False, reading="nothing"),
+    "members:relay": Part("string", reading="nothing"),
     **limits_audit.PARTS,
     **steps_audit.PARTS,
 }
 _WORKERS: Final = {"workers": Part("hash", reading="names"), "seen": Part("zset")}
 _SCHEDULES: Final = {"queues": Part("hash", expires=False, reading="nothing")}
-_OTHER_KINDS: Final[Mapping[str, Mapping[str, Part]]] = {WORKERS: _WORKERS, SCHEDULES: _SCHEDULES}
+_OTHER_KINDS: Final[Mapping[str, Mapping[str, Part]]] = {
+    WORKERS: _WORKERS,
+    SCHEDULES: _SCHEDULES,
+    GROUP: groups_audit.PARTS,
+}
 
 _NUMBERS: Final = (b"paused", b"capacity", b"history", b"stepped")
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
@@ -55,7 +61,7 @@ def part(kind: str, name: str) -> Part | None:
     """Return the description of a key; None if it is no key of this block."""
     if kind in _OTHER_KINDS:
         return _OTHER_KINDS[kind].get(name)
-    if name.startswith("result:"):
+    if name.startswith(("result:", "called:")):
         return Part("string", reading="nothing")
     if name.startswith("events:"):
         return Part("list", reading="nothing")
@@ -73,13 +79,15 @@ def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Yield the faults of a queue, or of the list of workers.
+    """Yield the faults of a queue, of a group, or of the list of workers.
 
     The directory of schedules has none: a schedule is in another slot than its name there.
     """
     if unit.unit.kind == WORKERS:
         for worker in unit.hash("workers").keys() ^ unit.zset("seen").keys():
             yield Fault("workers", f"worker {shown(worker)} is in one list, not in both")
+    elif unit.unit.kind == GROUP:
+        yield from groups_audit.faults(unit)
     if unit.unit.kind in _OTHER_KINDS:
         return
     yield from _places(unit)

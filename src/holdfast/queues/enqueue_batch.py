@@ -25,13 +25,16 @@ Packed = tuple[str, int, str, str, bytes]
 """One task: id, priority (1 high, 2 medium, 3 low), wait, expires and envelope."""
 
 
-def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> Packed:
+def packed(
+    call: Call[Any], task_id: str, trace: TraceContext | None = None, member: str = ""
+) -> Packed:
     """Return one call as it is stored.
 
     Args:
         call: what is to run.
         task_id: id of the task.
         trace: the trace in which it is enqueued.
+        member: id of its group, and its name there; empty if it is no member of a group.
 
     Raises:
         PayloadTooLarge: its arguments are over the limit.
@@ -62,6 +65,8 @@ def packed(call: Call[Any], task_id: str, trace: TraceContext | None = None) -> 
         envelope = replace(envelope, limit=limit)
     if unique := call.packed_unique():
         envelope = replace(envelope, unique=unique)
+    if member:
+        envelope = replace(envelope, group=member)
     priority = PRIORITIES.index(call.priority) + 1
     return task_id, priority, call.wait, call.expires, envelope.packed()
 
@@ -167,10 +172,15 @@ def batched(
         size = len(task[-1]) - traced - stored_bytes(call.headers)
         by_queue.setdefault(call.queue, []).append((task, size))
     for queue, tasks in by_queue.items():
-        batch = EnqueueBatch(queue, len(tasks))
-        for task, size in tasks:
-            if not batch.fits(size):
-                yield batch
-                batch = EnqueueBatch(queue, 0)
-            batch.add(task, size)
-        yield batch
+        yield from in_batches(queue, tasks)
+
+
+def in_batches(queue: str, tasks: Sequence[tuple[Packed, int]]) -> Iterator[EnqueueBatch]:
+    """Yield batches of *tasks* of one queue, each with the bytes of its envelope that count."""
+    batch = EnqueueBatch(queue, len(tasks))
+    for task, size in tasks:
+        if not batch.fits(size):
+            yield batch
+            batch = EnqueueBatch(queue, 0)
+        batch.add(task, size)
+    yield batch

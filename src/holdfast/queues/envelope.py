@@ -89,8 +89,9 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
         timeout_ms: how long an attempt may take; 0: as the task says.
         retry: where its retry differs from that of the task.
         limit: the limits of which key it has, as `lua/parts/limit.lua` reads them. This field and
-            the next one are the last ones, where the scripts look for them.
+            the next ones are the last ones, where the scripts look for them.
         unique: how long it holds which key, as `lua/parts/unique.lua` reads it.
+        group: id of its group, and its name there, as `lua/parts/member.lua` reads them.
     """
 
     v: int
@@ -108,6 +109,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     retry: StoredRetry | None = None
     limit: Any = None
     unique: Any = None  # of any type: another program may have a field of this name
+    group: Any = None
 
     @property
     def trace(self) -> TraceContext | None:
@@ -116,6 +118,11 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
             return None
         headers = (self.traceparent, self.tracestate)
         return TraceContext.parsed(*(each if isinstance(each, str) else None for each in headers))
+
+    @property
+    def group_id(self) -> str:
+        """Return the id of its group; empty if it is no member of a group."""
+        return self.group.partition(" ")[0] if isinstance(self.group, str) else ""
 
     def packed(self) -> bytes:
         """Return it as bytes.

@@ -10,6 +10,7 @@ from ..core.names import Unit
 KIND = "queue"
 WORKERS = "workers"
 SCHEDULES = "schedules"
+GROUP = "group"
 PRIORITIES = ("high", "medium", "low")
 
 
@@ -26,7 +27,8 @@ def state(unit: Unit) -> str:
     often the task asked to run later.
 
     The note of a running task is the channel and the name of its worker, since when the task was
-    due if it was in a due set, and `unique` if it is unique. Otherwise the note is the last error.
+    due if it was in a due set, and `unique` if it is unique, or `member` if it is a member of a
+    group. Otherwise the note is the last error.
     """
     return unit.key("state")
 
@@ -251,3 +253,53 @@ def schedule_state(unit: Unit) -> str:
 def schedule_queues(unit: Unit) -> str:
     """HASH schedule → its queue, for the schedules of a namespace; until they are removed."""
     return unit.key("queues")
+
+
+def member_ends(unit: Unit) -> str:
+    """LIST of `group name version state payload`, for members of groups with a changed state.
+
+    Each stays until its group knows it. A relay in a worker of the queue takes them there. The
+    fields are those of `group_ends`.
+    """
+    return unit.key("members:ended")
+
+
+def relay(unit: Unit) -> str:
+    """STRING name and number of the relay that works on `member_ends`; kept for some seconds."""
+    return unit.key("members:relay")
+
+
+def called(unit: Unit, task_id: str) -> str:
+    """STRING that is empty: a group has called the task; kept an hour after the group knows."""
+    return unit.key("called:") + task_id
+
+
+def group(unit: Unit) -> str:
+    """HASH of the record of a group; kept until it expires, or for its `result_ttl` after its end.
+
+    - `kind` (`group` or `chain`), `total`, `max_failures`, `queues` and `layout` of the members;
+    - `state` of the members, and how many are `done`, `dead` and `cancelled`;
+    - `then`, `failure`: the state of each callback: `waiting`, `due`, `called`, then as that task;
+    - `started`: how many members of a chain were enqueued; `closed`: all members were enqueued;
+    - `parent`: the group and the name there of a nested one; `outcome`, `version` and `reported`:
+      how it ended for the parent, how often that has changed, and which change the parent knows;
+    - `created_ms`, `ended_ms`, `until_ms`, `kept_ms`: instants, and the `result_ttl`.
+    """
+    return unit.key("group")
+
+
+def group_ends(unit: Unit) -> str:
+    """HASH name → `version state payload`, for members and callbacks; kept as long as the record.
+
+    The name is the number of the member, `then` or `failure`. A later version replaces an earlier
+    one. The payload of a done member is as in `result`; that of a dead one is its reason.
+    """
+    return unit.key("ends")
+
+
+def calls(unit: Unit) -> str:
+    """HASH name → JSON of what is enqueued later: callbacks, and the members of a chain.
+
+    Each stays until it is enqueued, at most as long as the record.
+    """
+    return unit.key("calls")

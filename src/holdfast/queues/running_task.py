@@ -36,6 +36,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         args: its positional arguments, converted to the types of its signature.
         kwargs: its keyword arguments, converted in the same way.
         state: what the lifespan of the worker yielded; empty without a lifespan.
+        group_id: id of its group; empty if it is no member of a group.
     """
 
     task_id: str
@@ -51,6 +52,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
     state: Mapping[str, Any] = {}
     _report: Callable[[bytes, bytes], None] | None = None
     _steps: AsyncSteps | PlainSteps | None = None
+    group_id: str = ""
 
     @overload
     def step(
@@ -163,6 +165,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
             "enqueued_ms",
             "headers",
             "snoozes",
+            "group_id",
         )
         return f"RunningTask({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 

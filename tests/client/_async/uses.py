@@ -12,6 +12,7 @@ from holdfast import (
     AsyncLocalFiles,
     Counted,
     Every,
+    GroupTimeout,
     Limit,
     LockTimeout,
     Once,
@@ -87,6 +88,10 @@ async def queue_writes(hf: AsyncHoldfast, folder: Path) -> None:
     assert len(await queue.dead()) == 1
     await queue.replay()
     await queue.purge()
+    group = await hf.enqueue_group([work.call(5)], then=work.call(6))
+    await hf.worker(tasks).run(until_idle=True)
+    assert (await group.wait()).then == "done"
+    assert await (await hf.enqueue_group([work.call(7)])).cancel()
 
 
 async def message_writes(hf: AsyncHoldfast, folder: Path) -> None:
@@ -219,6 +224,12 @@ async def queue_reads(hf: AsyncHoldfast) -> None:
         await queue.tasks(state)
     await queue.history()
     await hf.queues()
+    group = await hf.enqueue_group([work.call(1)])
+    await group.status()
+    with pytest.raises(GroupTimeout):
+        await group.wait(0.01)
+    assert [each.state async for each in group.results()] == ["waiting"]
+    await hf.groups()
     await hf.workers()
 
 

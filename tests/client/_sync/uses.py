@@ -11,6 +11,7 @@ import pytest
 from holdfast import (
     Counted,
     Every,
+    GroupTimeout,
     Holdfast,
     Limit,
     LocalFiles,
@@ -88,6 +89,10 @@ def queue_writes(hf: Holdfast, folder: Path) -> None:
     assert len(queue.dead()) == 1
     queue.replay()
     queue.purge()
+    group = hf.enqueue_group([work.call(5)], then=work.call(6))
+    hf.worker(tasks).run(until_idle=True)
+    assert (group.wait()).then == "done"
+    assert (hf.enqueue_group([work.call(7)])).cancel()
 
 
 def message_writes(hf: Holdfast, folder: Path) -> None:
@@ -220,6 +225,12 @@ def queue_reads(hf: Holdfast) -> None:
         queue.tasks(state)
     queue.history()
     hf.queues()
+    group = hf.enqueue_group([work.call(1)])
+    group.status()
+    with pytest.raises(GroupTimeout):
+        group.wait(0.01)
+    assert [each.state for each in group.results()] == ["waiting"]
+    hf.groups()
     hf.workers()
 
 

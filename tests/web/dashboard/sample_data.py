@@ -16,6 +16,7 @@ CSV_PAGES: Final = [page.path for screen in SCREENS for page in screen.pages if 
 ACTIONS: Final = [action.path for screen in SCREENS for action in screen.actions]
 
 SCHEDULE: Final = HOSTILE.replace(" ", "")
+GROUP: Final = "a-group"
 
 QUERIES: Final[dict[str, list[dict[str, str]]]] = {
     "": [{}],
@@ -40,6 +41,8 @@ QUERIES: Final[dict[str, list[dict[str, str]]]] = {
         {"queue": "nowhere"},
         {},
     ],
+    "groups": [{}, {"q": "a"}],
+    "group": [{"name": GROUP}, {"name": "nowhere"}],
     "schedules": [{}, {"q": HOSTILE}],
     "schedule": [{"name": SCHEDULE}, {"name": "nowhere"}],
     "failures": [{}, {"queue": HOSTILE}],
@@ -65,6 +68,8 @@ def fill(hf: Holdfast) -> None:
     """Put tasks in every state into one queue, and something into each other block."""
     sample_blocks.fill_blocks(hf)
     hf.schedule(SCHEDULE, hostile.call("well"), Every(21_600), overlap="skip")
+    calls = [hostile.call("well"), hostile.call("fail", text=HOSTILE)]
+    hf.enqueue_group(calls, on_failure=hostile.call("well"), group_id=GROUP)
     hf.enqueue(hostile.call("fail", text=HOSTILE).options(task_id="dead"))
     hf.enqueue(hostile.call("well").options(task_id="done"))
     work(hf, tasks)

@@ -28,6 +28,7 @@ EMPTY = (
         "queues",
         "tasks",
         "schedules",
+        "groups",
         "history",
         "failures",
         "workers",

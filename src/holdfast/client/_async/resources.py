@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ...queues._async.producer import AsyncProducer
     from ...queues._async.schedule_store import AsyncScheduleStore
     from ...queues._async.sleepers import AsyncSleepers
+    from ...queues.groups._async.group_delivery import AsyncGroupDelivery
 
 logger: Final = logger_of("holdfast")
 
@@ -117,6 +118,15 @@ class AsyncResources:
         from holdfast.queues._async.schedule_store import AsyncScheduleStore
 
         return AsyncScheduleStore(self.caller, self.catalog, self.producer, self.namespace)
+
+    @shared
+    def groups(self) -> AsyncGroupDelivery:
+        """Return what stores groups and counts their members."""
+        from holdfast.queues.groups._async.group_delivery import AsyncGroupDelivery
+        from holdfast.queues.groups._async.group_store import AsyncGroupStore
+
+        store = AsyncGroupStore(self.caller, self.producer, self.namespace)
+        return AsyncGroupDelivery(store, self.caller, self.catalog, self.namespace)
 
     def future_schedules(self, queues: Sequence[str]) -> AsyncFutureSchedules:
         """Return what enqueues the tasks of schedules before their instants, for tests."""

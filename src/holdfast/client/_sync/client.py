@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from ...queues._sync.queue import Queue
     from ...queues._sync.schedule_handle import ScheduleHandle
     from ...queues.call import Call
+    from ...queues.groups._sync.group_handle import GroupHandle
+    from ...queues.groups.members import Chain, Group, Member
+    from ...queues.groups.status import GroupStatus
     from ...queues.registry import TaskRegistry
     from ...queues.schedule.definition import Missed, Overlap
     from ...queues.schedule.status import ScheduleStatus
@@ -76,6 +79,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 DEFAULT_NAMESPACE: Final = "holdfast"
+DAY_S: Final = 86_400.0
 
 
 class Holdfast:
@@ -563,6 +567,74 @@ class Holdfast:
         names = [queue] if queue is not None else self.queues(limit=CATALOGUED)
         found = self._resources.schedule_store.listed(names, limit)
         return [ScheduleStatus.of(each) for each in found]
+
+    def enqueue_group(
+        self,
+        members: Iterable[Member] | Chain | Group,
+        *,
+        then: Member | None = None,
+        on_failure: Member | None = None,
+        max_failures: int = 0,
+        result_ttl: Duration = DAY_S,
+        lifetime: Duration = 30 * DAY_S,
+        group_id: str | None = None,
+        op_id: str | None = None,
+    ) -> GroupHandle:
+        """Enqueue tasks that belong together, and call a task when all of them have succeeded.
+
+        A member is a call, a group (see `group`) or a chain (see `chain`). So is a callback. In the
+        arguments of a callback, `RESULT` stands for the list of all results, and `GROUP_ID` for the
+        id of the group.
+
+        Args:
+            members: what the group consists of, at most 100,000; or a chain.
+            then: is enqueued once, when all members have ended and at most *max_failures* failed.
+                If there are no members, it is enqueued at once.
+            on_failure: is enqueued once, when more than *max_failures* members have failed. A
+                member has failed when its task is dead, was cancelled or was purged.
+            max_failures: how many members may fail.
+            result_ttl: seconds for which the group and its results are kept after its end (or a
+                timedelta). A failed group is kept for its *lifetime*.
+            lifetime: seconds after which the group expires, whatever is left of it.
+            group_id: names the group; by default a unique id is made. If a group of this id exists,
+                then only members that are missing are enqueued: repeat a call that was interrupted.
+            op_id: see `OutcomeUnknown`; it also makes the id of the group.
+
+        Raises:
+            ValueError: a member is unique or has a `task_id`, or an option is out of its range.
+            GroupExists: the group of this id has other tasks.
+            QueueAtCapacity: a queue has no room for its members.
+            ServerUnavailable, OutcomeUnknown: members may be missing; repeat the call with the same
+                id, or call `repeat()`.
+        """
+        from holdfast.queues.groups._sync.group_producer import GroupProducer
+        from holdfast.queues.groups.members import group_of
+        from holdfast.queues.groups.status import GroupOptions
+
+        parts = self._resources
+        options = GroupOptions.checked(result_ttl, lifetime, group_id)
+        found = group_of(members, then, on_failure, max_failures)
+        producer = GroupProducer(parts.caller, parts.notifier, parts.groups)
+        return producer.enqueue(found, options, op_id=op_id)
+
+    def group_handle(self, group_id: str) -> GroupHandle:
+        """Return the handle of a group. It sends nothing to the server."""
+        from holdfast.queues.groups._sync.group_handle import GroupHandle
+
+        return GroupHandle(group_id, self._resources.groups, self._resources.notifier)
+
+    def groups(self, *, limit: int = LISTED) -> list[GroupStatus]:
+        """Return the status of the groups that exist, the latest first, without nested ones.
+
+        Args:
+            limit: how many at most.
+        """
+        from holdfast.queues.groups.status import status_of
+        from holdfast.queues.keys import GROUP
+
+        names = self._resources.catalog.every(GROUP, limit)
+        records = self._resources.groups.store.records(names)
+        return [status_of(name, record) for name, record in records.items()]
 
     def worker(
         self,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ...queues._sync.producer import Producer
     from ...queues._sync.schedule_store import ScheduleStore
     from ...queues._sync.sleepers import Sleepers
+    from ...queues.groups._sync.group_delivery import GroupDelivery
 
 logger: Final = logger_of("holdfast")
 
@@ -118,6 +119,15 @@ class Resources:
         from holdfast.queues._sync.schedule_store import ScheduleStore
 
         return ScheduleStore(self.caller, self.catalog, self.producer, self.namespace)
+
+    @shared
+    def groups(self) -> GroupDelivery:
+        """Return what stores groups and counts their members."""
+        from holdfast.queues.groups._sync.group_delivery import GroupDelivery
+        from holdfast.queues.groups._sync.group_store import GroupStore
+
+        store = GroupStore(self.caller, self.producer, self.namespace)
+        return GroupDelivery(store, self.caller, self.catalog, self.namespace)
 
     def future_schedules(self, queues: Sequence[str]) -> FutureSchedules:
         """Return what enqueues the tasks of schedules before their instants, for tests."""

@@ -93,7 +93,7 @@ class AsyncProducer:
             with during(self._telemetry, "send", unit, facts=facts) as sent:
                 task = packed(call, task_id, sent.trace)
                 writer, number = operation.writer, operation.number
-                [stored] = await self._store(call.queue, writer, number, [task], 1, 0)
+                [stored] = await self.store(call.queue, writer, number, [task], 1, 0)
         return self._handle(call, stored)
 
     async def enqueue_packed(
@@ -118,7 +118,7 @@ class AsyncProducer:
             unit, facts = self._target(queue).unit, {"id": found[0], "task": task}
             with during(self._telemetry, "send", unit, facts=facts):
                 writer, number = operation.writer, operation.number
-                [stored] = await self._store(queue, writer, number, [found], 1, 0)
+                [stored] = await self.store(queue, writer, number, [found], 1, 0)
         return AsyncTaskHandle(
             *(stored.task_id, queue, unit, self._caller, self._notifier), enqueued=stored.enqueued
         )
@@ -132,7 +132,7 @@ class AsyncProducer:
         """
         with self._caller.writers.operation(op_id, ledger.never, verb="outbox") as operation:
             writer, number = operation.writer, operation.number
-            return await self._store(batch.queue, writer, number, batch.tasks, batch.room, 0)
+            return await self.store(batch.queue, writer, number, batch.tasks, batch.room, 0)
 
     async def enqueue_many(
         self, calls: Iterable[Call[R]], op_id: str | None
@@ -162,7 +162,7 @@ class AsyncProducer:
             try:
                 writer, number = operation.part(i), operation.number
                 found.setdefault(batch.queue, []).extend(
-                    await self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
+                    await self.store(batch.queue, writer, number, batch.tasks, batch.room, stored)
                 )
             except ServerUnavailable as error:
                 if i == 0:
@@ -172,7 +172,7 @@ class AsyncProducer:
             stored += len(batch.tasks)
         return {queue: iter(tasks) for queue, tasks in found.items()}
 
-    async def _store(
+    async def store(
         self,
         queue: str,
         writer: str,

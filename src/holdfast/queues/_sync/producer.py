@@ -94,7 +94,7 @@ class Producer:
             with during(self._telemetry, "send", unit, facts=facts) as sent:
                 task = packed(call, task_id, sent.trace)
                 writer, number = operation.writer, operation.number
-                [stored] = self._store(call.queue, writer, number, [task], 1, 0)
+                [stored] = self.store(call.queue, writer, number, [task], 1, 0)
         return self._handle(call, stored)
 
     def enqueue_packed(
@@ -119,7 +119,7 @@ class Producer:
             unit, facts = self._target(queue).unit, {"id": found[0], "task": task}
             with during(self._telemetry, "send", unit, facts=facts):
                 writer, number = operation.writer, operation.number
-                [stored] = self._store(queue, writer, number, [found], 1, 0)
+                [stored] = self.store(queue, writer, number, [found], 1, 0)
         return TaskHandle(
             *(stored.task_id, queue, unit, self._caller, self._notifier), enqueued=stored.enqueued
         )
@@ -133,7 +133,7 @@ class Producer:
         """
         with self._caller.writers.operation(op_id, ledger.never, verb="outbox") as operation:
             writer, number = operation.writer, operation.number
-            return self._store(batch.queue, writer, number, batch.tasks, batch.room, 0)
+            return self.store(batch.queue, writer, number, batch.tasks, batch.room, 0)
 
     def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
         """Enqueue tasks in few steps; see `Holdfast.enqueue_many`."""
@@ -159,7 +159,7 @@ class Producer:
             try:
                 writer, number = operation.part(i), operation.number
                 found.setdefault(batch.queue, []).extend(
-                    self._store(batch.queue, writer, number, batch.tasks, batch.room, stored)
+                    self.store(batch.queue, writer, number, batch.tasks, batch.room, stored)
                 )
             except ServerUnavailable as error:
                 if i == 0:
@@ -169,7 +169,7 @@ class Producer:
             stored += len(batch.tasks)
         return {queue: iter(tasks) for queue, tasks in found.items()}
 
-    def _store(
+    def store(
         self,
         queue: str,
         writer: str,

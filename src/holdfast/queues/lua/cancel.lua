@@ -25,10 +25,11 @@
 -- KEYS[22] HASH    step_index  id -> what is known of its steps
 -- KEYS[23] HASH    steps   number:id -> record
 -- KEYS[24] HASH    signals  number:id -> value
--- KEYS[25] HASH    even    ledger of even hours
--- KEYS[26] HASH    odd     ledger of odd hours
--- KEYS[27] STRING  result  of this task, once it has ended
--- KEYS[28] LIST    events  of this task
+-- KEYS[25] LIST    member_ends  ends of members of groups
+-- KEYS[26] HASH    even    ledger of even hours
+-- KEYS[27] HASH    odd     ledger of odd hours
+-- KEYS[28] STRING  result  of this task, once it has ended
+-- KEYS[29] LIST    events  of this task
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
@@ -43,6 +44,8 @@
 -- include history
 -- include task_name
 -- include unique
+-- include member
+-- include removed_member
 -- include tombstones
 -- include limit
 -- include limit_key
@@ -57,12 +60,12 @@
 -- include step_index
 -- include forget_steps
 
-local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[27]
+local bodies, state, leases, dead, result = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[28]
 local due = {KEYS[5], KEYS[6], KEYS[7]}
 local id = ARGV[3]
 local now_ms, now_s = clock()
 
-local ledger = ledger_at(KEYS[25], KEYS[26], now_s)
+local ledger = ledger_at(KEYS[26], KEYS[27], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -126,8 +129,11 @@ if body and not redis.call('ZSCORE', dead, id) then
   attempts = attempts or '0'
   redis.call('SET', result, string.format('cancelled:%s:%.0f:', attempts, now_ms), 'PX', ARGV[4])
   note_end(body, attempts, crashes or '0', worker)
+  if add_member_end(KEYS[25], body, record, 'cancelled') then
+    notify_one(KEYS[20], now_ms)
+  end
   notify_awaiting(awaited_in(KEYS[8]), id)
-  end_events(progress_in(KEYS[21]), id, KEYS[28], tonumber(ARGV[4]))
+  end_events(progress_in(KEYS[21]), id, KEYS[29], tonumber(ARGV[4]))
   cancelled = 1
 end
 ledger_write(ledger, ARGV[1], ARGV[2], cancelled)

@@ -23,20 +23,25 @@
 -- KEYS[20] HASH    step_index  id -> what is known of its steps
 -- KEYS[21] HASH    steps   number:id -> record
 -- KEYS[22] HASH    signals  number:id -> value
--- KEYS[23] HASH    even    ledger of even hours
--- KEYS[24] HASH    odd     ledger of odd hours
+-- KEYS[23] LIST    member_ends  ends of members of groups
+-- KEYS[24] ZSET    idle    channels of idle workers, scored by when they are forgotten (ms)
+-- KEYS[25] HASH    even    ledger of even hours
+-- KEYS[26] HASH    odd     ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  which   queued or dead
 -- ARGV[4]  int     limit   tasks removed at most, 1 to 1000
 -- returns  array   tasks removed, how many are left, and the ids of those removed that may have events
 -- include clock
+-- include notify
 -- include ledger
 -- include awaiting
 -- include progress
 -- include tombstones
 -- include skip_tombstones
 -- include unique
+-- include member
+-- include removed_member
 -- include limit
 -- include limit_key
 -- include write_keys
@@ -53,7 +58,7 @@
 local bodies, state, dead, leases = KEYS[1], KEYS[2], KEYS[9], KEYS[13]
 local awaited, tombstones, progress = awaited_in(KEYS[10]), tombstones_in(KEYS[12]), progress_in(KEYS[19])
 local now_ms, now_s = clock()
-local ledger = ledger_at(KEYS[23], KEYS[24], now_s)
+local ledger = ledger_at(KEYS[25], KEYS[26], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ %d+$')
 if answer then
   local removed, left = answer:match('(%d+) (%d+)')
@@ -62,23 +67,23 @@ end
 
 local TAKE_LIMIT = 1000  -- ids taken at most: many of them may be tombstones
 local STEP_LIMIT = 5000  -- records of steps deleted by one call; the last task may exceed it
-local limit, removed, taken, deleted, with_events = tonumber(ARGV[4]), 0, 0, 0, {}
+local limit, removed, taken, deleted, with_events, relays = tonumber(ARGV[4]), 0, 0, 0, {}, false
 local step_keys = {step_index = KEYS[20], steps = KEYS[21], signals = KEYS[22]}
 local most = redis.call('HLEN', KEYS[20]) > 0 and 5 or TAKE_LIMIT  -- taken at once: tasks may have many steps
 
 local function room() return math.min(TAKE_LIMIT - taken, limit - removed, deleted < STEP_LIMIT and most or 0) end
 
-local any_unique = redis.call('HLEN', KEYS[14]) > 0
 local limits = redis.call('ZCARD', KEYS[17]) > 0 and with_writes({
   settings = KEYS[15], limit_keys = KEYS[16], admitted = KEYS[17], limited = KEYS[18],
   ready = {KEYS[3], KEYS[4], KEYS[5]}, due = {KEYS[6], KEYS[7], KEYS[8]}, tombstones = KEYS[12], now_ms = now_ms,
 })
 
 local function remove(id)
-  local unique = any_unique and unique_of(redis.call('HGET', bodies, id) or '')
-  if unique then
-    release_key({unique = KEYS[14]}, unique, id)
-  end
+  local body = redis.call('HGET', bodies, id) or ''
+  local unique = unique_of(body)
+  local ends = ARGV[3] ~= 'dead'  -- a dead member stays dead for its group
+  relays = ends and add_member_end(KEYS[23], body, redis.call('HGET', state, id) or '', 'cancelled') or relays
+  if unique then release_key({unique = KEYS[14]}, unique, id) end
   redis.call('HDEL', state, id)
   deleted = deleted + (most < TAKE_LIMIT and forget_steps(step_keys, {id}) or 0)
   redis.call('ZREM', KEYS[11], id)
@@ -124,8 +129,8 @@ else
     remove_from_list(KEYS[2 + priority])
   end
   -- If there is room for more, the queue is empty, whatever another program stored.
-  left = room() > 0 and 0 or redis.call('HLEN', bodies) - redis.call('ZCARD', leases)
-    - redis.call('ZCARD', dead)
+  left = room() > 0 and 0 or redis.call('HLEN', bodies) - redis.call('ZCARD', leases) - redis.call('ZCARD', dead)
 end
+if relays then notify_one(KEYS[24], now_ms) end
 ledger_write(ledger, ARGV[1], ARGV[2], removed .. ' ' .. left)
 return {removed, left, with_events}

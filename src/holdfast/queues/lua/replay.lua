@@ -21,8 +21,9 @@
 -- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
 -- KEYS[18] ZSET    limited  limited tasks that are kept apart
 -- KEYS[19] HASH    step_index  id -> what is known of its steps
--- KEYS[20] HASH    even     ledger of even hours
--- KEYS[21] HASH    odd      ledger of odd hours
+-- KEYS[20] LIST    member_ends  ends of members of groups
+-- KEYS[21] HASH    even     ledger of even hours
+-- KEYS[22] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     limit    at most this many, the oldest first; 0: only those that are named
@@ -33,6 +34,8 @@
 -- include ledger
 -- include tombstones
 -- include unique
+-- include member
+-- include removed_member
 -- include key_holder
 -- include limit
 -- include limit_key
@@ -47,7 +50,7 @@
 
 local tombstones = tombstones_in(KEYS[11])
 local now_ms, now_s = clock()
-local ledger = ledger_at(KEYS[20], KEYS[21], now_s)
+local ledger = ledger_at(KEYS[21], KEYS[22], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
 if answer then
   return tonumber(answer)
@@ -104,6 +107,7 @@ for _, id in ipairs(ids) do
       redis.call('HSET', KEYS[3], id, token .. ':0:0:' .. priority .. ':0:0:0:')
       queue(id, priority, envelope)
       take_free_key(id, envelope)
+      add_member_end(KEYS[20], envelope, token, 'waiting')  -- its group has counted it as dead
       replayed = replayed + 1
     else
       redis.call('HDEL', KEYS[3], id)

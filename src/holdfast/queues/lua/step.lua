@@ -28,9 +28,10 @@
 -- KEYS[24] HASH    step_index  id -> what is known of its steps
 -- KEYS[25] HASH    steps    number:id -> record
 -- KEYS[26] HASH    signals  number:id -> value
--- KEYS[27] HASH    even     ledger of even hours
--- KEYS[28] HASH    odd      ledger of odd hours
--- KEYS[29] STRING  result   the first of them: one for each task that is done; after `done_events` its events, too
+-- KEYS[27] LIST    member_ends  ends of members of groups
+-- KEYS[28] HASH    even     ledger of even hours
+-- KEYS[29] HASH    odd      ledger of odd hours
+-- KEYS[30] STRING  result   the first of them: one for each task that is done; after `done_events` its events, too
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is notified; '' if the step only settles
@@ -50,6 +51,7 @@
 --                  claims: id, token, attempt, crashes, snoozes and envelope of each
 --                  ended: id and token of each claim of this worker with an ended lease (see parts/reclaim)
 --                  any_events: 1 if a task of the queue has events, or followers; otherwise 0
+--                  member_ends: how many ends the groups of their tasks do not know yet
 -- include clock
 -- include notify
 -- include ledger
@@ -67,6 +69,8 @@
 -- include task_name
 -- include unique
 -- include key_holder
+-- include member
+-- include member_end
 -- include own_key
 -- include record
 -- include key_of
@@ -104,10 +108,10 @@
 -- include next_step
 
 local FIRST = 9
-local FIRST_RESULT = 29
+local FIRST_RESULT = 30
 
 local now_ms, now_s, now_us = clock()
-local writer, number, channel = ARGV[1], ARGV[2], ARGV[3]
+local channel = ARGV[3]
 -- What the parts share:
 --   keys             the keys of the queue
 --   new_token        now_us as text: the token of a task's first claim
@@ -116,6 +120,7 @@ local writer, number, channel = ARGV[1], ARGV[2], ARGV[3]
 --   holder, worker   `channel worker` for the records, and the worker's name alone
 --   counts           runs that ended in this step, by outcome
 --   records          for the history (see parts/history)
+--   ends, member_ends  of members of groups, and how many are left (see parts/member_end)
 --   has_ready, has_due  by priority, whether the list or set may have ids
 -- Set by parts/read_queue: any_expiring (whether a queued task may expire), tombstones, awaited and progress
 -- (their keys; false while they are empty). Set by parts/queue_settings: paused, history_limit, has_steps (whether
@@ -128,21 +133,21 @@ local step = {
     idle = KEYS[10], dead = KEYS[11], expiring = KEYS[12], tombstones = KEYS[13], awaited = KEYS[14],
     settings = KEYS[15], throughput = KEYS[16], history = KEYS[17], unique = KEYS[18], kept = KEYS[19],
     limit_keys = KEYS[20], admitted = KEYS[21], limited = KEYS[22], progress = KEYS[23],
-    step_index = KEYS[24], steps = KEYS[25], signals = KEYS[26],
+    step_index = KEYS[24], steps = KEYS[25], signals = KEYS[26], member_ends = KEYS[27],
   },
   now_ms = now_ms, now_us = now_us, new_token = string.format('%.0f', now_us),
   first_claim = {attempts = 1, crashes = 0, snoozes = 0},
   want = tonumber(ARGV[5]), poison_to_claim = tonumber(ARGV[6]), lease_ms = tonumber(ARGV[7]),
   max_crashes = tonumber(ARGV[8]), holder = channel .. ' ' .. ARGV[4], worker = ARGV[4],
   counts = {done = 0, retried = 0, dead = 0, snoozed = 0, gave_up = 0},
-  records = {}, has_ready = {}, has_due = {},
+  records = {}, ends = {}, has_ready = {}, has_due = {},
 }
 local keys = step.keys
 
-local ledger = ledger_at(KEYS[27], KEYS[28], now_s)
-local known = ledger_answer(ledger, writer, number)
+local ledger = ledger_at(KEYS[28], KEYS[29], now_s)
+local known = ledger_answer(ledger, ARGV[1], ARGV[2])
 if known then
-  local accepted, granted = ledger_entry(ledger, writer, known, (#ARGV - FIRST + 1) / SETTLEMENT)
+  local accepted, granted = ledger_entry(ledger, ARGV[1], known, (#ARGV - FIRST + 1) / SETTLEMENT)
   return repeat_step(step, accepted, granted)
 end
 
@@ -165,8 +170,9 @@ write_claims(step, claims)
 log_starts(step, claims.count)
 local new_minute = write_throughput(keys.throughput, step.counts, now_ms)
 write_history(step, new_minute)
+write_ends(step)
 -- Also if nothing was claimed: a late copy of this step must not claim for a worker that has gone on.
-ledger_write(ledger, writer, number, cmsgpack.pack({accepted, claims.granted}))
+ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({accepted, claims.granted}))
 
 local wait_ms, left, missing = plan_next(step, claims, channel, requeued or reclaimed > 0, sweeps)
-return {wait_ms, left, accepted, missing, claims.reply, own_expired, step.progress and 1 or 0}
+return {wait_ms, left, accepted, missing, claims.reply, own_expired, step.progress and 1 or 0, step.member_ends}

@@ -59,11 +59,11 @@ class Claimer:
         on_damaged: called in the worker's loop after each step that fails because of damage.
 
     Attributes:
-        contact: as given.
         was_used: whether the queue has had tasks.
         settling: claims that are being settled at once, in steps of their own.
         damage: what another program changed in the keys of the queue.
         events: sends what the tasks of the queue report.
+        has_member_ends: set when the queue has ends of members that their groups do not know.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Claimer:
     ) -> None:
         self.unit = unit
         self.channel = ""
-        self.woken = Event()
+        self.woken, self.has_member_ends = Event(), Event()
         self.damage = QueueDamage(unit, on_damaged)
         self.was_used = False
         self.settling: set[Claim] = set()
@@ -336,7 +336,7 @@ class Claimer:
                 await sleep(backoff_s(failures, 0.05, _MAX_PAUSE_S))
             else:
                 self.contact.answered(repeated=failures > 0)
-                return StepReply.parsed(asked_at, reply)
+                return StepReply.parsed(asked_at, reply, self.has_member_ends)
 
     async def _renew_or_release(self, ended: Sequence[bytes]) -> None:
         """Renew the claims with an ended lease that this worker holds, and release the others.

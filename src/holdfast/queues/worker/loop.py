@@ -285,8 +285,8 @@ class WorkerLoop:
         await self._start_check.wait_passed(claimer)
         if self._start_check.has_passed(options.weights):
             logger.info("worker %s serves %s", self._worker, ", ".join(map(str, options.weights)))
-        name, at_once = claimer.name, self._until_idle
-        async with self._schedulers.firing(name, lambda: self._stopping, at_once=at_once):
+        idle, at_once = self._idle_check, self._until_idle
+        async with self._schedulers.firing(claimer, lambda: self._stopping, idle, at_once=at_once):
             while not self._is_over(claimer):
                 await self._look_for_tasks(claimer)
                 slots = self._share(claimer)

@@ -192,6 +192,7 @@ class Runner:
             self._state,
             events.add,
             steps,
+            envelope.group_id,
         )
         timeout_s = _timeout_s(envelope, task)
         here = current_task()
@@ -200,7 +201,8 @@ class Runner:
             if steps.suspended is not None:  # the task caught the exception
                 return settlements.suspended(claim, task, steps.suspended), None
             steps.check_end()
-            return settlements.done(claim, task, result), None
+            is_member = bool(envelope.group_id)
+            return settlements.done(claim, task, result, is_member=is_member), None
         except Cancelled:
             raise
         except BaseException as error:  # the task raised it

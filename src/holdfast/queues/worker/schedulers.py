@@ -1,4 +1,4 @@
-"""Fires the schedules of all queues that a worker serves, and declares the limits of its tasks."""
+"""What a worker does for a queue beside its tasks: schedules, limits, and the ends of members."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from ...core.concurrency._async.background_task import RunningTask, cancel_and_w
 from ...core.notifier import Notifier
 from .._async.producer import AsyncProducer
 from .._async.schedule_store import AsyncScheduleStore
+from ..groups._async.group_delivery import AsyncGroupDelivery
+from ..groups._async.group_store import AsyncGroupStore
+from .claimer import Claimer
 from .declared_limits import declare_limits
+from .group_relay import GroupRelay
+from .idle_check import IdleCheck
 from .options import WorkerOptions
 from .scheduler import Scheduler
 
@@ -20,7 +25,7 @@ Spawn = Callable[[Coroutine[Any, Any, None], str], RunningTask[None]]
 
 
 class Schedulers:
-    """A `Scheduler` for each queue of a worker.
+    """A `Scheduler` and a `GroupRelay` for each queue of a worker.
 
     Args:
         caller: sends the commands.
@@ -35,9 +40,10 @@ class Schedulers:
         catalog = AsyncCatalog(caller, options.namespace)
         producer = AsyncProducer(caller, notifier, catalog, options.namespace)
         store = AsyncScheduleStore(caller, catalog, producer, options.namespace)
+        groups = AsyncGroupStore(caller, producer, options.namespace)
+        self._groups = AsyncGroupDelivery(groups, caller, catalog, options.namespace)
         self._caller = caller
         self._spawn = spawn
-        self._units = {unit.name: unit for unit in options.weights}
         self._limits = options.registry.limits()
         self._schedulers = {
             unit.name: Scheduler(
@@ -48,22 +54,34 @@ class Schedulers:
 
     @asynccontextmanager
     async def firing(
-        self, queue: str, is_stopping: Callable[[], bool], *, at_once: bool
+        self,
+        claimer: Claimer,
+        is_stopping: Callable[[], bool],
+        idle_check: IdleCheck,
+        *,
+        at_once: bool,
     ) -> AsyncIterator[None]:
-        """Fire the schedules of *queue* within the context, and declare the limits at its start.
+        """Fire the schedules of a queue, and relay the ends of its members, within the context.
 
         Args:
-            queue: one of the queues of the worker.
+            claimer: of the queue.
+            idle_check: is told of the relay.
             is_stopping: returns whether the worker stops, so that the body begins anyway.
             at_once: whether to fire what is due before the body begins.
         """
-        scheduler = self._schedulers[queue]
+        scheduler = self._schedulers[claimer.name]
+        ends = claimer.has_member_ends
+        relay = GroupRelay(
+            self._caller, self._groups, claimer.unit, ends, on_relayed=idle_check.relayed
+        )
+        idle_check.watch(claimer.name, relay)
         if at_once:
             await scheduler.begin(is_stopping)
-        limits = declare_limits(self._caller, self._units[queue], self._limits)
+        limits = declare_limits(self._caller, claimer.unit, self._limits)
         tasks = (
             self._spawn(limits, "holdfast limits"),
             self._spawn(scheduler.run(), "holdfast schedules"),
+            self._spawn(relay.run(), "holdfast groups"),
         )
         try:
             yield

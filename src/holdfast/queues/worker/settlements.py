@@ -20,10 +20,13 @@ from .step import Settlement
 logger = logger_of("holdfast.worker")
 
 
-def done(claim: Claim, task: Task[..., Any], result: Any) -> Settlement:
-    """Return the settlement of a task with a function that returned *result*."""
+def done(claim: Claim, task: Task[..., Any], result: Any, *, is_member: bool = False) -> Settlement:
+    """Return the settlement of a task with a function that returned *result*.
+
+    The group of a member (*is_member*) keeps the result, whatever the task says.
+    """
     urgent = task.ack == "now"
-    if not task.result_ttl_ms:
+    if not task.result_ttl_ms and not is_member:
         return Settlement(claim, "done", urgent=urgent)
     return Settlement(claim, "done", task.result_ttl_ms, _stored(claim, task, result), urgent)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from ...core.concurrency._async.primitives import Event
 from ...core.names import Unit
 from ...core.script import Script
 from .. import keys
@@ -125,8 +126,10 @@ class StepReply:
     ended: Sequence[bytes]
 
     @classmethod
-    def parsed(cls, asked_at: float, reply: Sequence[Any]) -> StepReply:
-        """Return the *reply* of the script."""
-        wait_ms, left, accepted, missing, claims, ended, any_events = reply
+    def parsed(cls, asked_at: float, reply: Sequence[Any], has_member_ends: Event) -> StepReply:
+        """Return the *reply* of the script. Set the event if members of groups have ended."""
+        wait_ms, left, accepted, missing, claims, ended, any_events, member_ends = reply
+        if member_ends:
+            has_member_ends.set()
         held = list(Claim.parsed(claims, has_events=any_events == 1))
         return cls(asked_at, wait_ms, left, accepted.decode(), missing, held, ended)

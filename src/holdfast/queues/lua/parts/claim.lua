@@ -18,7 +18,7 @@ local function claim(step, claims, id, priority, body, record)
   end
   -- The first claim of a plain task, by far the most frequent case, takes the fast path.
   local unique = unique_of(body)
-  local first = step.new_token .. ':1:0:' .. priority .. ':0:0:0:' .. note_of(step, claims, id, unique)
+  local first = step.new_token .. ':1:0:' .. priority .. ':0:0:0:' .. note_of(step, claims, id, unique, body)
   add_claim(step, claims, id, step.now_us, first)
   if unique then
     update_key(step, id, 'started', body)

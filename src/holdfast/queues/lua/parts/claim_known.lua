@@ -35,7 +35,7 @@ local function claim_known(step, claims, id, priority, body, task)
   -- The clock makes tokens grow even if the id was used before, by a task that left no record.
   task.token = math.max(task.token + 1, step.now_us)
   task.attempts, task.expires = task.attempts + 1, expires
-  add_claim(step, claims, id, task.token, packed_record(task, note_of(step, claims, id, unique)))
+  add_claim(step, claims, id, task.token, packed_record(task, note_of(step, claims, id, unique, body)))
   if unique then
     update_key(step, id, 'started', body)
   end

@@ -1,6 +1,7 @@
 -- What the envelope of a limited task says, and the definitions of limits (see queues/keys.py).
 --
--- The envelope has `"limit":"CONCURRENCY AMOUNT PER_MS FAIR NAME KEY"` as its last field, or before `unique`:
+-- The envelope has `"limit":"CONCURRENCY AMOUNT PER_MS FAIR NAME KEY"` as its last field, or before `unique` or
+-- `group`:
 --   CONCURRENCY    how many tasks of a key may run at once; 0: no limit
 --   AMOUNT PER_MS  how many may start in any window of so many ms; 0: no limit
 --   FAIR           1 if the keys take turns, otherwise 0
@@ -13,7 +14,7 @@
 --   now_ms
 --   definitions  by name, and `by_slot`, the limit keys: what this script has read
 
-local LIMIT_BYTES = 512  -- the field is in so many bytes at the end
+local LIMIT_BYTES = 768  -- the field is in so many bytes at the end
 
 -- Returns what an envelope says of its limit, as a table; nil if the task is not limited.
 local function limit_of(envelope)
@@ -24,7 +25,7 @@ local function limit_of(envelope)
   if not tail:find(',"limit":"', 1, true) then
     return nil
   end
-  local text = tail:match(',"limit":"([^"]*)"}$') or tail:match(',"limit":"([^"]*)","unique":"[^"]*"}$')
+  local text = tail:match(',"limit":"([^"]*)"}$') or tail:match(',"limit":"([^"]*)","%l+":"[^"]*"}$')
   local definition, name, key = (text or ''):match('^(%d+ %d+ %d+ [01]) (%S+) (%S+)$')
   return definition and {definition = definition, name = name, key = key}
 end

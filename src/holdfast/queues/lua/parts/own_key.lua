@@ -1,5 +1,5 @@
 -- Takes and releases the keys of unique tasks, as a worker claims and settles the tasks.
--- Expects: unique, key_holder.
+-- Expects: unique, key_holder, member, member_end.
 --
 -- The note in the record of a running task says whether it is unique. So a step reads nothing for tasks
 -- that are not.
@@ -12,11 +12,15 @@ local function notes_unique(record)
 end
 
 -- Returns the note of a claimed task: the channel, the worker, since when it was due if it was in a due
--- set (ms), and whether it is unique. A released task gets that score again (see parts/return_task).
-local function note_of(step, claims, id, unique)
+-- set (ms), and whether it is unique or a member of a group. A released task gets that score again (see
+-- parts/return_task).
+local function note_of(step, claims, id, unique, body)
   local due_at = claims.due_at[id]
   local note = due_at and step.holder .. ' ' .. due_at or step.holder
-  return unique and note .. UNIQUE_NOTE or note
+  if unique then
+    return note .. UNIQUE_NOTE
+  end
+  return member_of(body) and note .. ' member' or note
 end
 
 -- Stores that a task which is done keeps its key for *lasts_ms*. Examines a few kept keys, and deletes

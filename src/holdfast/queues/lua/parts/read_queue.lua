@@ -17,13 +17,13 @@ local function read_keys(step)
     step.has_ready[priority] = redis.call('LLEN', keys.ready[priority]) > 0 or step.limits
     step.has_due[priority] = redis.call('ZCARD', keys.due[priority]) > 0 or step.limits
   end
-  -- These reads only check the types.
-  redis.call('HLEN', keys.bodies)
+  redis.call('HLEN', keys.bodies)  -- this read and the next ones only check the types
   redis.call('HLEN', keys.state)
   redis.call('HLEN', keys.throughput)
   redis.call('ZCARD', keys.leases)
   redis.call('ZCARD', keys.idle)
   redis.call('ZCARD', keys.dead)
+  redis.call('LLEN', keys.member_ends)
 end
 
 -- Ends the script with an error that names the key of another type.
@@ -32,7 +32,7 @@ local function raise_wrong_type(keys)
     {'hash', keys.bodies, keys.state, keys.awaited, keys.settings, keys.throughput, keys.limit_keys, keys.progress},
     {'zset', keys.leases, keys.due[1], keys.due[2], keys.due[3], keys.idle, keys.dead, keys.expiring,
       keys.admitted, keys.limited},
-    {'list', keys.ready[1], keys.ready[2], keys.ready[3]},
+    {'list', keys.ready[1], keys.ready[2], keys.ready[3], keys.member_ends},
     {'set', keys.tombstones},
   }
   for _, group in ipairs(types) do

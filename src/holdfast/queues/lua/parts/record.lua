@@ -1,5 +1,5 @@
 -- The record of a task, from its first claim on (see queues/keys.py).
--- Expects: awaiting, progress, history, own_key.
+-- Expects: awaiting, progress, history, member_end, own_key.
 -- *step*: see queues/step.
 
 local function parse_record(text)
@@ -50,6 +50,7 @@ local function move_to_dead(step, id, task, reason, outcome)
   if task.is_unique then
     update_key(step, id, 'dead')
   end
+  note_member_end(step, id, task.token, 'dead', reason)
   write_record(step, id, task, reason)
   redis.call('ZADD', step.keys.dead, step.now_ms, id)
   notify_awaiting(step.awaited, id)

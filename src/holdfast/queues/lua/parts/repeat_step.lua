@@ -1,5 +1,5 @@
 -- Returns the reply of a step again after its first reply was lost.
--- Expects: ledger, progress, record, claims.
+-- Expects: ledger, progress, member_end, record, claims.
 
 -- Returns what the step wrote to the ledger: one digit for each settlement, and the ids and tokens of its
 -- claims. Raises an error if the entry is not that of a step with *settlements* settlements.
@@ -32,5 +32,6 @@ local function repeat_step(step, accepted, granted)
       add_to_reply(claims, id, string.format('%.0f', token), task, body)
     end
   end
-  return {-1, -1, accepted, 0, claims.reply, {}, progress_in(step.keys.progress) and 1 or 0}
+  write_ends(step)
+  return {-1, -1, accepted, 0, claims.reply, {}, progress_in(step.keys.progress) and 1 or 0, step.member_ends}
 end

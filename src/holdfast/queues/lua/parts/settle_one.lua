@@ -1,10 +1,10 @@
 -- Settles one task.
--- Expects: awaiting, progress, history, own_key, record, return_task, suspend, crash, pause_key.
+-- Expects: awaiting, progress, history, member_end, own_key, record, return_task, suspend, crash, pause_key.
 
 -- Stores the *text* of a done task under the key *result* for *ms*; with 0 it stores none. Its events are kept as
 -- long; *events* is their key if there may be any, otherwise false.
 local function settle_done(step, id, record, ms, text, facts, result, events)
-  local attempts, crashes = record:match('^%d+:(%d+):(%d+)')
+  local token, attempts, crashes = record:match('^(%d+):(%d+):(%d+)')
   attempts = attempts or '0'
   if ms > 0 then
     local stored = 'done:' .. attempts .. ':' .. string.format('%.0f', step.now_ms) .. ':' .. text
@@ -15,6 +15,8 @@ local function settle_done(step, id, record, ms, text, facts, result, events)
   step.counts.done = step.counts.done + 1
   if notes_unique(record) then
     update_key(step, id, 'done')
+  elseif notes_member(record) then
+    note_member_end(step, id, tonumber(token), 'done', text)
   end
   add_to_history(step, id, 'done', attempts, crashes or '0', facts, step.worker, '')
   notify_awaiting(step.awaited, id)

@@ -1,0 +1,212 @@
+# Generated from _async/group_delivery.py by tools/unasync.py: edit that, then run `make sync`.
+"""Counts the ends of members of groups, and calls what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ....core import ledger
+from ....core._sync.caller import Argument, Caller, Step
+from ....core._sync.catalog import Catalog
+from ....core.clock import since_boot
+from ....core.codec import JSON, encoded
+from ....core.names import Namespace
+from ....core.script import Script
+from ....core.stored import decoding
+from ....errors import DecodeError, PayloadTooLarge, ServerUnavailable
+from ... import keys
+from ..._sync.handle import CANCEL, CANCELLED_KEPT_MS
+from ..nodes import CallNode, GroupNode, Node, decoded_node, uses_result
+from ..status import Layout, layout_of
+from ..work import CarryOut, CountEnds, MarkCalled, MemberEnd, Work
+from .group_store import GroupStore, has_ended, pages
+
+CALL: Final = Script.load("holdfast.queues", "call_once")
+CANCEL_GROUP: Final = Script.load("holdfast.queues", "cancel_group")
+COUNT: Final = Script.load("holdfast.queues", "count_ends")
+FORGET: Final = Script.load("holdfast.queues", "forget_call")
+MARK: Final = Script.load("holdfast.queues", "mark_called")
+
+CANCELS: Final = 200
+"""Members that are cancelled at the same time."""
+
+_CALL_KEPT_MS: Final = 3_600_000
+"""How long it is remembered that a group has called a task, once the group knows it."""
+
+
+class GroupDelivery:
+    """Brings the ends of members to their groups, and does what follows.
+
+    Each step can be repeated: it finds out what is done already. So if a process dies in between,
+    the next producer that repeats the call, or the next relay, continues.
+
+    Args:
+        store: stores and reads the groups.
+        caller: sends the commands.
+        catalog: registers the groups and queues in use.
+        namespace: of the groups and queues.
+    """
+
+    def __init__(
+        self,
+        store: GroupStore,
+        caller: Caller,
+        catalog: Catalog,
+        namespace: Namespace,
+    ) -> None:
+        self.store = store
+        self._caller = caller
+        self._catalog = catalog
+        self._namespace = namespace
+
+    def create(self, node: GroupNode) -> bool:
+        """Store a group and enqueue its members. Return whether it did not exist.
+
+        Raises:
+            GroupExists: another group has the id.
+            QueueAtCapacity: a queue has no room for its members.
+        """
+        found = self.store.store(node, "")
+        try:
+            self._catalog.note(self.store.unit(node.id))
+            if found != b"closed":
+                started = self.store.fill(node, found, checks_room=True)
+                self.deliver([CountEnds(group_id, ()) for group_id in started])
+        except ServerUnavailable as error:
+            raise ledger.partly(error, "the group is stored, members may be missing") from error
+        return found == b"new"
+
+    def count(self, group_id: str, ends: Sequence[MemberEnd]) -> None:
+        """Count ends of members, and call what is due then."""
+        self.deliver([CountEnds(group_id, ends)])
+
+    def deliver(self, work: Sequence[Work]) -> None:
+        """Do *work*, and all that follows from it. What follows is done before the next item."""
+        stack: list[Work] = [*reversed(work)]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, CountEnds):
+                stack += reversed(self._count(item))
+            elif isinstance(item, CarryOut):
+                stack += reversed(self._carry_out(item))
+            else:
+                self._mark(item)
+
+    def cancel(self, group_id: str) -> bool:
+        """Cancel a group and its members. Return whether it is cancelled; False: it had ended."""
+        unit = self.store.unit(group_id)
+        args = [unit.channel]
+        state = self._caller.call(CANCEL_GROUP, unit, CANCEL_GROUP.keys(unit), args, harmless=True)
+        record = self.store.record(group_id)
+        if state != b"cancelled" or record is None:
+            return False
+        layout = layout_of(group_id, record)
+        # Each writer cancels one member of each page, so that the ledger stays small.
+        writers = [ledger.new_writer() for _ in range(min(CANCELS, layout.total))]
+        for number, page in enumerate(pages(range(layout.total), CANCELS), start=1):
+            entries = self.store.ends(group_id, page)
+            left = [i for i, entry in zip(page, entries, strict=True) if not has_ended(entry)]
+            self._cancel_members(group_id, layout, left, writers, number)
+        self.count(group_id, ())
+        return True
+
+    def _cancel_members(
+        self,
+        group_id: str,
+        layout: Layout,
+        members: Sequence[int],
+        writers: Sequence[str],
+        number: int,
+    ) -> None:
+        """Cancel *members*, each with one of *writers* and this *number* of its operation."""
+        steps = []
+        nested = []
+        for index, writer in zip(members, writers, strict=False):
+            own_id, queue = f"{group_id}/{index}", layout.queue_of(index)
+            if queue:
+                steps.append(self._cancel_step(queue, own_id, writer, number))
+            else:
+                nested.append(own_id)
+        for answer in self._caller.call_many(CANCEL, steps, harmless=True):
+            if isinstance(answer, Exception):
+                raise answer
+        for own_id in nested:
+            self.cancel(own_id)
+
+    def _cancel_step(self, queue: str, task_id: str, writer: str, number: int) -> Step:
+        unit = self._namespace.unit(keys.KIND, queue)
+        names = CANCEL.keys(unit, keys.result(unit, task_id))
+        return unit, names, [writer, number, task_id, CANCELLED_KEPT_MS]
+
+    def _count(self, count: CountEnds) -> list[CarryOut]:
+        unit = self.store.unit(count.group_id)
+        args: list[Argument] = [unit.channel]
+        for end in count.ends:
+            args += end
+        reply = self._caller.call(COUNT, unit, COUNT.keys(unit), args, harmless=True)
+        if len(reply) == 1:  # the group has expired
+            return []
+        now = since_boot()
+        return [CarryOut(count.group_id, values, now) for values in pages(reply, 4)]
+
+    def _carry_out(self, due: CarryOut) -> Sequence[Work]:
+        """Do what is due. Return what follows from it."""
+        if since_boot() - due.found_at > _CALL_KEPT_MS / 2000:  # another relay may have done it
+            return [CountEnds(due.group_id, ())]
+        kind, name, stored, payload = due.values
+        group_id, own_name = due.group_id, name.decode()
+        if kind == b"report":
+            return self._report(group_id, own_name, stored, payload)
+        try:
+            node = decoded_node(stored, f"what group {group_id!r} calls")
+            if uses_result(node):
+                node = node.with_result(self.store.result_before(group_id, own_name, payload))
+        except (DecodeError, PayloadTooLarge) as error:
+            reason = f"not-called: {error}".encode()
+            return [CountEnds(group_id, [MemberEnd(own_name, 0, "dead", reason)])]
+        follows = self._call(group_id, own_name, node)
+        return [*follows, MarkCalled(group_id, own_name, 0, node)]
+
+    def _call(self, group_id: str, name: str, node: Node) -> list[CountEnds]:
+        """Enqueue a call, or start a group. Return what must be counted once."""
+        if isinstance(node, GroupNode):
+            found = self.store.store(node, f"{group_id} {name}")
+            started = self.store.fill(node, found, checks_room=False)
+            return [CountEnds(each, ()) for each in started]
+        unit = self._namespace.unit(keys.KIND, node.queue)
+        names = CALL.keys(unit, keys.called(unit, node.id))
+        args: list[Argument] = [*node.with_result(None, now=True).packed, node.life_ms]
+        self._caller.call(CALL, unit, names, args, harmless=True)
+        self._catalog.note(unit)
+        return []
+
+    def _report(self, group_id: str, parent: str, ended: bytes, payload: bytes) -> Sequence[Work]:
+        """Count for the parent how a nested group has ended."""
+        with decoding(f"the record of group {group_id!r}"):
+            parent_id, name = parent.split(" ")
+            version, state = ended.decode().split(" ")
+        if state == "dead":
+            payload = f"group: members of group {group_id!r} have failed".encode()
+        elif state == "done" and not payload:
+            try:
+                payload = b"=" + encoded(JSON, self.store.results(group_id), "the results")
+            except PayloadTooLarge as error:
+                payload = f"!bad-result: {error}".encode()
+        self._count(CountEnds(parent_id, [MemberEnd(name, int(version), state, payload)]))
+        return [MarkCalled(group_id, "parent", int(version), None), CountEnds(parent_id, ())]
+
+    def _mark(self, mark: MarkCalled) -> None:
+        unit = self.store.unit(mark.group_id)
+        args: list[Argument] = [mark.name, mark.version]
+        state = self._caller.call(MARK, unit, MARK.keys(unit), args, harmless=True)
+        node = mark.node
+        if state == b"cancelled" and isinstance(node, GroupNode):
+            self.cancel(node.id)
+        elif isinstance(node, CallNode):
+            queue = self._namespace.unit(keys.KIND, node.queue)
+            if state == b"cancelled":
+                step = self._cancel_step(node.queue, node.id, ledger.new_writer(), 1)
+                self._caller.call(CANCEL, *step, harmless=True)
+            names = FORGET.keys(queue, keys.called(queue, node.id))
+            self._caller.call(FORGET, queue, names, [_CALL_KEPT_MS], harmless=True)

@@ -1,0 +1,210 @@
+# Generated from _async/group_store.py by tools/unasync.py: edit that, then run `make sync`.
+"""Stores and reads groups."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from ....core._sync.caller import Caller
+from ....core.codec import MAX_PAYLOAD_BYTES
+from ....core.names import Namespace, Unit
+from ....core.script import Script
+from ....errors import (
+    DecodeError,
+    GroupExists,
+    PayloadTooLarge,
+    QueueAtCapacity,
+)
+from ... import keys
+from ..._sync.producer import Producer
+from ...enqueue_batch import EnqueueBatch, Packed, in_batches
+from ..nodes import CallNode, GroupNode, encoded_node
+from ..status import FIELDS, layout_of, member_result, record_of
+
+CLOSE: Final = Script.load("holdfast.queues", "close_group")
+DROP: Final = Script.load("holdfast.queues", "drop_group")
+GROUP: Final = Script.load("holdfast.queues", "group")
+START: Final = Script.load("holdfast.queues", "start_group")
+
+T = TypeVar("T")
+
+PAGE: Final = 500
+"""Members that one call reads at most."""
+
+
+class GroupStore:
+    """Stores and reads groups.
+
+    Args:
+        caller: sends the commands.
+        producer: enqueues the members.
+        namespace: of the groups and queues.
+    """
+
+    def __init__(self, caller: Caller, producer: Producer, namespace: Namespace) -> None:
+        self._caller = caller
+        self._producer = producer
+        self._namespace = namespace
+
+    def unit(self, group_id: str) -> Unit:
+        """Return the unit of a group."""
+        return self._namespace.unit(keys.GROUP, group_id)
+
+    def record(self, group_id: str) -> Mapping[str, str] | None:
+        """Return the fields of the record of a group; None if there is none."""
+        unit = self.unit(group_id)
+        return record_of(self._caller.call(GROUP, unit, GROUP.keys(unit), FIELDS))
+
+    def records(self, group_ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
+        """Return the records of those groups that exist.
+
+        Raises:
+            ServerUnavailable: not all could be read.
+        """
+        records = {}
+        for page in pages(group_ids, PAGE):
+            units = [self.unit(group_id) for group_id in page]
+            steps = [(unit, GROUP.keys(unit), FIELDS) for unit in units]
+            answers = self._caller.call_many(GROUP, steps)
+            for group_id, answer in zip(page, answers, strict=True):
+                if isinstance(answer, Exception):
+                    raise answer
+                record = record_of(answer)
+                if record is not None:
+                    records[group_id] = record
+        return records
+
+    def ends(self, group_id: str, names: Sequence[int | str]) -> list[bytes | None]:
+        """Return the entries of members in `group_ends`; None for those that have not ended."""
+        unit = self.unit(group_id)
+        found: list[bytes | None] = self._caller.read(unit, "HMGET", keys.group_ends(unit), *names)
+        return found
+
+    def store(self, node: GroupNode, parent: str) -> bytes:
+        """Store a group without its members. Return what there was: `new`, `open` or `closed`."""
+        unit = self.unit(node.id)
+        args = [node.definition, node.life_ms, *_fields(node, parent)]
+        found: bytes = self._caller.call(START, unit, START.keys(unit), args, harmless=True)
+        if found == b"other":
+            raise GroupExists(node.id)
+        return found
+
+    def fill(self, node: GroupNode, found: bytes, *, checks_room: bool) -> list[str]:
+        """Store the members of a group.
+
+        Returns:
+            The ids of the groups whose ends must be counted once: those that call something first,
+            or end at once.
+        """
+        unit, started = self.unit(node.id), [node.id]
+        if not node.sequential:
+            if found != b"closed":
+                self._enqueue(node, is_new=found == b"new", checks_room=checks_room)
+            for i, member in enumerate(node.members):
+                if isinstance(member, GroupNode):
+                    inner = self.store(member, f"{node.id} {i}")
+                    started += self.fill(member, inner, checks_room=checks_room)
+        self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
+        return started
+
+    def _enqueue(self, node: GroupNode, *, is_new: bool, checks_room: bool) -> None:
+        """Enqueue the members that are calls."""
+        stored = 0
+        for batch in _batches(node):
+            tasks = batch.tasks
+            if not is_new:  # a member that has ended is not in its queue any more
+                names = [task[0].rpartition("/")[2] for task in tasks]
+                entries = self.ends(node.id, names)
+                tasks = [task for task, end in zip(tasks, entries, strict=True) if end is None]
+            if not tasks:
+                continue
+            writer = f"~group~{tasks[0][0]}:{len(tasks)}"
+            room = batch.room if checks_room else 0
+            try:
+                self._producer.store(batch.queue, writer, 1, tasks, room, stored)
+            except QueueAtCapacity:
+                if is_new and not stored:
+                    self._drop(node.id)
+                raise
+            stored += len(tasks)
+
+    def _drop(self, group_id: str) -> None:
+        """Remove a group without members."""
+        unit = self.unit(group_id)
+        self._caller.call(DROP, unit, DROP.keys(unit), [], harmless=True)
+
+    def result_before(self, group_id: str, name: str, payload: bytes) -> Any:
+        """Return the result of what ran before the call *name*; *payload*: of the member before.
+
+        Raises:
+            DecodeError: the result was not stored, or another program has changed it.
+        """
+        record = self.record(group_id)
+        if record is None or record["kind"] == "group":
+            return self.results(group_id)
+        if name in ("then", "failure"):
+            [entry] = self.ends(group_id, [int(record["total"]) - 1])
+            payload = entry.split(b" ", 2)[2] if has_ended(entry) and entry else b""
+        if name != "failure" and payload[:1] != b"=":
+            reason = payload.removeprefix(b"!").decode(errors="replace")
+            raise DecodeError(f"the result before {name!r}", reason or "it is missing")
+        return msgspec.json.decode(payload[1:]) if payload[:1] == b"=" else None
+
+    def results(self, group_id: str) -> list[Any]:
+        """Return the results of all members; None for each that has none.
+
+        Raises:
+            PayloadTooLarge: they are over the limit.
+        """
+        record = self.record(group_id)
+        if record is None:
+            return []
+        layout, results, size = layout_of(group_id, record), list[Any](), 0
+        for page in pages(range(layout.total), PAGE):
+            entries = self.ends(group_id, page)
+            for index, entry in zip(page, entries, strict=True):
+                size += len(entry or b"")
+                results.append(member_result(group_id, layout, index, entry).value)
+            if size > MAX_PAYLOAD_BYTES + 64 * len(results):
+                raise PayloadTooLarge(f"the results of group {group_id!r}", size, MAX_PAYLOAD_BYTES)
+        return results
+
+
+def pages(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield *values* in pages of *size*."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def has_ended(entry: bytes | None) -> bool:
+    """Return whether a member with this entry in `group_ends` has ended."""
+    return entry is not None and entry.split(b" ", 2)[1] != b"waiting"
+
+
+def _fields(node: GroupNode, parent: str) -> Iterator[str | bytes | int]:
+    """Yield the fields of a new group, as `start_group.lua` reads them."""
+    queues, places = node.layout
+    yield from ("kind", "chain" if node.sequential else "group", "state", "running")
+    yield from ("total", len(node.members), "max_failures", node.max_failures)
+    yield from ("kept_ms", node.kept_ms, "parent", parent)
+    yield from ("queues", json.dumps(queues), "layout", places)
+    for name, callback in (("then", node.then), ("failure", node.on_failure)):
+        if callback is not None:
+            yield from (name, "waiting", f"call {name}", encoded_node(callback))
+    if node.sequential:
+        for i, member in enumerate(node.members):
+            yield from (f"call {i}", encoded_node(member))
+
+
+def _batches(node: GroupNode) -> Iterable[EnqueueBatch]:
+    """Return the members that are calls, in batches for each queue."""
+    by_queue: dict[str, list[tuple[Packed, int]]] = {}
+    for member in node.members:
+        if isinstance(member, CallNode):
+            by_queue.setdefault(member.queue, []).append((member.packed, len(member.envelope)))
+    for queue, tasks in by_queue.items():
+        yield from in_batches(queue, tasks)

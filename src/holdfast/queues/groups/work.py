@@ -1,0 +1,45 @@
+"""What follows from the ends of members of a group, in the order in which it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .nodes import Node
+
+
+class MemberEnd(NamedTuple):
+    """How a member of a group has ended, as `count_ends.lua` reads it."""
+
+    name: str
+    version: int
+    state: str
+    payload: bytes
+
+
+class CountEnds(NamedTuple):
+    """Count ends for a group."""
+
+    group_id: str
+    ends: Sequence[MemberEnd]
+
+
+class CarryOut(NamedTuple):
+    """Carry out what `count_ends.lua` has returned for a group."""
+
+    group_id: str
+    values: Sequence[bytes]
+    found_at: float
+
+
+class MarkCalled(NamedTuple):
+    """Note for a group that what was due is carried out."""
+
+    group_id: str
+    name: str
+    version: int
+    node: Node | None
+
+
+Work = CountEnds | CarryOut | MarkCalled
+"""One step."""

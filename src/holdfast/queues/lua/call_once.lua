@@ -1,0 +1,56 @@
+#!lua
+-- queues/call_once: enqueue what a group calls, once, also if the task has ended since. The capacity of the queue
+-- does not count.
+--
+-- KEYS[1]  HASH    bodies   id -> envelope
+-- KEYS[2]  LIST    ready_h  ids, the next one first
+-- KEYS[3]  LIST    ready_m
+-- KEYS[4]  LIST    ready_l
+-- KEYS[5]  ZSET    due_h    ids, scored by when they may run (ms)
+-- KEYS[6]  ZSET    due_m
+-- KEYS[7]  ZSET    due_l
+-- KEYS[8]  ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
+-- KEYS[9]  ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
+-- KEYS[11] HASH    settings  limits
+-- KEYS[12] HASH    limit_keys  the keys of limits
+-- KEYS[13] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[14] ZSET    limited  limited tasks that are kept apart
+-- KEYS[15] STRING  called   that this task was enqueued
+-- ARGV[1]  string  id
+-- ARGV[2]  int     priority  1 high, 2 medium, 3 low
+-- ARGV[3]  string  wait     as in queues/enqueue
+-- ARGV[4]  string  expires  as in queues/enqueue
+-- ARGV[5]  string  envelope
+-- ARGV[6]  int     kept_ms  how long it is remembered that the task was enqueued
+-- returns  int     1 if this call enqueued it, otherwise 0
+-- include clock
+-- include notify
+-- include tombstones
+-- include limit
+-- include limit_key
+-- include write_keys
+-- include write_limits
+-- include key_of
+-- include starts
+-- include turns
+-- include idle_keys
+-- include admit
+-- include enter
+-- include add_tasks
+
+local id, priority, wait, expires, envelope = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local now_ms, _, now_us = clock()
+if redis.call('EXISTS', KEYS[15]) == 1 then
+  return 0
+end
+redis.call('SET', KEYS[15], '', 'PX', ARGV[6])
+local queue = with_writes({
+  bodies = KEYS[1], ready = {KEYS[2], KEYS[3], KEYS[4]}, due = {KEYS[5], KEYS[6], KEYS[7]}, idle = KEYS[8],
+  expiring = KEYS[9], tombstones = tombstones_in(KEYS[10]), keys = {tombstones = KEYS[10]}, settings = KEYS[11],
+  limit_keys = KEYS[12], admitted = KEYS[13], limited = KEYS[14], now_ms = now_ms, now_us = now_us,
+})
+local batch = task_batch()
+add_task(queue, batch, id, priority, wait, expires, envelope)
+write_tasks(queue, batch)
+return 1

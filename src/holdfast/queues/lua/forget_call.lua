@@ -1,0 +1,7 @@
+#!lua flags=allow-oom
+-- queues/forget_call: keep it only for a while that a group has called a task, because the group knows it too.
+--
+-- KEYS[1]  STRING  called   that the task was enqueued
+-- ARGV[1]  int     kept_ms
+-- returns  int     1 if it was known, otherwise 0
+return redis.call('PEXPIRE', KEYS[1], ARGV[1])

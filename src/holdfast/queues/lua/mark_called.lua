@@ -1,0 +1,33 @@
+#!lua
+-- queues/mark_called: note that what was due for a group is called, or that its parent knows how it ended.
+--
+-- KEYS[1]  HASH    group       the record of the group
+-- KEYS[2]  HASH    group_ends  name of a member -> how it ended
+-- KEYS[3]  HASH    calls       name -> what is called later
+-- ARGV[1]  string  name        then, failure, the number of a member, or parent
+-- ARGV[2]  int     version     that the parent knows; 0 for a call
+-- returns  string  the state of the group; gone if there is none
+-- include clock
+-- include group_record
+-- include group_decision
+-- include due_calls
+
+local keys = {group = KEYS[1], group_ends = KEYS[2], calls = KEYS[3]}
+local name, version, now_ms = ARGV[1], tonumber(ARGV[2]), clock()
+local group = read_group(keys.group)
+if not group then
+  return 'gone'
+end
+if name == 'parent' then
+  set_field(group, 'reported', math.max(group.reported, version))
+elseif name == 'then' or name == 'failure' then
+  if group[name] == 'due' then
+    set_field(group, name, 'called')
+  end
+else
+  set_field(group, 'started', math.max(group.started, tonumber(name) + 1))
+end
+redis.call('HDEL', keys.calls, name)
+write_group(keys.group, group)
+keep(keys, group, now_ms)
+return group.state

@@ -1,0 +1,225 @@
+# Generated from test_groups_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""Groups and chains: what runs, when their callbacks are called, and with what."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import Site
+from holdfast import (
+    GROUP_ID,
+    RESULT,
+    GroupHandle,
+    GroupTimeout,
+    Holdfast,
+    NoSuchGroup,
+    chain,
+    group,
+)
+from queues.groups.group_tasks import (
+    OTHER,
+    QUEUE,
+    add,
+    alarm,
+    broken,
+    calls,
+    double,
+    note,
+    of,
+    report,
+    tasks,
+)
+from queues.schedule.scheduled_tasks import running
+
+
+@pytest.fixture
+def hf(site: Site) -> Iterator[Holdfast]:
+    calls.clear()
+    broken.clear()
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def work(hf: Holdfast) -> None:
+    """Run everything that there is to do."""
+    hf.worker(tasks, queues={QUEUE: 1, OTHER: 1}).run(until_idle=True)
+
+
+def values(handle: GroupHandle) -> list[object]:
+    """Return the results of the members."""
+    return [each.value for each in handle.results()]
+
+
+def test_then_runs_once_after_all_members(hf: Holdfast) -> None:
+    members = [double.call(n) for n in range(100)]
+    handle = hf.enqueue_group(members, then=report.call(RESULT), on_failure=alarm.call(""))
+    assert (handle.status()).waiting == 100
+    work(hf)
+    assert of("report") == [[2 * n for n in range(100)]]
+    assert of("alarm") == []
+    status = handle.status()
+    assert (status.state, status.done, status.waiting, status.then) == ("done", 100, 0, "done")
+    assert values(handle) == [2 * n for n in range(100)]
+
+
+def test_on_failure_runs_once_and_replays_repair_the_group(hf: Holdfast) -> None:
+    broken.update((3, 5))
+    members = [double.call(n) for n in range(8)]
+    handle = hf.enqueue_group(members, then=report.call(RESULT), on_failure=alarm.call(GROUP_ID))
+    work(hf)
+    assert of("alarm") == [handle.group_id]
+    assert of("report") == []
+    status = handle.wait(0)
+    assert (status.state, status.done, status.dead) == ("failed", 6, 2)
+    found = {each.index: each for each in handle.results()}
+    assert [each.state for each in found.values()].count("dead") == 2
+    assert "3 is broken" in found[3].reason
+
+    broken.clear()
+    hf.queue(QUEUE).replay()
+    work(hf)
+    assert of("alarm") == [handle.group_id]
+    assert of("report") == [[2 * n for n in range(8)]]
+    assert (handle.status()).state == "done"
+
+
+def test_some_members_may_fail(hf: Holdfast) -> None:
+    broken.add(1)
+    handle = hf.enqueue_group(
+        [double.call(n) for n in range(3)], then=report.call(RESULT), max_failures=1
+    )
+    work(hf)
+    assert of("report") == [[0, None, 4]]
+    assert (handle.status()).state == "done"
+
+
+def test_a_chain_passes_results_on(hf: Holdfast) -> None:
+    steps = chain(double.call(1), double, add.call(RESULT, b=10), note.call("end"))
+    handle = hf.enqueue_group(steps)
+    work(hf)
+    assert values(handle) == [2, 4, 14, "end"]
+    assert (handle.status()).state == "done"
+
+
+def test_a_failed_member_ends_a_chain(hf: Holdfast) -> None:
+    broken.add(2)
+    handle = hf.enqueue_group(
+        chain(double.call(1), double, double, on_failure=alarm.call(GROUP_ID))
+    )
+    work(hf)
+    assert of("double") == [1, 2]
+    assert of("alarm") == [handle.group_id]
+    assert (handle.status()).state == "failed"
+    broken.clear()
+    hf.queue(QUEUE).replay()
+    work(hf)
+    assert values(handle) == [2, 4, 8]
+
+
+def test_groups_and_chains_are_nested(hf: Holdfast) -> None:
+    inner = group([double.call(1), double.call(2)], then=report.call(RESULT))
+    handle = hf.enqueue_group(
+        [inner, chain(double.call(3), double), group([double.call(7)]), double.call(10)],
+        then=chain(
+            report.call(RESULT), group([report.call(RESULT), note.call("b")]), report.call(RESULT)
+        ),
+    )
+    work(hf)
+    first = [[2, 4], 12, [14], 20]
+    assert of("report") == [[2, 4], first, first, [first, "b"]]
+    assert values(handle) == first
+    status = handle.status()
+    assert (status.state, status.then) == ("done", "done")
+
+
+def test_a_failure_inside_fails_the_outer_group(hf: Holdfast) -> None:
+    broken.add(1)
+    handle = hf.enqueue_group(
+        [group([double.call(1), double.call(2)], on_failure=note.call("inner")), double.call(3)],
+        then=report.call(RESULT),
+        on_failure=note.call("outer"),
+    )
+    work(hf)
+    assert sorted(of("note")) == ["inner", "outer"]
+    broken.clear()
+    hf.queue(QUEUE).replay()
+    work(hf)
+    assert of("report") == [[[2, 4], 6]]
+    assert (handle.status()).state == "done"
+
+
+def test_an_empty_group_calls_then_at_once(hf: Holdfast) -> None:
+    handle = hf.enqueue_group([], then=report.call(RESULT))
+    assert (handle.wait(0)).state == "done"
+    nested = hf.enqueue_group(chain(group([]), group([]), note.call("after")))
+    work(hf)
+    assert of("report") == [[]]
+    assert of("note") == ["after"]
+    assert values(nested) == [[], [], "after"]
+
+
+def test_cancel_removes_members_and_calls_nothing(hf: Holdfast) -> None:
+    inner = chain(double.call(1), double)
+    handle = hf.enqueue_group(
+        [inner, *(double.call(n) for n in range(300))],
+        then=report.call(RESULT),
+        on_failure=alarm.call(""),
+    )
+    assert handle.cancel()
+    assert handle.cancel()
+    work(hf)
+    assert calls == []
+    status = handle.status()
+    assert (status.state, status.cancelled, status.waiting) == ("cancelled", 301, 0)
+
+
+def test_what_is_done_is_not_cancelled(hf: Holdfast) -> None:
+    handle = hf.enqueue_group([double.call(1)], then=note.call("end"))
+    work(hf)
+    assert not handle.cancel()
+    assert of("note") == ["end"]
+
+
+def test_purged_and_cancelled_members_have_failed(hf: Holdfast) -> None:
+    handle = hf.enqueue_group(
+        [double.call(n) for n in range(4)], on_failure=alarm.call(GROUP_ID), max_failures=1
+    )
+    hf.queue(QUEUE).handle(f"{handle.group_id}/2").cancel()
+    work(hf)
+    assert (handle.status()).state == "done"
+    other = hf.enqueue_group([double.call(n) for n in range(4)], on_failure=alarm.call(""))
+    hf.queue(QUEUE).purge()
+    work(hf)
+    status = other.status()
+    assert (status.state, status.cancelled, status.on_failure) == ("failed", 4, "done")
+    assert of("alarm") == [""]
+
+
+def test_the_same_id_enqueues_once(hf: Holdfast) -> None:
+    members = [double.call(n) for n in range(3)]
+    first = hf.enqueue_group(members, then=note.call(), group_id="nightly:1")
+    again = hf.enqueue_group(members, then=note.call(), group_id="nightly:1")
+    assert (first.is_new, again.is_new) == (True, False)
+    work(hf)
+    again = hf.enqueue_group(members, then=note.call(), group_id="nightly:1")
+    work(hf)
+    assert len(of("double")) == 3
+    assert len(of("note")) == 1
+
+
+def test_wait_ends_with_the_group(hf: Holdfast) -> None:
+    handle = hf.enqueue_group([double.call(1)])
+    with pytest.raises(GroupTimeout, match="1 members remain"):
+        handle.wait(0)
+    with running(hf.worker(tasks)):
+        assert (handle.wait(20)).state == "done"
+    with pytest.raises(NoSuchGroup):
+        hf.group_handle("none").status()
+
+
+def test_groups_are_listed(hf: Holdfast) -> None:
+    first = hf.enqueue_group([double.call(1), group([double.call(2)])])
+    second = hf.enqueue_group(chain(double.call(3)))
+    found = hf.groups()
+    assert [each.group_id for each in found] == [second.group_id, first.group_id]
+    assert found[0].kind == "chain"
