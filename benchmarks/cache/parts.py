@@ -15,6 +15,12 @@ def _hits(bench: Bench) -> Iterator[Table]:
     return hits.run(bench)
 
 
+def _near(bench: Bench) -> Iterator[Table]:
+    from . import near
+
+    return near.run(bench)
+
+
 def _stampede(bench: Bench) -> Iterator[Table]:
     from . import stampede
 
@@ -29,6 +35,7 @@ def _tags(bench: Bench) -> Iterator[Table]:
 
 PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "hits": _hits,
+    "near": _near,
     "stampede": _stampede,
     "tags": _tags,
 }

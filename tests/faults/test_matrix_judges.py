@@ -145,6 +145,13 @@ def row(value: int | None) -> list[Operation]:
     return [op("write", "1", 1), op("get", "1", value)]
 
 
+def from_memory(later_ns: int) -> list[Operation]:
+    """Return a write, and later a read from memory of the version before."""
+    read = op("near", "1", 0, memory=True)
+    at = read.invoke_ns + later_ns
+    return [op("write", "1", 1), replace(read, invoke_ns=at, return_ns=at + 5)]
+
+
 def failed(*ids: str) -> list[Operation]:
     each = (op("get", row_id, reason=rows.INDIGESTIBLE) for row_id in ids)
     return [replace(operation, outcome="fail") for operation in each]
@@ -323,6 +330,8 @@ CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
     "rows: the version before": (rows.judge, row(0), {"stale": 1}),
     "rows: a version to come": (rows.judge, row(2), {"disordered": 1}),
     "rows: none": (rows.judge, row(None), {"lost": 1}),
+    "rows: the version before, from memory": (rows.judge, from_memory(9 * 10**8), {}),
+    "rows: the same a second later": (rows.judge, from_memory(11 * 10**8), {"stale": 1}),
     "rows: one fails by itself": (rows.judge, failed("0"), {}),
     "rows: one fails with another": (rows.judge, failed("0", "1"), {"lost": 1}),
     "tally: each line once": (

@@ -10,9 +10,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from holdfast import Holdfast, LoadFailed, Near, OutcomeUnknown, ServerUnavailable
+from holdfast import (
+    CacheLoadFailed,
+    CacheTimeout,
+    Holdfast,
+    LoadFailed,
+    Near,
+    NearStats,
+    OutcomeUnknown,
+    ServerUnavailable,
+)
 from holdfast.rows.near_row import find_row
 from holdfast.rows.row_ids import member_of
 
@@ -21,7 +30,7 @@ PROMISED_S = 1.0
 PATIENCE_S = 2.0
 PAUSE_S = 0.001
 WRITE_S = 0.03
-LOST = (ServerUnavailable, OutcomeUnknown, LoadFailed)
+LOST = (ServerUnavailable, OutcomeUnknown, LoadFailed, CacheLoadFailed, CacheTimeout)
 
 
 class Versions:
@@ -114,6 +123,85 @@ class History:
         return found
 
 
+class Subject(Protocol):
+    """What is read and invalidated.
+
+    Attributes:
+        asked: not empty if `get` has asked the server.
+    """
+
+    asked: list[object]
+
+    def __init__(self, hf: Holdfast, source: Versions, *, near: Near | bool) -> None: ...
+
+    def get(self, row: int) -> int: ...
+
+    def peek(self, row: int) -> int | None: ...
+
+    def invalidate(self, row: int) -> None: ...
+
+    def near_stats(self) -> NearStats: ...
+
+
+class Rows:
+    """A row cache."""
+
+    def __init__(self, hf: Holdfast, source: Versions, *, near: Near | bool) -> None:
+        self._cache = hf.row_cache("stock", source=source, lease=1.0, near=near)
+        self.near_stats = self._cache.near_stats
+        self.asked = _watched(self._cache, "_copy")
+
+    def get(self, row: int) -> int:
+        return int(self._cache.get(row, timeout=PATIENCE_S).value["version"])
+
+    def peek(self, row: int) -> int | None:
+        """Read only from memory."""
+        near, options = self._cache._near, self._cache._store.options
+        assert near is not None
+        found = find_row(near, member_of(row), options, None, "stock")
+        return found and found.value["version"]
+
+    def invalidate(self, row: int) -> None:
+        self._cache.invalidate(row)
+
+
+class Results:
+    """A cached function with tags."""
+
+    def __init__(self, hf: Holdfast, source: Versions, *, near: Near | bool) -> None:
+        def version(row: int) -> int:
+            return source.load([row])[row]["version"]
+
+        options = {"name": "version", "lease": 1.0, "timeout": PATIENCE_S, "on_outage": "raise"}
+        tags = {"tags": lambda row: [f"row-{row}", "all"]}
+        self._hf = hf
+        self._function = hf.cached(ttl=60.0, near=near, **options, **tags)(version)
+        self._cache = self._function._bound()
+        self.near_stats = self._function.near_stats
+        self.asked = _watched(self._cache, "_read")
+
+    def get(self, row: int) -> int:
+        return self._function(row)
+
+    def peek(self, row: int) -> int | None:
+        """Read only from memory."""
+        assert self._cache._near is not None
+        found = self._cache._near.find(self._cache.key((row,), {}))
+        return None if found is None else int(found.outcome())
+
+    def invalidate(self, row: int) -> None:
+        """Invalidate a row in one of several ways."""
+        way = random.random()
+        if way < 0.5:
+            self._function.invalidate(row)
+        elif way < 0.98:
+            self._hf.invalidate_tags(f"row-{row}")
+        elif way < 0.99:
+            self._hf.invalidate_tags("all")
+        else:
+            self._function.invalidate_all()
+
+
 class Players:
     """Readers with near caches, and writers, until they are stopped.
 
@@ -124,11 +212,15 @@ class Players:
         url: for readers.
         writers_url: for writers, who come another way.
         namespace: of all.
+        kind: of what they read.
     """
 
-    def __init__(self, url: str, writers_url: str, namespace: str) -> None:
+    def __init__(
+        self, url: str, writers_url: str, namespace: str, kind: type[Subject] = Rows
+    ) -> None:
         self.history = History()
-        self.caches: list[Any] = []
+        self.caches: list[Subject] = []
+        self._kind = kind
         self._url = url
         self._writers_url = writers_url
         self._namespace = namespace
@@ -169,9 +261,9 @@ class Players:
 
     def _write_on(self, url: str, over: threading.Event) -> None:
         with Holdfast.from_url(url, namespace=self._namespace) as hf:
-            cache, dice = hf.row_cache("stock", source=self._source), random.Random()
+            subject, dice = self._kind(hf, self._source, near=False), random.Random()
             while not over.is_set():
-                self._write(-1, cache, dice.randrange(ROWS))
+                self._write(-1, subject, dice.randrange(ROWS))
                 time.sleep(dice.uniform(0, 2 * WRITE_S))
 
     def wait_for_memory(self, reads: int = 30, timeout_s: float = 60.0) -> None:
@@ -191,69 +283,66 @@ class Players:
         url = self._writers_url if job == "write" else self._url
         try:
             with Holdfast.from_url(url, namespace=self._namespace) as hf:
-                near = job != "write" and Near(share=True)
-                cache = hf.row_cache("stock", source=self._source, lease=1.0, near=near)
-                asked = _watch(cache)
-                peeking = threading.Thread(target=self._peek, args=[number, cache])
-                if near:
-                    self.caches.append(cache)
+                reads = job != "write"
+                subject = self._kind(hf, self._source, near=Near(share=True) if reads else False)
+                peeking = threading.Thread(target=self._peek, args=[number, subject])
+                if reads:
+                    self.caches.append(subject)
                     peeking.start()
                 write_at = 0.0
                 while not self._over.is_set():
                     if job != "read" and time.monotonic() >= write_at:
                         write_at = time.monotonic() + dice.uniform(0, 2 * WRITE_S)
-                        self._write(number, cache, dice.randrange(ROWS))
-                    if near:
-                        self._read(number, cache, dice.randrange(ROWS), asked)
+                        self._write(number, subject, dice.randrange(ROWS))
+                    if reads:
+                        self._read(number, subject, dice.randrange(ROWS))
                     time.sleep(PAUSE_S)
-                if near:
+                if reads:
                     peeking.join()
         except BaseException as error:
             self._problems.append(error)
             raise
 
-    def _peek(self, number: int, cache: Any) -> None:
-        """Read what is in the memory of *cache*."""
-        row, near, options = 0, cache._near, cache._store.options
+    def _peek(self, number: int, subject: Subject) -> None:
+        """Read what is in the memory of *subject*."""
+        row = 0
         while not self._over.is_set():
             row = (row + 1) % ROWS
             began = time.monotonic()
-            found = find_row(near, member_of(row), options, None, cache.name)
-            if found is not None:
-                read = Read(number, row, found.value["version"], began, from_memory=True)
-                self.history.reads.append(read)
+            version = subject.peek(row)
+            if version is not None:
+                self.history.reads.append(Read(number, row, version, began, from_memory=True))
             time.sleep(PAUSE_S)
 
-    def _write(self, number: int, cache: Any, row: int) -> None:
+    def _write(self, number: int, subject: Subject, row: int) -> None:
         began = time.monotonic()
         version = self._source.raise_version(row)
         try:
-            cache.invalidate(row)
+            subject.invalidate(row)
         except LOST:
             return
         write = Write(number, row, version, began, time.monotonic())
         self.history.writes.append(write)
 
-    def _read(self, number: int, cache: Any, row: int, asked: list[str]) -> None:
-        asked.clear()
+    def _read(self, number: int, subject: Subject, row: int) -> None:
+        subject.asked.clear()
         began = time.monotonic()
         try:
-            found = cache.get(row, timeout=PATIENCE_S)
+            version = subject.get(row)
         except LOST:
             return
-        self.history.reads.append(
-            Read(number, row, found.value["version"], began, from_memory=not asked)
-        )
+        read = Read(number, row, version, began, from_memory=not subject.asked)
+        self.history.reads.append(read)
 
 
-def _watch(cache: Any) -> list[str]:
-    """Return a list of the rows for which `get` asks the server from now on."""
-    asked: list[str] = []
-    copy = cache._copy
+def _watched(cache: Any, method: str) -> list[object]:
+    """Return a list that is not empty once *method* of *cache* was called."""
+    calls: list[object] = []
+    original = getattr(cache, method)
 
-    def noted(member: str) -> Any:
-        asked.append(member)
-        return copy(member)
+    def noted(argument: object) -> Any:
+        calls.append(argument)
+        return original(argument)
 
-    cache._copy = noted
-    return asked
+    setattr(cache, method, noted)
+    return calls

@@ -12,6 +12,7 @@ from faults.clusters import Cluster
 from faults.proxy import Proxy
 from faults.sentinels import Watched
 from faults.servers import Server
+from holdfast.cache.keys import TAG
 from holdfast.core.concurrency.loop_thread import LoopThread
 from holdfast.core.names import Namespace
 from holdfast.core.near import guard, tracker
@@ -19,13 +20,17 @@ from holdfast.core.near.cache import NearCache
 from holdfast.core.near.guard import Guard
 from holdfast.core.near.ownership import Standalone
 from holdfast.rows.keys import SHARD
-from rows.near_history import Players
+from rows.near_history import Players, Results, Rows, Subject
 
 NAMESPACE = "near"
-SLOT = Namespace.of(NAMESPACE).unit(SHARD, "stock/0").slot
+SLOTS: dict[type[Subject], int] = {
+    Rows: Namespace.of(NAMESPACE).unit(SHARD, "stock/0").slot,
+    Results: Namespace.of(NAMESPACE).unit(TAG, "all").slot,
+}
+"""A slot on which all values depend: that of the rows, and that of a tag of all results."""
 
 Fault = Callable[["Scene"], None]
-PROTOCOLS = [2, 3]
+VARIANTS: list[tuple[int, type[Subject]]] = [(2, Rows), (3, Rows), (3, Results)]
 
 
 class Scene:
@@ -45,10 +50,10 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def scene(server: Server, request: pytest.FixtureRequest) -> Iterator[Scene]:
-    protocol = getattr(request, "param", 3)
+    protocol, kind = getattr(request, "param", (3, Rows))
     query = f"?socket_timeout=3&protocol={protocol}"
     with Proxy(server.address) as proxy:
-        players = Players(proxy.url + query, server.url + query, NAMESPACE)
+        players = Players(proxy.url + query, server.url + query, NAMESPACE, kind)
         yield Scene(server, proxy, players)
 
 
@@ -110,20 +115,20 @@ def stalled(scene: Scene) -> None:
 
 
 FAULTS = [calm, cut, refused, half_open, slow, stopped, killed, flushed, stalled]
-SHORT = {calm, cut, stalled}
+SHORT = {(cut, 3, Results), (stalled, 3, Rows)}
 
 
 def cases() -> list[Any]:
-    """Return each pair of fault and protocol; most are long."""
+    """Return each fault with each protocol and kind; most are long."""
     return [
         pytest.param(
-            protocol,
+            (protocol, kind),
             fault,
-            id=f"{fault.__name__}-resp{protocol}",
-            marks=[] if fault in SHORT and protocol == 3 else [pytest.mark.long],
+            id=f"{fault.__name__}-resp{protocol}-{kind.__name__}",
+            marks=[] if (fault, protocol, kind) in SHORT else [pytest.mark.long],
         )
         for fault in FAULTS
-        for protocol in PROTOCOLS
+        for protocol, kind in VARIANTS
     ]
 
 
@@ -179,33 +184,37 @@ def replace_primary(three: Watched, players: Players, loss: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("kind", [Rows, Results])
 @pytest.mark.parametrize("way", ["moved", "half-way", "at once"])
-def test_the_promise_holds_while_a_slot_moves(cluster: Cluster, way: str) -> None:
-    url = f"{cluster.url}?socket_timeout=1"
-    players = Players(url, url, NAMESPACE)
+def test_the_promise_holds_while_a_slot_moves(
+    cluster: Cluster, way: str, kind: type[Subject]
+) -> None:
+    url, slot = f"{cluster.url}?socket_timeout=1", SLOTS[kind]
+    players = Players(url, url, NAMESPACE, kind)
     with players.playing():
         for _ in range(2):
             players.wait_for_memory()
-            target = cluster.stranger(SLOT)
+            target = cluster.stranger(slot)
             if way == "half-way":
-                with cluster.moving_slot(SLOT, target):
+                with cluster.moving_slot(slot, target):
                     time.sleep(2.5)
             elif way == "moved":
-                cluster.move_slot(SLOT, target)
+                cluster.move_slot(slot, target)
             else:
-                cluster.migrate_slot(SLOT, target)
+                cluster.migrate_slot(slot, target)
         players.wait_for_memory()
     assert players.history.violations() == []
 
 
 @pytest.mark.long
-def test_the_promise_holds_when_a_node_is_replaced() -> None:
+@pytest.mark.parametrize("kind", [Rows, Results])
+def test_the_promise_holds_when_a_node_is_replaced(kind: type[Subject]) -> None:
     with Cluster(3, replicated=True) as cluster:
         url = f"{cluster.url}?socket_timeout=1"
-        players = Players(url, url, NAMESPACE)
+        players = Players(url, url, NAMESPACE, kind)
         with players.playing():
             players.wait_for_memory()
-            cluster.lose_primary(SLOT)
+            cluster.lose_primary(SLOTS[kind])
             players.wait_for_memory()
     assert players.history.violations() == []
 

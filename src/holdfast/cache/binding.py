@@ -35,24 +35,24 @@ class Binding(Generic[C]):
     """
 
     def __init__(self, client: C | None = None) -> None:
-        self._client = client
+        self.client = client
         self._of_context: ContextVar[C | None] = ContextVar("holdfast_cache", default=None)
-        self._uses_contexts = False
+        self.uses_contexts = False
         self._warned = False
 
     def current(self) -> C | None:
         """Return the client of this context; None if there is none."""
-        own = self._of_context.get() if self._uses_contexts else None
-        return self._client if own is None else own
+        own = self._of_context.get() if self.uses_contexts else None
+        return self.client if own is None else own
 
     def bind(self, client: C | None) -> None:
         """Use *client* in all contexts that have none of their own."""
-        self._client = client
+        self.client = client
 
     @contextmanager
     def using(self, client: C) -> Iterator[None]:
         """Use *client* in this context."""
-        self._uses_contexts = True
+        self.uses_contexts = True
         before = self._of_context.set(client)
         try:
             yield
@@ -92,8 +92,8 @@ class LocalCaches(Generic[C, F]):
 
     def get(self) -> F | None:
         """Return the cache for the current client; None if there is no client."""
-        client = self._binding.current()
-        latest = self._latest
+        binding, latest = self._binding, self._latest
+        client = binding.current() if binding.uses_contexts else binding.client
         if latest is not None and latest[0] is client:
             return latest[1]
         if client is None:

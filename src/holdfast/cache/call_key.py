@@ -63,10 +63,11 @@ class CallKey:
             tags.
         load: key of its lease.
         events: unit that has no keys, only a channel; callers that wait for the value follow it.
+        near: name of the value in the memory of this process; empty until it is set.
         prepared: the packed call that reads the value; set by its first read.
     """
 
-    __slots__ = ("events", "guards", "load", "prepared", "tags", "text", "unit", "value")
+    __slots__ = ("events", "guards", "load", "near", "prepared", "tags", "text", "unit", "value")
 
     def __init__(self, unit: Unit, text: str, tags: tuple[Unit, ...]) -> None:
         self.unit = unit
@@ -76,4 +77,5 @@ class CallKey:
         self.load = keys.load(unit, text)
         self.guards = (keys.epoch(unit), *map(keys.epoch, tags))
         self.events = replace(unit, prefix=unit.key(f"stored:{text}:"))
+        self.near = ""
         self.prepared: Any = None

@@ -11,6 +11,7 @@ from ..core.checks import checked_int
 from ..core.clock import Duration, to_ms, to_seconds
 from ..core.codec import JSON, Codec
 from ..core.compression import Compression, checked_compression
+from ..core.near.options import Near, checked_near
 from .signature import Tags
 
 OnOutage = Literal["call", "raise"]
@@ -57,6 +58,9 @@ class CachedOptions(TypedDict, total=False):
             default.
         on_outage: what a call does if the server is not available: `call` the function, or `raise`.
         outage_concurrency: number of calls that may then run at once in a process; 32 by default.
+        near: whether fresh results are also kept in the memory of this process; `Near(…)` sets its
+            size. The server reports each change, and nothing is served from memory while the
+            connection for these reports is not confirmed.
     """
 
     ttl: Duration | Callable[[Any], Duration]
@@ -77,6 +81,7 @@ class CachedOptions(TypedDict, total=False):
     timeout: Duration | None
     on_outage: OnOutage
     outage_concurrency: int
+    near: Near | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,7 @@ class CacheOptions:
     timeout_s: float | None
     on_outage: OnOutage
     outage_concurrency: int
+    near: Near | None
 
     @classmethod
     def checked(cls, given: Mapping[str, Any]) -> Self:
@@ -165,6 +171,7 @@ class CacheOptions:
             outage_concurrency=checked_int(
                 options.get("outage_concurrency", 32), "outage_concurrency", 1, 10**6
             ),
+            near=checked_near(options.get("near")),
         )
 
     @property

@@ -14,6 +14,7 @@ from ...core._async.caller import Argument, AsyncCaller, Step
 from ...core._async.catalog import AsyncCatalog
 from ...core.concurrency._async.cancellation import run_in_background
 from ...core.names import Namespace, Unit
+from ...core.near.registry import NearCaches
 from ...core.notifier import Notifier
 from ...core.script import Script
 from ...errors import HoldfastError, ServerRefused
@@ -21,6 +22,7 @@ from ...errors.one_line_logger import logger_of
 from .. import keys
 from ..call_key import FunctionUnits
 from ..function_counts import CachedFunctionStatus, CountedFunction, FunctionCounts, status_of
+from ..near_result import end_epochs, value_prefix
 from ..outage import ServerOutage
 from .value_store import INVALIDATE, RAISE
 
@@ -44,14 +46,21 @@ class AsyncCacheClient:
         namespace: namespace of the functions.
         outage: whether to skip the server now.
         caches: see `HasCaches` in binding.py.
+        near: results in the memory of this process.
     """
 
     def __init__(
-        self, caller: AsyncCaller, notifier: Notifier, catalog: AsyncCatalog, namespace: Namespace
+        self,
+        caller: AsyncCaller,
+        notifier: Notifier,
+        catalog: AsyncCatalog,
+        namespace: Namespace,
+        near: NearCaches,
     ) -> None:
         self.caller = caller
         self.notifier = notifier
         self.namespace = namespace
+        self.near = near
         self.outage = ServerOutage()
         self.caches: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._catalog = catalog
@@ -82,7 +91,7 @@ class AsyncCacheClient:
 
     async def invalidate_tags(self, tags: Iterable[str]) -> None:
         """Invalidate all values that have one of *tags*, of all functions."""
-        await self._raise_epochs(self.namespace.unit(keys.TAG, tag) for tag in tags)
+        await self._raise_epochs([self.namespace.unit(keys.TAG, tag) for tag in tags])
 
     async def invalidate_function(self, name: str, text: str | None) -> None:
         """Invalidate all values of a function, or the one with the key *text*."""
@@ -92,7 +101,11 @@ class AsyncCacheClient:
             return
         key = units.key(text, ())
         args: list[Argument] = [key.events.channel]
-        await self.caller.call(INVALIDATE, key.unit, [key.value, key.load], args, harmless=True)
+        try:
+            await self.caller.call(INVALIDATE, key.unit, [key.value, key.load], args, harmless=True)
+        finally:
+            if near := self.near.find(units.function):
+                near.drop([key.value.removeprefix(value_prefix(key.unit))])
 
     async def functions(self, limit: int) -> dict[str, CachedFunctionStatus]:
         """Return the status of the functions that were used in the last month.
@@ -126,9 +139,12 @@ class AsyncCacheClient:
         reply: Sequence[object] = await self.caller.call(STATUS, unit, STATUS.keys(unit), [])
         return status_of(name, reply)
 
-    async def _raise_epochs(self, units: Iterable[Unit]) -> None:
+    async def _raise_epochs(self, units: Sequence[Unit]) -> None:
         steps: list[Step] = [(unit, RAISE.keys(unit), []) for unit in units]
-        answers = await self.caller.call_many(RAISE, steps, harmless=True)
+        try:
+            answers = await self.caller.call_many(RAISE, steps, harmless=True)
+        finally:  # An error does not mean that nothing was changed.
+            end_epochs(self.near, self.namespace, units)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer

@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
 from ...core.concurrency._async.user_calls import UserCall, check_half
+from ...core.near.options import NearStats
 from ..binding import Binding
 from ..cached_value import CachedValue
 from ..function_counts import CachedFunctionStatus
@@ -62,7 +63,13 @@ class AsyncCachedFunction(Generic[P, R]):
         if cache is None:
             self._binding.note_unbound(self.name)
             return await self._function(*self._all(args), **kwargs)
-        result: R = await cache.value(self._owner + args, kwargs)
+        whole = self._owner + args
+        loaded = cache.from_memory(whole, kwargs)
+        result: R
+        if loaded is not None:
+            result = loaded.value if loaded.error is None else loaded.outcome()
+        else:
+            result = await cache.value(whole, kwargs)
         return result
 
     @overload
@@ -152,6 +159,10 @@ class AsyncCachedFunction(Generic[P, R]):
     async def status(self) -> CachedFunctionStatus | None:
         """Return what all processes have counted about this function in the latest 24 hours."""
         return await self._bound().status()
+
+    def near_stats(self) -> NearStats:
+        """Return what the near cache of this process did: all zero if there is none."""
+        return self._bound().near_stats()
 
     def _call(self, call: Any) -> tuple[Any, ...]:
         return self._owner + arguments_of(call)

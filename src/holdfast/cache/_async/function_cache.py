@@ -11,6 +11,8 @@ from ...core.clock import to_seconds
 from ...core.concurrency._async.local_resource import LocalResource
 from ...core.concurrency._async.primitives import LocalSemaphore
 from ...core.concurrency._async.user_calls import UserWork, call_each
+from ...core.near.guard import clock
+from ...core.near.options import NO_NEAR, NearStats
 from ...errors import DamagedData, OutcomeUnknown, ServerUnavailable
 from ..cached_value import CachedValue
 from ..call_key import CallKey, FunctionUnits
@@ -21,6 +23,7 @@ from ..function_counts import (
     FunctionCounts,
     FunctionDefinition,
 )
+from ..near_result import NearResults
 from ..options import CacheOptions
 from ..replies import Loaded
 from ..result_format import ResultFormat
@@ -93,6 +96,12 @@ class AsyncFunctionCache:
         self._loader = AsyncResultLoader(
             self._store, client.notifier, options, self._results, lambda: self.counts, name
         )
+        self._telemetry = self._store.telemetry
+        self._near: NearResults | None = None
+        near = client.near.cache(self._units.function, options.near)
+        if near is not None:
+            parts = (client.near.tags, client.namespace, self._units.shard(0), self._results)
+            self._near = self._store.near = NearResults(near, *parts)
         self._keys: dict[tuple[Any, ...], CallKey] = {}
         self._direct_calls = LocalResource(lambda: LocalSemaphore(options.outage_concurrency))
 
@@ -122,6 +131,22 @@ class AsyncFunctionCache:
             None if options.refresh_ms is None else options.refresh_ms / 1000,
         )
 
+    def from_memory(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Loaded | None:
+        """Return the result of a call from the memory of this process; None if it is not there."""
+        near = self._near
+        if near is None:
+            return None
+        key = self.key(args, kwargs)
+        found = near.find_stored(key.near or near.name(key), clock())
+        if found is None:
+            return None
+        loaded: Loaded | None = found.loaded or near.loaded(found)
+        if loaded is not None:
+            self.counts.near += 1  # not `_count`, because this is the fastest case
+            if self._telemetry is not None:
+                self._telemetry.count("results", self._units.function, 1, RESULTS["near"])
+        return loaded
+
     async def value(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call: the stored one, or a new one."""
         key = self.key(args, kwargs)
@@ -130,7 +155,7 @@ class AsyncFunctionCache:
         if self._client.outage.is_pausing:
             return await self._without_server(None, args, kwargs)
         try:
-            stored = await self._store.read(key)
+            stored = await self._read(key)
             loaded = self._hit(stored)
             if loaded is None:
                 work = partial(self._function, *args, **kwargs)
@@ -187,7 +212,7 @@ class AsyncFunctionCache:
         """Store *value* as the result of a call."""
         await self._loader.put(self.key(args, kwargs), value)
 
-    async def invalidate(self, calls: Iterable[CallKey]) -> int:
+    async def invalidate(self, calls: Sequence[CallKey]) -> int:
         """Drop the results of calls. Return how many were stored."""
         return await self._store.invalidate(calls)
 
@@ -200,21 +225,45 @@ class AsyncFunctionCache:
         await self._client.report(self)
         return await self._client.function(self.name)
 
+    def near_stats(self) -> NearStats:
+        """Return what the near cache of this process did; see `AsyncCachedFunction`."""
+        return NO_NEAR if self._near is None else self._near.near.stats()
+
     async def _outcomes(self, calls: Iterable[Any]) -> list[Any]:
         """Return the result, or the exception, of each of several calls."""
         wanted = [arguments_of(each) for each in calls]
         outcomes: list[Any] = []
         for i in range(0, len(wanted), MAX_CALLS):
             part = [(self.key(args, {}), args) for args in wanted[i : i + MAX_CALLS]]
-            outcomes += await self._part(part)
+            in_memory = self._in_memory(part)
+            others = [each for each in part if each[0] not in in_memory]
+            found = in_memory | dict(
+                zip(
+                    (key for key, _ in others),
+                    await self._part(others) if others else (),
+                    strict=True,
+                )
+            )
+            outcomes += [found[key] for key, _ in part]
         return outcomes
+
+    def _in_memory(self, part: Sequence[tuple[CallKey, Any]]) -> dict[CallKey, Any]:
+        """Return the results, or the exceptions, of the calls that memory answers."""
+        found: dict[CallKey, Any] = {}
+        if self._near is not None:
+            for key, _ in part:
+                loaded = self._near.find(key)
+                if loaded is not None:
+                    self._count("near")
+                    found[key] = loaded.value if loaded.error is None else loaded.error
+        return found
 
     async def _part(self, part: Sequence[tuple[CallKey, tuple[Any, ...]]]) -> list[Any]:
         problem: Exception | None = None
         values: Sequence[StoredValue | None] | None = None
         if not self._client.outage.is_pausing:
             try:
-                values = await self._store.read_many([key for key, _ in part])
+                values = await self._read_many([key for key, _ in part])
             except UNAVAILABLE as error:
                 problem = error
 
@@ -234,6 +283,25 @@ class AsyncFunctionCache:
 
         return await call_each(outcome, range(len(part)), MAX_LOADS)
 
+    async def _read(self, key: CallKey) -> StoredValue | None:
+        """Read a value from the server, and keep it in memory."""
+        if self._near is None:
+            return await self._store.read(key)
+        with self._near.reading((key,), self._client.caller) as reading:
+            stored = await self._store.read(key)
+            self._near.keep(reading, key, stored)
+        return stored
+
+    async def _read_many(self, wanted: Sequence[CallKey]) -> Sequence[StoredValue | None]:
+        """Read values from the server, and keep them in memory."""
+        if self._near is None:
+            return await self._store.read_many(wanted)
+        with self._near.reading(wanted, self._client.caller) as reading:
+            found = await self._store.read_many(wanted)
+            for key, stored in zip(wanted, found, strict=True):
+                self._near.keep(reading, key, stored)
+        return found
+
     def _hit(self, stored: StoredValue | None) -> Loaded | None:
         """Return a fresh value that need not be refreshed; otherwise None."""
         if stored is None or stored.age_ms >= stored.refresh_ms:
@@ -241,6 +309,8 @@ class AsyncFunctionCache:
         loaded = self._results.loaded(stored.body, stored.flags)
         if loaded is not None:
             self.counts.hits += 1  # not `_count`, because this is the usual case
+            if self._near is not None:
+                self._near.near.server_hits += 1
             if self._store.telemetry is not None:
                 self._store.telemetry.count("results", self._units.function, 1, "hit")
         return loaded
@@ -259,6 +329,8 @@ class AsyncFunctionCache:
                 self._loader.refresh_soon(key, work, stored)
                 return loaded
         self._count("misses")
+        if self._near is not None:
+            self._near.near.loads += 1
         return await self._loader.load(key, work, stored)
 
     async def _without_server(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from ...core._async.caller import Argument, AsyncCaller, Step
@@ -11,6 +12,7 @@ from ...core._async.prepared_call import AsyncPreparedRead
 from ...core.names import Unit
 from ...core.script import Script
 from ..call_key import CallKey
+from ..near_result import NearResults
 from ..options import CacheOptions, Lifetimes
 from ..replies import LoadClaim
 from ..stored_value import StoredValue, content, life_ms, parsed
@@ -45,6 +47,7 @@ class AsyncValueStore:
 
     Attributes:
         unit: the unit of the function.
+        near: results in the memory of this process; None: none are kept there.
         telemetry: counts and measures; None: nothing is measured.
 
     Args:
@@ -55,6 +58,7 @@ class AsyncValueStore:
 
     def __init__(self, caller: AsyncCaller, unit: Unit, options: CacheOptions) -> None:
         self.unit = unit
+        self.near: NearResults | None = None
         self.telemetry = caller.settings.telemetry
         self._caller = caller
         self._options = options
@@ -150,9 +154,10 @@ class AsyncValueStore:
         """Store a value. Return whether the lease still stood."""
         whole = content(lifetimes, claim.epochs, flags, body)
         args: list[Argument] = [claim.token, key.events.channel, life_ms(lifetimes), whole]
-        done: int = await self._caller.call(
-            COMMIT, key.unit, [key.value, key.load], args, harmless=True, durable=False
-        )
+        with self._dropping((key,)):
+            done: int = await self._caller.call(
+                COMMIT, key.unit, [key.value, key.load], args, harmless=True, durable=False
+            )
         return done == 1
 
     async def abandon(self, key: CallKey, token: str, reason: str | None = None) -> None:
@@ -173,20 +178,31 @@ class AsyncValueStore:
         ]
         await self._caller.call(ABANDON, key.unit, [key.load], args, harmless=True, durable=False)
 
-    async def invalidate(self, wanted: Iterable[CallKey]) -> int:
+    async def invalidate(self, wanted: Sequence[CallKey]) -> int:
         """Drop values, and refuse the results of current loads. Return how many were dropped."""
         steps: list[Step] = [
             (key.unit, [key.value, key.load], [key.events.channel]) for key in wanted
         ]
-        return sum(await self._run(INVALIDATE, steps, harmless=True, durable=True))
+        with self._dropping(wanted):
+            return sum(await self._run(INVALIDATE, steps, harmless=True, durable=True))
 
-    async def raise_epochs(self, units: Iterable[Unit]) -> int:
-        """Invalidate all values of units of values, or of tags.
-
-        Return how many epochs there were.
-        """
+    async def raise_epochs(self, units: Sequence[Unit]) -> int:
+        """Invalidate all values of units of values. Return how many epochs there were."""
         steps: list[Step] = [(unit, RAISE.keys(unit), []) for unit in units]
-        return sum(await self._run(RAISE, steps, harmless=True, durable=True))
+        try:
+            return sum(await self._run(RAISE, steps, harmless=True, durable=True))
+        finally:
+            if self.near is not None:
+                self.near.end_epochs(units)
+
+    @contextmanager
+    def _dropping(self, wanted: Iterable[CallKey]) -> Iterator[None]:
+        """Remove values from memory at the end of this context, which changes them."""
+        try:
+            yield
+        finally:  # An error does not mean that nothing was changed.
+            if self.near is not None:
+                self.near.drop(wanted)
 
     async def _run(
         self,

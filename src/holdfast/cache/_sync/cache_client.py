@@ -15,6 +15,7 @@ from ...core._sync.caller import Argument, Caller, Step
 from ...core._sync.catalog import Catalog
 from ...core.concurrency._sync.cancellation import run_in_background
 from ...core.names import Namespace, Unit
+from ...core.near.registry import NearCaches
 from ...core.notifier import Notifier
 from ...core.script import Script
 from ...errors import HoldfastError, ServerRefused
@@ -22,6 +23,7 @@ from ...errors.one_line_logger import logger_of
 from .. import keys
 from ..call_key import FunctionUnits
 from ..function_counts import CachedFunctionStatus, CountedFunction, FunctionCounts, status_of
+from ..near_result import end_epochs, value_prefix
 from ..outage import ServerOutage
 from .value_store import INVALIDATE, RAISE
 
@@ -45,14 +47,21 @@ class CacheClient:
         namespace: namespace of the functions.
         outage: whether to skip the server now.
         caches: see `HasCaches` in binding.py.
+        near: results in the memory of this process.
     """
 
     def __init__(
-        self, caller: Caller, notifier: Notifier, catalog: Catalog, namespace: Namespace
+        self,
+        caller: Caller,
+        notifier: Notifier,
+        catalog: Catalog,
+        namespace: Namespace,
+        near: NearCaches,
     ) -> None:
         self.caller = caller
         self.notifier = notifier
         self.namespace = namespace
+        self.near = near
         self.outage = ServerOutage()
         self.caches: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._catalog = catalog
@@ -83,7 +92,7 @@ class CacheClient:
 
     def invalidate_tags(self, tags: Iterable[str]) -> None:
         """Invalidate all values that have one of *tags*, of all functions."""
-        self._raise_epochs(self.namespace.unit(keys.TAG, tag) for tag in tags)
+        self._raise_epochs([self.namespace.unit(keys.TAG, tag) for tag in tags])
 
     def invalidate_function(self, name: str, text: str | None) -> None:
         """Invalidate all values of a function, or the one with the key *text*."""
@@ -93,7 +102,11 @@ class CacheClient:
             return
         key = units.key(text, ())
         args: list[Argument] = [key.events.channel]
-        self.caller.call(INVALIDATE, key.unit, [key.value, key.load], args, harmless=True)
+        try:
+            self.caller.call(INVALIDATE, key.unit, [key.value, key.load], args, harmless=True)
+        finally:
+            if near := self.near.find(units.function):
+                near.drop([key.value.removeprefix(value_prefix(key.unit))])
 
     def functions(self, limit: int) -> dict[str, CachedFunctionStatus]:
         """Return the status of the functions that were used in the last month.
@@ -127,9 +140,12 @@ class CacheClient:
         reply: Sequence[object] = self.caller.call(STATUS, unit, STATUS.keys(unit), [])
         return status_of(name, reply)
 
-    def _raise_epochs(self, units: Iterable[Unit]) -> None:
+    def _raise_epochs(self, units: Sequence[Unit]) -> None:
         steps: list[Step] = [(unit, RAISE.keys(unit), []) for unit in units]
-        answers = self.caller.call_many(RAISE, steps, harmless=True)
+        try:
+            answers = self.caller.call_many(RAISE, steps, harmless=True)
+        finally:  # An error does not mean that nothing was changed.
+            end_epochs(self.near, self.namespace, units)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer

@@ -8,6 +8,7 @@ from functools import update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
 from ...core.concurrency._sync.user_calls import UserCall, check_half
+from ...core.near.options import NearStats
 from ..binding import Binding
 from ..cached_value import CachedValue
 from ..function_counts import CachedFunctionStatus
@@ -63,7 +64,13 @@ class CachedFunction(Generic[P, R]):
         if cache is None:
             self._binding.note_unbound(self.name)
             return self._function(*self._all(args), **kwargs)
-        result: R = cache.value(self._owner + args, kwargs)
+        whole = self._owner + args
+        loaded = cache.from_memory(whole, kwargs)
+        result: R
+        if loaded is not None:
+            result = loaded.value if loaded.error is None else loaded.outcome()
+        else:
+            result = cache.value(whole, kwargs)
         return result
 
     @overload
@@ -153,6 +160,10 @@ class CachedFunction(Generic[P, R]):
     def status(self) -> CachedFunctionStatus | None:
         """Return what all processes have counted about this function in the latest 24 hours."""
         return self._bound().status()
+
+    def near_stats(self) -> NearStats:
+        """Return what the near cache of this process did: all zero if there is none."""
+        return self._bound().near_stats()
 
     def _call(self, call: Any) -> tuple[Any, ...]:
         return self._owner + arguments_of(call)

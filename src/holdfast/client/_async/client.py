@@ -949,7 +949,7 @@ class AsyncHoldfast:
             shards, on_conflict, lease, ttl, stale_for, codec or parts.codec, into
         )
         shared = (parts.caller, parts.notifier, parts.catalog, parts.namespace)
-        memory = parts.near_cache(parts.namespace.unit(CACHE, name), near)
+        memory = parts.near_caches.cache(parts.namespace.unit(CACHE, name), near)
         return AsyncRowCache(*shared, name, source=source, options=options, near=memory)
 
     async def row_caches(self, *, limit: int = LISTED) -> list[str]:

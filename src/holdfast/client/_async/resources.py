@@ -18,8 +18,8 @@ from ...core.concurrency._async.user_calls import in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
-from ...core.names import Namespace, Unit
-from ...core.near.options import checked_near
+from ...core.names import Namespace
+from ...core.near.registry import NearCaches
 from ...core.near.tracker import Tracker
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
@@ -31,8 +31,6 @@ from ..shared import shared
 
 if TYPE_CHECKING:
     from ...cache._async.cache_client import AsyncCacheClient
-    from ...core.near.cache import NearCache
-    from ...core.near.options import Near
     from ...counters._async.buffer import AsyncCounterBuffer
     from ...locks._async.listing import AsyncLockListing
     from ...locks.waiters import WaiterRegistry
@@ -44,10 +42,6 @@ if TYPE_CHECKING:
     from ...queues.groups._async.group_delivery import AsyncGroupDelivery
 
 logger: Final = logger_of("holdfast")
-
-MOST_NEAR_CACHES: Final = 1000
-"""Maximum number of near caches of a client. Each tracks keys with a prefix of its own, and the
-server compares each key that changes with all prefixes."""
 
 
 class AsyncResources:
@@ -82,7 +76,7 @@ class AsyncResources:
         self.maxmemory_check = MaxmemoryCheck()
         self.renewer = Renewer(settings, self.namespace, self.maxmemory_check)
         self.tracker = Tracker(settings, self.namespace, lifetime=self.lifetime)
-        self.near_caches: dict[Unit, NearCache] = {}
+        self.near_caches = NearCaches(self.tracker)
         self.buffers: set[AsyncCounterBuffer] = set()
         self.closed_last = ExitStack()
         # All objects that the client makes refer to the caller. So when the caller is garbage, none
@@ -145,7 +139,8 @@ class AsyncResources:
         """Return the object that cached functions share."""
         from holdfast.cache._async.cache_client import AsyncCacheClient
 
-        return AsyncCacheClient(self.caller, self.notifier, self.catalog, self.namespace)
+        parts = (self.caller, self.notifier, self.catalog, self.namespace)
+        return AsyncCacheClient(*parts, self.near_caches)
 
     @shared
     def messaging(self) -> AsyncMessaging:
@@ -153,30 +148,6 @@ class AsyncResources:
         from holdfast.messages._async.messaging import AsyncMessaging
 
         return AsyncMessaging(self.caller, self.notifier, self.catalog, self.namespace)
-
-    def near_cache(self, unit: Unit, near: Near | bool | None) -> NearCache | None:
-        """Return the near cache of *unit*, which all its users in this process share.
-
-        Args:
-            unit: the row cache, or the cached function.
-            near: the options; None or False: return None. The latest options are used.
-
-        Raises:
-            ValueError: the client has `MOST_NEAR_CACHES` near caches already.
-        """
-        options = checked_near(near)
-        if options is None:
-            return None
-        cache = self.near_caches.get(unit)
-        if cache is None:
-            if len(self.near_caches) >= MOST_NEAR_CACHES:
-                raise ValueError(f"a client has at most {MOST_NEAR_CACHES:,} near caches")
-            from holdfast.core.near.cache import NearCache
-
-            return self.near_caches.setdefault(unit, NearCache(self.tracker, options))
-        if cache.near != options:
-            cache.resize(options)
-        return cache
 
     async def close(self) -> None:
         """Close all connections and shared objects. Idempotent; see `AsyncHoldfast.close`."""

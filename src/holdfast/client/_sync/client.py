@@ -946,7 +946,7 @@ class Holdfast:
             shards, on_conflict, lease, ttl, stale_for, codec or parts.codec, into
         )
         shared = (parts.caller, parts.notifier, parts.catalog, parts.namespace)
-        memory = parts.near_cache(parts.namespace.unit(CACHE, name), near)
+        memory = parts.near_caches.cache(parts.namespace.unit(CACHE, name), near)
         return RowCache(*shared, name, source=source, options=options, near=memory)
 
     def row_caches(self, *, limit: int = LISTED) -> list[str]:

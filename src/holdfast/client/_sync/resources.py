@@ -19,8 +19,8 @@ from ...core.concurrency._sync.user_calls import in_thread
 from ...core.durability import Durability
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
-from ...core.names import Namespace, Unit
-from ...core.near.options import checked_near
+from ...core.names import Namespace
+from ...core.near.registry import NearCaches
 from ...core.near.tracker import Tracker
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
@@ -32,8 +32,6 @@ from ..shared import shared
 
 if TYPE_CHECKING:
     from ...cache._sync.cache_client import CacheClient
-    from ...core.near.cache import NearCache
-    from ...core.near.options import Near
     from ...counters._sync.buffer import CounterBuffer
     from ...locks._sync.listing import LockListing
     from ...locks.waiters import WaiterRegistry
@@ -45,10 +43,6 @@ if TYPE_CHECKING:
     from ...queues.groups._sync.group_delivery import GroupDelivery
 
 logger: Final = logger_of("holdfast")
-
-MOST_NEAR_CACHES: Final = 1000
-"""Maximum number of near caches of a client. Each tracks keys with a prefix of its own, and the
-server compares each key that changes with all prefixes."""
 
 
 class Resources:
@@ -83,7 +77,7 @@ class Resources:
         self.maxmemory_check = MaxmemoryCheck()
         self.renewer = Renewer(settings, self.namespace, self.maxmemory_check)
         self.tracker = Tracker(settings, self.namespace, lifetime=self.lifetime)
-        self.near_caches: dict[Unit, NearCache] = {}
+        self.near_caches = NearCaches(self.tracker)
         self.buffers: set[CounterBuffer] = set()
         self.closed_last = ExitStack()
         # All objects that the client makes refer to the caller. So when the caller is garbage, none
@@ -146,7 +140,8 @@ class Resources:
         """Return the object that cached functions share."""
         from holdfast.cache._sync.cache_client import CacheClient
 
-        return CacheClient(self.caller, self.notifier, self.catalog, self.namespace)
+        parts = (self.caller, self.notifier, self.catalog, self.namespace)
+        return CacheClient(*parts, self.near_caches)
 
     @shared
     def messaging(self) -> Messaging:
@@ -154,30 +149,6 @@ class Resources:
         from holdfast.messages._sync.messaging import Messaging
 
         return Messaging(self.caller, self.notifier, self.catalog, self.namespace)
-
-    def near_cache(self, unit: Unit, near: Near | bool | None) -> NearCache | None:
-        """Return the near cache of *unit*, which all its users in this process share.
-
-        Args:
-            unit: the row cache, or the cached function.
-            near: the options; None or False: return None. The latest options are used.
-
-        Raises:
-            ValueError: the client has `MOST_NEAR_CACHES` near caches already.
-        """
-        options = checked_near(near)
-        if options is None:
-            return None
-        cache = self.near_caches.get(unit)
-        if cache is None:
-            if len(self.near_caches) >= MOST_NEAR_CACHES:
-                raise ValueError(f"a client has at most {MOST_NEAR_CACHES:,} near caches")
-            from holdfast.core.near.cache import NearCache
-
-            return self.near_caches.setdefault(unit, NearCache(self.tracker, options))
-        if cache.near != options:
-            cache.resize(options)
-        return cache
 
     def close(self) -> None:
         """Close all connections and shared objects. Idempotent; see `Holdfast.close`."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from ..clock import to_seconds
 from ..concurrency.fork_hooks import register_after_fork
@@ -12,11 +12,12 @@ from ..concurrency.semaphore import Mutex
 from ..names import Unit
 from ..transport.settings import Address
 from .guard import NO_GUARD, Guard, clock
+from .marks import Mark, Marks
 from .options import Near, NearStats
-from .store import ENTRY_BYTES, Entry, NearStore
+from .store import ENTRY_BYTES, MOST_USES, Entry, NearStore
 
 if TYPE_CHECKING:
-    from .tracker import Tracker
+    from .tracker import Sink, Tracker
 
 
 class KeyLocation(NamedTuple):
@@ -31,11 +32,28 @@ class KeyLocation(NamedTuple):
     prefix: str
 
 
+class Dependency(NamedTuple):
+    """A key on which a value depends, beside its own.
+
+    Attributes:
+        location: where the key is.
+        key: the rest of the key after the prefix.
+        marks: note changes of the key.
+    """
+
+    location: KeyLocation
+    key: str
+    marks: Marks
+
+
 class Addresses(Protocol):
     """Knows the server to which the next call about a unit goes."""
 
     def address_of(self, unit: Unit) -> Address | None:
         """Return the address of the server of *unit*; None if it is not known yet."""
+
+
+NO_DEPENDENCIES: Final[Mapping[str, Sequence[Dependency]]] = MappingProxyType({})
 
 
 class NearCache:
@@ -47,12 +65,14 @@ class NearCache:
 
     Attributes:
         near: the options.
+        marks: marks of keys with the prefix of the values, on which values may depend.
         server_hits: how many values users of this object have read from the server.
         loads: how many values they have loaded.
     """
 
     def __init__(self, tracker: Tracker, near: Near) -> None:
-        self.near = near
+        self._use(near)
+        self.marks = Marks()
         self.server_hits = self.loads = 0
         self._tracker = tracker
         self._hits = self._unconfirmed = self._stored = self._refused = self._invalidated = 0
@@ -73,33 +93,51 @@ class NearCache:
             key: key of the value.
             now: the time by `clock`.
         """
-        entry = self._store.find(key)
-        if entry is None:
+        store = self._store
+        entry = store.main.get(key) or store.small.get(key)  # `find`, without a call
+        if entry is None or now >= entry.until:
             return None
-        if now < entry.guard.until:
-            if now < entry.until:
-                if entry.uses < 3:  # `MOST_USES`
-                    entry.uses += 1
-                self._hits += 1
-                return entry.value
-        elif now < entry.until:
+        if now >= entry.guard.until:
             self._unconfirmed += 1
-        return None
+            return None
+        for mark in entry.marks:
+            if mark.ended:
+                return None
+        for guard in entry.guards:
+            if now >= guard.until:
+                return None
+        if entry.uses < MOST_USES:
+            entry.uses += 1
+        self._hits += 1
+        return entry.value
 
-    def reading(self, places: Mapping[str, KeyLocation], addresses: Addresses) -> Reading:
+    def reading(
+        self,
+        locations: Mapping[str, KeyLocation],
+        addresses: Addresses,
+        others: Mapping[str, Sequence[Dependency]] = NO_DEPENDENCIES,
+    ) -> Reading:
         """Return a context in which values are read from the server and may be stored.
 
         Enter it before the read is sent.
 
         Args:
-            places: key → where the server stores the value.
+            locations: key → where the server stores the value.
             addresses: knows the server that will be asked.
+            others: key → other keys on which the value depends.
         """
-        for place in places.values():
-            if place.prefix not in self._watched:
-                self._watched.add(place.prefix)
-                self._tracker.watch(place.prefix, self)
-        return Reading(self, places, addresses)
+        for location in locations.values():
+            self._watch(location.prefix, self)
+        for dependencies in others.values():
+            for each in dependencies:
+                if each.marks is not self.marks:
+                    self._watch(each.location.prefix, each.marks)
+        return Reading(self, locations, addresses, others)
+
+    def _watch(self, prefix: str, sink: Sink) -> None:
+        if prefix not in self._watched:
+            self._watched.add(prefix)
+            self._tracker.watch(prefix, sink)
 
     def drop(self, keys: Iterable[str]) -> None:
         """Remove the values of *keys*, because this process has changed them.
@@ -116,17 +154,22 @@ class NearCache:
                 reading.spoilt.add(key)
             if self._store.remove(key):
                 self._invalidated += 1
+        self.marks.changed(key)
 
     def guard_ended(self) -> None:
         """Remove the values of guards that have ended."""
         with self._guard:
-            self._store.remove_if(lambda entry: entry.guard.ended)
+            self._store.remove_if(lambda entry: entry.ended)
 
     def resize(self, near: Near) -> None:
         """Use these options from now on."""
         with self._guard:
-            self.near = near
+            self._use(near)
             self._store.resize(near.max_bytes)
+
+    def _use(self, near: Near) -> None:
+        self.near = near
+        self.max_age_s = to_seconds(near.max_age)
 
     def stats(self) -> NearStats:
         """Return what the cache did in this process."""
@@ -156,13 +199,13 @@ class NearCache:
             problem="" if confirmed else problem,
         )
 
-    def guard_of(self, place: KeyLocation, address: Address | None) -> Guard:
-        """Return the guard for a read of *place* from the server at *address*.
+    def guard_of(self, location: KeyLocation, address: Address | None) -> Guard:
+        """Return the guard for a read of *location* from the server at *address*.
 
         Return `NO_GUARD` if the server does not report changes, or another server would.
         """
-        guard = self._tracker.guard(place.unit.slot)
-        usable = guard.address == address is not None and place.prefix in guard.prefixes
+        guard = self._tracker.guard(location.unit.slot)
+        usable = guard.address == address is not None and location.prefix in guard.prefixes
         return guard if usable and clock() < guard.until else NO_GUARD
 
     def begin(self, reading: Reading, keys: Iterable[str]) -> None:
@@ -183,7 +226,7 @@ class NearCache:
     def put(self, reading: Reading, entry: Entry) -> None:
         """Store *entry*, which *reading* has read, unless its key has changed since."""
         with self._guard:
-            if entry.key in reading.spoilt or entry.guard.ended:
+            if entry.key in reading.spoilt or entry.ended:
                 self._refused += 1
             elif self._store.add(entry):
                 self._stored += 1
@@ -197,30 +240,55 @@ class Reading:
         spoilt: keys that have changed since.
     """
 
-    __slots__ = ("__weakref__", "_addresses", "_cache", "_guards", "_places", "began", "spoilt")
+    __slots__ = (
+        "_addresses",
+        "_cache",
+        "_guards",
+        "_locations",
+        "_marks",
+        "_others",
+        "began",
+        "spoilt",
+    )
 
     def __init__(
-        self, cache: NearCache, places: Mapping[str, KeyLocation], addresses: Addresses
+        self,
+        cache: NearCache,
+        locations: Mapping[str, KeyLocation],
+        addresses: Addresses,
+        others: Mapping[str, Sequence[Dependency]],
     ) -> None:
         self.began = 0.0
         self.spoilt: set[str] = set()
         self._cache = cache
-        self._places = places
+        self._locations = locations
         self._addresses = addresses
-        self._guards: dict[str, Guard] = {}
+        self._others = others
+        self._guards: dict[str, tuple[Guard, ...]] = {}
+        self._marks: dict[str, tuple[Mark, ...]] = {}
 
     def __enter__(self) -> Reading:
         # First note changes, then look up the guards: a change in between is noted.
-        self._cache.begin(self, self._places)
+        self._cache.begin(self, self._locations)
         try:
-            for key, place in self._places.items():
-                address = self._addresses.address_of(place.unit)
-                self._guards[key] = self._cache.guard_of(place, address)
+            for key in self._locations:
+                others = self._others.get(key, ())
+                self._marks[key] = tuple(each.marks.mark(each.key) for each in others)
+                self._guards[key] = tuple(map(self._guard_of, self._needed(key)))
         except BaseException:
-            self._cache.end(self, self._places)
+            self._cache.end(self, self._locations)
             raise
         self.began = clock()
         return self
+
+    def _needed(self, key: str) -> Iterator[KeyLocation]:
+        """Yield where the keys are that the value of *key* needs, its own first."""
+        yield self._locations[key]
+        for each in self._others.get(key, ()):
+            yield each.location
+
+    def _guard_of(self, location: KeyLocation) -> Guard:
+        return self._cache.guard_of(location, self._addresses.address_of(location.unit))
 
     def put(self, key: str, value: Any, size: int, seconds: float) -> None:
         """Store the *value* of *key*, unless it may have changed since the read began.
@@ -231,12 +299,16 @@ class Reading:
             size: approximate bytes of the value.
             seconds: seconds since `began` for which the value may be served.
         """
-        guard = self._guards[key]
-        place = self._places[key]
-        if guard.address is None or guard.address != self._addresses.address_of(place.unit):
-            return
-        until = self.began + min(seconds, to_seconds(self._cache.near.max_age))
-        self._cache.put(self, Entry(key, value, until, guard, size + len(key) + ENTRY_BYTES))
+        guards = self._guards[key]
+        for guard, location in zip(guards, self._needed(key), strict=True):
+            # The read may have been sent to another server meanwhile.
+            if guard.address is None or guard.address != self._addresses.address_of(location.unit):
+                return
+        first, *others = dict.fromkeys(guards)
+        until = self.began + min(seconds, self._cache.max_age_s)
+        size += len(key) + ENTRY_BYTES
+        entry = Entry(key, value, until, first, size, self._marks[key], tuple(others))
+        self._cache.put(self, entry)
 
     def __exit__(
         self,
@@ -244,4 +316,4 @@ class Reading:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._cache.end(self, self._places)
+        self._cache.end(self, self._locations)

@@ -53,6 +53,7 @@ class TrackingLink:
         self.address = address
         self.resp3 = settings.protocol == 3 and settings.foreign is None
         self.prefixes: frozenset[str] = frozenset()
+        self._tracked: frozenset[str] = frozenset()
         self._settings = settings
         self._on_changed = on_changed
         self._stream: AsyncStream | AsyncPlainStream | None = None
@@ -82,15 +83,19 @@ class TrackingLink:
         """Track keys with *prefixes*, beside those that are tracked already.
 
         Raises:
-            ConnectionError: as `open`.
+            ConnectionError: as `open`; or the server would have to track a shorter prefix in place
+                of one that it tracks already.
         """
-        added = sorted(set(prefixes) - self.prefixes)
-        if added:
+        wanted = self.prefixes.union(prefixes)
+        tracked = _shortest(wanted)
+        if not self._tracked <= tracked:
+            raise ConnectionError("another connection is needed to track shorter prefixes")
+        if added := tracked - self._tracked:
             words: list[Part] = [*_ON, *(() if self.resp3 else self._redirected), "BCAST"]
-            for prefix in added:
+            for prefix in sorted(added):
                 words += ["PREFIX", prefix]
             await self._call(*words)
-            self.prefixes |= {*added}
+        self._tracked, self.prefixes = tracked, wanted
 
     async def ping(self) -> None:
         """Wait until the server has answered. All earlier reports are then processed.
@@ -144,3 +149,12 @@ class TrackingLink:
         self._problem = self._problem or reason
         while self._calls:
             self._calls.popleft().end(None, self._problem or "the connection ended")
+
+
+def _shortest(prefixes: Iterable[str]) -> frozenset[str]:
+    """Return those of *prefixes* that do not begin with another one. The server refuses both."""
+    found: list[str] = []
+    for prefix in sorted(prefixes):  # A prefix is followed by those that begin with it.
+        if not found or not prefix.startswith(found[-1]):
+            found.append(prefix)
+    return frozenset(found)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .guard import Guard
+from .marks import Mark
 
 ENTRY_BYTES: Final = 640
 """Approximate bytes that an entry needs beside its key and its value."""
@@ -39,25 +40,46 @@ class Entry:
         value: the value.
         until: local time until which the value may be served.
         guard: guard of the server from which the value was read.
+        marks: marks of other keys on which the value depends.
+        guards: guards of the servers of these keys, except `guard`.
         size: approximate bytes.
         uses: number of hits, at most `MOST_USES`; lower after each round in the main queue.
     """
 
-    __slots__ = ("guard", "key", "size", "until", "uses", "value")
+    __slots__ = ("guard", "guards", "key", "marks", "size", "until", "uses", "value")
 
-    def __init__(self, key: str, value: Any, until: float, guard: Guard, size: int) -> None:
+    def __init__(
+        self,
+        key: str,
+        value: Any,
+        until: float,
+        guard: Guard,
+        size: int,
+        marks: tuple[Mark, ...] = (),
+        guards: tuple[Guard, ...] = (),
+    ) -> None:
         self.key = key
         self.value = value
         self.until = until
         self.guard = guard
         self.size = size
+        self.marks = marks
+        self.guards = guards
         self.uses = 0
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the value may never be served again."""
+        ended = any(mark.ended for mark in self.marks)
+        return ended or self.guard.ended or any(guard.ended for guard in self.guards)
 
 
 class NearStore:
-    """Values by key, in two queues. Callers hold a lock, except for `find`.
+    """Values by key, in two queues. Callers hold a lock, except for reading a queue.
 
     Attributes:
+        small: the queue of new entries.
+        main: the queue of entries that were used while they were in the small one.
         max_bytes: maximum of `bytes`.
         bytes: approximate bytes of all entries.
         evicted: number of entries that were evicted.
@@ -69,16 +91,16 @@ class NearStore:
         self.clear()
 
     def __len__(self) -> int:
-        return len(self._small) + len(self._main)
+        return len(self.small) + len(self.main)
 
     def find(self, key: str) -> Entry | None:
         """Return the entry of *key*; None if there is none. Any thread may call this."""
-        return self._main.get(key) or self._small.get(key)
+        return self.main.get(key) or self.small.get(key)
 
     def clear(self) -> None:
         """Remove all entries."""
-        self._small: OrderedDict[str, Entry] = OrderedDict()
-        self._main: OrderedDict[str, Entry] = OrderedDict()
+        self.small = OrderedDict[str, Entry]()
+        self.main = OrderedDict[str, Entry]()
         self._ghosts: OrderedDict[int, None] = OrderedDict()  # hashes of evicted keys
         self._small_bytes = self.bytes = 0
 
@@ -90,9 +112,9 @@ class NearStore:
         ghost = hash(entry.key)
         if ghost in self._ghosts:
             del self._ghosts[ghost]
-            self._main[entry.key] = entry
+            self.main[entry.key] = entry
         else:
-            self._small[entry.key] = entry
+            self.small[entry.key] = entry
             self._small_bytes += entry.size
         self.bytes += entry.size
         while self.bytes > self.max_bytes:
@@ -101,9 +123,9 @@ class NearStore:
 
     def remove(self, key: str) -> bool:
         """Remove the entry of *key*. Return whether there was one."""
-        entry = self._main.pop(key, None)
+        entry = self.main.pop(key, None)
         if entry is None:
-            entry = self._small.pop(key, None)
+            entry = self.small.pop(key, None)
             if entry is None:
                 return False
             self._small_bytes -= entry.size
@@ -118,7 +140,7 @@ class NearStore:
 
     def remove_if(self, condition: Callable[[Entry], bool]) -> None:
         """Remove all entries that meet *condition*."""
-        for queue in (self._small, self._main):
+        for queue in (self.small, self.main):
             for key in [key for key, entry in queue.items() if condition(entry)]:
                 self.remove(key)
 
@@ -127,19 +149,19 @@ class NearStore:
         if not len(self):  # An exception has interrupted an earlier change of the numbers.
             self.clear()
             return
-        if self._small and (self._small_bytes * _SMALL_SHARE > self.max_bytes or not self._main):
-            key, entry = self._small.popitem(last=False)
+        if self.small and (self._small_bytes * _SMALL_SHARE > self.max_bytes or not self.main):
+            key, entry = self.small.popitem(last=False)
             self._small_bytes -= entry.size
             if entry.uses > 1:
                 entry.uses = 0
-                self._main[key] = entry
+                self.main[key] = entry
                 return
             self._remember(key)
         else:
-            key, entry = self._main.popitem(last=False)
+            key, entry = self.main.popitem(last=False)
             if entry.uses:
                 entry.uses -= 1
-                self._main[key] = entry
+                self.main[key] = entry
                 return
         self.bytes -= entry.size
         self.evicted += 1

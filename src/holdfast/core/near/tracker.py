@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
 from ...errors.one_line_logger import logger_of
@@ -136,7 +136,6 @@ class _Tracking:
         self._settings = settings
         self._namespace = namespace
         self._sinks: dict[str, Sink] = {}
-        self._open: tuple[str, ...] = ()  # prefixes that do not end after the name of a unit
         self._guards: dict[Address, Guard] = {}
         self._by_slot: list[Guard] | None = None
         self._only = NO_GUARD
@@ -161,8 +160,6 @@ class _Tracking:
     def watch(self, prefix: str, sink: Sink) -> None:
         """Report changes of keys with *prefix* to *sink*."""
         self._sinks[prefix] = sink
-        if _unit_part(prefix) != prefix:
-            self._open = tuple({*self._open, prefix})
         if self._supervisor is None:
             self._wake = Event()
             self._router = AsyncRouter(self._settings)
@@ -324,17 +321,21 @@ class _Tracking:
             return
         for raw in keys:
             key = raw.decode(errors="surrogateescape")
-            prefix = _unit_part(key)
-            sink = self._sinks.get(prefix)
-            if sink is None:
-                prefix = next((each for each in self._open if key.startswith(each)), "")
-                sink = self._sinks.get(prefix)
-            if sink is not None:
-                sink.changed(key[len(prefix) :])
+            for end in _prefix_ends(key):
+                sink = self._sinks.get(key[:end])
+                if sink is not None:
+                    sink.changed(key[end:])
+                    break
 
 
-def _unit_part(key: str) -> str:
-    """Return *key* up to the colon after its first part: `ns:{rows:stock/0}:row:` of
-    `ns:{rows:stock/0}:row:7`. The names in a key contain no colon and no brace."""
-    end = key.find("}:")
-    return key[: key.find(":", end + 2) + 1] if end >= 0 else ""
+def _prefix_ends(key: str) -> Iterator[int]:
+    """Yield where the prefix of *key* may end that a near cache tracks.
+
+    The prefixes are those of one kind of keys of a unit (`ns:{rows:stock/0}:row:`), of all units
+    with a number (`ns:{values:f/`), and of all units of a kind (`ns:{tag:`). Names in a key
+    contain neither a colon nor a brace.
+    """
+    name_ends = key.find("}:")
+    yield key.find(":", name_ends + 2) + 1
+    yield key.rfind("/", 0, name_ends) + 1
+    yield key.find(":", key.find("{")) + 1

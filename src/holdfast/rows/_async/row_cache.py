@@ -97,11 +97,13 @@ class AsyncRowCache:
             ServerUnavailable: The server does not answer.
             DecodeError: The codec of the cache cannot decode the stored row.
         """
-        member, max_age_ms = member_of(row_id), _to_max_age_ms(max_age)
+        member = member_of(row_id)
+        max_age_ms = None if max_age is None else _to_max_age_ms(max_age)
         if self._near is not None:
             row = find_row(self._near, member, self._store.options, max_age_ms, self.name)
             if row is not None:
-                self._count_memory(1)
+                if self._telemetry is not None:
+                    self._count_memory(1)
                 return row
         deadline = _deadline(timeout)
         copy = await self._copy(member)
