@@ -27,6 +27,10 @@ from .core.telemetry import Telemetry as Telemetry
 from .core.trace import TraceContext as TraceContext
 from .core.trace import current_trace as current_trace
 from .core.trace import use_trace as use_trace
+from .idempotency._sync.call import IdempotentCall as IdempotentCall
+from .idempotency._async.call import AsyncIdempotentCall as AsyncIdempotentCall
+from .idempotency._sync.store import Idempotency as Idempotency
+from .idempotency._async.store import AsyncIdempotency as AsyncIdempotency
 from .limits._sync.permit import Permit as Permit
 from .limits._async.permit import AsyncPermit as AsyncPermit
 from .limits._sync.rate_limiter import RateLimiter as RateLimiter

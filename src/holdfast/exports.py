@@ -23,6 +23,8 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "core.near.options": ("Near", "NearStats"),
     "core.telemetry": ("Telemetry",),
     "core.trace": ("TraceContext", "current_trace", "use_trace"),
+    "idempotency._sync.call": ("IdempotentCall",),
+    "idempotency._sync.store": ("Idempotency",),
     "limits._sync.permit": ("Permit",),
     "limits._sync.rate_limiter": ("RateLimiter",),
     "limits.asgi": ("RateLimitMiddleware", "client_address"),

@@ -231,6 +231,11 @@ CACHE = [
     Case("tag", lambda c, k: c.set(k("epoch"), "x", ex=99), "it cannot be read", "epoch"),
     Case("tag", lambda c, k: c.persist(k("epoch")), "it never expires", "epoch"),
 ]
+IDEMPOTENCY = [
+    Case("idempotent_call", lambda c, k: c.hdel(k("call"), "token"), "it has no token", "call"),
+    Case("idempotent_call", lambda c, k: c.hset(k("call"), "x", "1"), "'x' is no field", "call"),
+    Case("idempotent_call", lambda c, k: c.persist(k("call")), "it never expires", "call"),
+]
 ROWS = [
     Case("rows", lambda c, k: c.zrem(k("due"), "1"), "is scheduled, but not in due", "plan"),
     Case("rows", lambda c, k: c.zadd(k("due"), {"9": 1}), "'9' is due, but has no period", "due"),
@@ -300,7 +305,7 @@ TALLIES = [
 ]
 CASES = [
     *(*QUEUE, *GROUPS, *LOCKS, *MESSAGES, *NAMES, *COUNTERS),
-    *(*LIMITS, *CACHE, *ROWS, *FILES, *TALLIES),
+    *(*LIMITS, *CACHE, *IDEMPOTENCY, *ROWS, *FILES, *TALLIES),
 ]
 
 _STANDS = {"acked": 0, "read": 0, "counted": 0, "session": "", "token": 0}

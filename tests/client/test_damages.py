@@ -14,6 +14,7 @@ from conftest import Site
 from holdfast import Holdfast
 from holdfast.cache.keys import SHARDS
 from holdfast.core.names import Namespace
+from holdfast.idempotency.call_names import call_unit
 
 
 @pytest.fixture
@@ -23,15 +24,19 @@ def place(site: Site, tmp_path: Path) -> Iterator[Place]:
 
 
 def key_of(site: Site, kind: str, name: str) -> Any:
+    namespace = Namespace.of(site.namespace)
+    if kind == "idempotent_call":
+        return call_unit(namespace, name, "ann", "order-17").key
     shard = crc32(b"1:[1]") % SHARDS
     stored = {"rows": f"{name}/0", "limit": f"{name}/", "values": f"{name}/{shard}"}.get(kind, name)
-    return Namespace.of(site.namespace).unit(kind, stored).key
+    return namespace.unit(kind, stored).key
 
 
 KINDS = [
     ("queue", "group"), ("lock", "rw_lock", "semaphore", "fenced"), ("mailbox", "chat", "inbox"),
     ("recent", "completions", "counter", "rows"), ("feed",), ("tally",), ("limit", "limiter"),
     ("cached", "values", "tag"),
+    ("idempotent_call",),
 ]  # fmt: skip
 
 

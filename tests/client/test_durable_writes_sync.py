@@ -20,6 +20,7 @@ LEASES_AND_HINTS = {
     "cache/commit",
     "cache/open",
     "cache/report",
+    "idempotency/renew",
     "limits/define",
     "locks/renew",
     "queues/renew",

@@ -102,6 +102,9 @@ READERS: dict[str, list[Callable[[Holdfast, Path], object]]] = {
     "rw_lock": [lambda hf, _: hf.rw_lock(NAME).inspect()],
     "semaphore": [lambda hf, _: hf.semaphore(NAME).inspect()],
     "limit": [lambda hf, _: hf.rate_limit(NAME, Limit(9, per=3600.0)).peek()],
+    "idempotent_call": [
+        lambda hf, _: hf.idempotency(NAME).begin("order-17", b"body", user="ann"),
+    ],
     "limiter": [lambda hf, _: hf.rate_limits()],
     "fenced": [lambda hf, _: hf.fenced(NAME).get()],
     "mailbox": [

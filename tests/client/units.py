@@ -173,6 +173,12 @@ def tag(place: Place, name: str) -> None:
     cached(place, name)
 
 
+def idempotent_call(place: Place, name: str) -> None:
+    """Store an answer under an idempotency key."""
+    call = place.hf.idempotency(name).begin("order-17", b"body", user="ann")
+    assert call.finish(b"paid")
+
+
 def rows(place: Place, name: str) -> None:
     """Schedule a row, and load it."""
     cache = place.hf.row_cache(name, source=Source(), shards=1)
@@ -204,6 +210,7 @@ BUILDERS: Final[Mapping[str, Callable[[Place, str], None]]] = {
     for build in (
         queue, group, lock, rw_lock, semaphore, fenced, mailbox, chat, inbox, recent, completions,
         counter, rows, feed, tally, limit, limiter, cached, values, tag,
+        idempotent_call,
     )
 }  # fmt: skip
 """By kind of unit."""

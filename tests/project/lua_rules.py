@@ -114,6 +114,8 @@ ALLOW_OOM: Final = {
     "files/retry": "who reads a file again frees its memory",
     "files/seal": "once all is read, nothing is left of what is sealed",
     "files/settle": "it frees memory",
+    "idempotency/release": "it frees memory",
+    "idempotency/renew": "extends what exists; a full server must not cost the leases",
     "limits/reset": "it frees memory",
     "limits/settle": "it corrects what exists, and often frees what waits",
     "locks/release": "it frees a place, and a full server must not cost the next one's",

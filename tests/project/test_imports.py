@@ -106,6 +106,7 @@ for block, use in {
     "queues": lambda: hf.queue("a"),
     "messages": lambda: (hf.mailbox("a"), hf.chat("a"), hf.inbox("a")),
     "completions": lambda: (hf.recent("a"), hf.completions("a")),
+    "idempotency": lambda: hf.idempotency("a"),
     "limits": lambda: hf.rate_limit("a", holdfast.Limit(1, per=1.0)),
     "counters": lambda: hf.counter("a"),
     "rows": lambda: hf.row_cache("a"),

@@ -21,6 +21,7 @@ TITLES: Final = {
     "durability": "Durability",
     "locks": "Locks and semaphores",
     "limits": "Rate limits",
+    "idempotency": "Idempotency keys",
     "queues": "Task queues",
     "outbox": "Outbox",
     "messages": "Mailboxes and chats",

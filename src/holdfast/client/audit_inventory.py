@@ -15,6 +15,7 @@ from ..core.names import Namespace, Unit, decode_name, encode_name
 from ..counters import audit as counters
 from ..errors import InvalidName
 from ..files import audit as files
+from ..idempotency import audit as idempotency
 from ..limits import audit as limits
 from ..locks import audit as locks
 from ..messages import audit as messages
@@ -25,7 +26,8 @@ from .audit_report import Damage
 from .finding import Severity
 
 _BLOCKS: Final[tuple[Any, ...]] = (
-    cache, catalog, completions, counters, files, limits, locks, messages, queues, rows, tallies,
+    cache, catalog, completions, counters, files, idempotency, limits, locks, messages, queues,
+    rows, tallies,
 )  # fmt: skip
 
 AUDITS: Final[Mapping[str, Any]] = {kind: audit for audit in _BLOCKS for kind in audit.KINDS}

@@ -79,6 +79,7 @@ class RenewedLease(msgspec.Struct, eq=False, weakref=True):
         on_lost: called once when the lease is lost, in the thread of the renewer or in the one that
             closes the renewer. It must be quick.
         margin_ms: milliseconds by which the lease ends earlier for its holder than on the server.
+        listed: whether the renewer records the unit in the catalog.
         until: time by `since_boot` when the lease ends even if it is renewed.
         lost: whether `on_lost` was called.
     """
@@ -92,6 +93,7 @@ class RenewedLease(msgspec.Struct, eq=False, weakref=True):
     taken_at: float
     on_lost: Callable[[], None]
     margin_ms: int = 0
+    listed: bool = True
     until: float = math.inf
     lost: bool = False
 
@@ -291,7 +293,7 @@ class _RenewalLoop:
         """Record units with leases in this check and in the last one, unless done recently."""
         if self._catalog is None or _NOTING in self._tasks:
             return
-        seen = {lease.unit for lease in self.held()[:_LOOKED_AT]}
+        seen = {lease.unit for lease in self.held()[:_LOOKED_AT] if lease.listed}
         new = [unit for unit in seen & self._seen if not self._catalog.has(unit)]
         self._seen = seen
         if new:

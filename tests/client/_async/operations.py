@@ -140,6 +140,13 @@ def _of_semaphore(hf: AsyncHoldfast) -> Any:
     return hf.semaphore(NAME, lease=60.0)
 
 
+async def _idempotent(hf: AsyncHoldfast) -> None:
+    """Begin a call, and free its key."""
+    store = hf.idempotency(NAME)
+    async with await store.begin("order-17", b"body", user="ann", wait=SHORT_S):
+        pass
+
+
 def _limiter(hf: AsyncHoldfast) -> Any:
     return hf.rate_limit(NAME, Limit(9, per=3600.0))
 
@@ -197,6 +204,10 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
     },
     "limiter": {
         "rate_limits": lambda hf, _, op: hf.rate_limits(),
+    },
+    "idempotent_call": {
+        "begin": lambda hf, _, op: _idempotent(hf),
+        "stores": lambda hf, _, op: hf.idempotency_stores(),
     },
     "fenced": {
         "get": lambda hf, _, op: hf.fenced(NAME).get(),

@@ -21,6 +21,7 @@ from holdfast import (
     TaskRegistry,
     current_task,
 )
+from holdfast.core.concurrency._async.primitives import sleep
 from holdfast.queues.task_status import LISTED_STATES
 
 tasks = TaskRegistry()
@@ -135,6 +136,14 @@ async def limit_writes(hf: AsyncHoldfast, folder: Path) -> None:
     await limiter.acquire()
 
 
+async def idempotency_writes(hf: AsyncHoldfast, folder: Path) -> None:
+    store = hf.idempotency("payments", lease=1.0)
+    async with await store.begin("a", b"body") as call:
+        await sleep(0.8)  # it is renewed
+        await call.finish(b"paid")
+    await (await store.begin("b", b"body")).release()
+
+
 async def row_writes(hf: AsyncHoldfast, folder: Path) -> None:
     cache = hf.row_cache("stock", source=Rows(), shards=2)
     await cache.schedule(1, every=60.0)
@@ -185,6 +194,7 @@ WRITES: Final[Mapping[str, Callable[[AsyncHoldfast, Path], Awaitable[None]]]] = 
     "messages": message_writes,
     "completions": completion_writes,
     "counters": counter_writes,
+    "idempotency": idempotency_writes,
     "limits": limit_writes,
     "rows": row_writes,
     "cache": cache_writes,
@@ -274,6 +284,11 @@ async def limit_reads(hf: AsyncHoldfast) -> None:
     await hf.rate_limits()
 
 
+async def idempotency_reads(hf: AsyncHoldfast) -> None:
+    assert (await hf.idempotency("payments").begin("a", b"body")).answer == b"paid"
+    await hf.idempotency_stores()
+
+
 async def row_reads(hf: AsyncHoldfast) -> None:
     cache = hf.row_cache("stock")
     await cache.get(1)
@@ -322,6 +337,7 @@ READS: Final[Mapping[str, Callable[[AsyncHoldfast], Awaitable[None]]]] = {
     "messages": message_reads,
     "completions": completion_reads,
     "counters": counter_reads,
+    "idempotency": idempotency_reads,
     "limits": limit_reads,
     "rows": row_reads,
     "cache": cache_reads,

@@ -22,6 +22,7 @@ from holdfast import (
     TaskRegistry,
     current_task,
 )
+from holdfast.core.concurrency._sync.primitives import sleep
 from holdfast.queues.task_status import LISTED_STATES
 
 tasks = TaskRegistry()
@@ -136,6 +137,14 @@ def limit_writes(hf: Holdfast, folder: Path) -> None:
     limiter.acquire()
 
 
+def idempotency_writes(hf: Holdfast, folder: Path) -> None:
+    store = hf.idempotency("payments", lease=1.0)
+    with store.begin("a", b"body") as call:
+        sleep(0.8)  # it is renewed
+        call.finish(b"paid")
+    (store.begin("b", b"body")).release()
+
+
 def row_writes(hf: Holdfast, folder: Path) -> None:
     cache = hf.row_cache("stock", source=Rows(), shards=2)
     cache.schedule(1, every=60.0)
@@ -186,6 +195,7 @@ WRITES: Final[Mapping[str, Callable[[Holdfast, Path], Awaitable[None]]]] = {
     "messages": message_writes,
     "completions": completion_writes,
     "counters": counter_writes,
+    "idempotency": idempotency_writes,
     "limits": limit_writes,
     "rows": row_writes,
     "cache": cache_writes,
@@ -275,6 +285,11 @@ def limit_reads(hf: Holdfast) -> None:
     hf.rate_limits()
 
 
+def idempotency_reads(hf: Holdfast) -> None:
+    assert (hf.idempotency("payments").begin("a", b"body")).answer == b"paid"
+    hf.idempotency_stores()
+
+
 def row_reads(hf: Holdfast) -> None:
     cache = hf.row_cache("stock")
     cache.get(1)
@@ -323,6 +338,7 @@ READS: Final[Mapping[str, Callable[[Holdfast], Awaitable[None]]]] = {
     "messages": message_reads,
     "completions": completion_reads,
     "counters": counter_reads,
+    "idempotency": idempotency_reads,
     "limits": limit_reads,
     "rows": row_reads,
     "cache": cache_reads,

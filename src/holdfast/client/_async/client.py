@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ...counters._async.counter import AsyncCounter
     from ...files._async.feed import AsyncFileFeed
     from ...files.options import Mode
+    from ...idempotency._async.store import AsyncIdempotency
     from ...limits._async.rate_limiter import AsyncRateLimiter
     from ...limits.limit import Limit
     from ...locks._async.fenced import AsyncFenced
@@ -435,6 +436,33 @@ class AsyncHoldfast:
         parts = self._resources
         names = await parts.catalog.every(LIMITER, among, containing)
         return await known_limiters(parts.caller, parts.catalog, parts.namespace, names)
+
+    # Idempotency keys
+
+    def idempotency(
+        self, name: str, *, ttl: Duration = 86_400.0, lease: Duration = 60.0
+    ) -> AsyncIdempotency:
+        """Return the store called *name* of answers by idempotency key: a repeated call gets the
+        answer of the first one.
+
+        Args:
+            name: name of the store, such as `payments`.
+            ttl: seconds for which an answer is kept (or a timedelta), at most 366 days.
+            lease: seconds after which the key of a caller that died is free; at least 1. The client
+                renews the lease of a call that runs.
+        """
+        from holdfast.idempotency._async.store import AsyncIdempotency
+
+        parts = self._resources
+        shared = (parts.caller, parts.catalog, parts.notifier, parts.renewer, parts.namespace)
+        return AsyncIdempotency(*shared, name, ttl, lease)
+
+    async def idempotency_stores(self, *, limit: int = LISTED) -> list[str]:
+        """Return the names of the stores in which calls began in the last month, sorted; *limit*:
+        see `queues`."""
+        from holdfast.idempotency.keys import STORE
+
+        return sorted(await self._resources.catalog.every(STORE, limit))
 
     # Task queues
 

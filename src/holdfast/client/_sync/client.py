@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ...counters._sync.counter import Counter
     from ...files._sync.feed import FileFeed
     from ...files.options import Mode
+    from ...idempotency._sync.store import Idempotency
     from ...limits._sync.rate_limiter import RateLimiter
     from ...limits.limit import Limit
     from ...locks._sync.fenced import Fenced
@@ -434,6 +435,33 @@ class Holdfast:
         parts = self._resources
         names = parts.catalog.every(LIMITER, among, containing)
         return known_limiters(parts.caller, parts.catalog, parts.namespace, names)
+
+    # Idempotency keys
+
+    def idempotency(
+        self, name: str, *, ttl: Duration = 86_400.0, lease: Duration = 60.0
+    ) -> Idempotency:
+        """Return the store called *name* of answers by idempotency key: a repeated call gets the
+        answer of the first one.
+
+        Args:
+            name: name of the store, such as `payments`.
+            ttl: seconds for which an answer is kept (or a timedelta), at most 366 days.
+            lease: seconds after which the key of a caller that died is free; at least 1. The client
+                renews the lease of a call that runs.
+        """
+        from holdfast.idempotency._sync.store import Idempotency
+
+        parts = self._resources
+        shared = (parts.caller, parts.catalog, parts.notifier, parts.renewer, parts.namespace)
+        return Idempotency(*shared, name, ttl, lease)
+
+    def idempotency_stores(self, *, limit: int = LISTED) -> list[str]:
+        """Return the names of the stores in which calls began in the last month, sorted; *limit*:
+        see `queues`."""
+        from holdfast.idempotency.keys import STORE
+
+        return sorted(self._resources.catalog.every(STORE, limit))
 
     # Task queues
 

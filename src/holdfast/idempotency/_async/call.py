@@ -1,0 +1,143 @@
+"""Provide one call under an idempotency key: it has begun, runs elsewhere, or has an answer."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+from ...core._async.caller import Argument, AsyncCaller
+from ...core.concurrency._async.cancellation import run_shielded
+from ...core.names import Unit
+from ...core.renewer import RenewedLease, Renewer
+from ...core.script import Script
+from ...core.stored import decoding
+from ...errors import HoldfastError, PayloadTooLarge
+from ...errors.one_line_logger import logger_of
+
+FINISH: Final = Script.load("holdfast.idempotency", "finish")
+RELEASE: Final = Script.load("holdfast.idempotency", "release")
+RENEW: Final = Script.load("holdfast.idempotency", "renew")
+
+MAX_ANSWER_BYTES: Final = 1 << 20
+"""Largest size of a stored answer."""
+
+logger: Final = logger_of("holdfast")
+
+State = Literal["begun", "running", "done", "conflict"]
+
+
+class AsyncIdempotentCall:
+    """A call under an idempotency key. As a context manager, it frees the key unless it finishes.
+
+    A thread of the client renews the lease of a call that has begun, until it is finished or
+    released. If the process dies, the key is free when the lease ends.
+
+    Made by `AsyncIdempotency.begin`.
+
+    Attributes:
+        state: `begun`: this caller must do the work, then call `finish` or `release`. `running`:
+            another caller does it. `done`: there is an answer. `conflict`: the key was used with
+            another fingerprint.
+        answer: the stored answer; None unless the state is `done`.
+        free_in: seconds until the key is free, if nothing changes. A call that runs is renewed.
+    """
+
+    def __init__(
+        self,
+        caller: AsyncCaller,
+        renewer: Renewer,
+        unit: Unit,
+        lease: RenewedLease,
+        kept_ms: int,
+        reply: Any,
+    ) -> None:
+        with decoding(f"the answer of {unit}"):
+            state, free_ms, answer = reply
+            self.state: State = state.decode()
+            self.free_in: float = max(0, free_ms) / 1000
+        self.answer: bytes | None = answer if self.state == "done" else None
+        self._caller = caller
+        self._renewer = renewer
+        self._unit = unit
+        self._lease = lease
+        self._kept_ms = kept_ms
+        self._is_open = self.state == "begun"
+        if self._is_open:
+            renewer.keep(lease)
+
+    def __repr__(self) -> str:
+        return f"AsyncIdempotentCall({self._unit.name!r}, {self.state!r})"
+
+    @property
+    def lost(self) -> bool:
+        """Return whether the lease of a call that has begun is lost: another caller may run it."""
+        return self._is_open and (self._lease.lost or self._lease.ended)
+
+    async def finish(self, answer: bytes) -> bool:
+        """Store *answer* for later calls with the same key. Safe to repeat.
+
+        Args:
+            answer: any bytes, at most 1 MiB.
+
+        Returns:
+            Whether it is stored; False if the lease was lost, so that the key is free, or belongs
+            to another caller.
+
+        Raises:
+            PayloadTooLarge: *answer* is too large. The call still holds the key.
+            RuntimeError: this call has not begun, or was released.
+        """
+        self._check_open("finish")
+        if not isinstance(answer, bytes):
+            raise TypeError(f"an answer must be bytes, got {type(answer).__name__}")
+        if len(answer) > MAX_ANSWER_BYTES:
+            raise PayloadTooLarge(f"the answer of {self._unit}", len(answer), MAX_ANSWER_BYTES)
+        args: list[Argument] = [self._lease.token, answer, self._kept_ms, self._unit.channel]
+        stored = await self._caller.call(
+            FINISH, self._unit, FINISH.keys(self._unit), args, harmless=True
+        )
+        self._end()
+        return bool(stored == 1)
+
+    async def release(self) -> bool:
+        """Free the key, so that the next call with it begins again. Safe to repeat.
+
+        Returns:
+            Whether this call held the key until now.
+        """
+        self._end()
+        return await released(self._caller, self._unit, self._lease.token)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._is_open:
+            await run_shielded(self._release_quietly)
+
+    async def _release_quietly(self) -> None:
+        """Free the key. If the server cannot be reached, it is free when the lease ends."""
+        try:
+            await self.release()
+        except HoldfastError as failure:
+            logger.warning("%s is free only when its lease ends: %s", self._unit, failure)
+
+    def _check_open(self, verb: str) -> None:
+        if not self._is_open:
+            why = self.state if self.state != "begun" else "finished or released"
+            raise RuntimeError(f"{verb} on {self._unit}: this call is {why}, so it cannot {verb}")
+
+    def _end(self) -> None:
+        self._is_open = False
+        self._renewer.drop(self._lease)
+
+
+async def released(caller: AsyncCaller, unit: Unit, token: int) -> bool:
+    """Free the key of the attempt *token*. Return whether the attempt held it."""
+    args: list[Argument] = [token, unit.channel]
+    return bool(await caller.call(RELEASE, unit, RELEASE.keys(unit), args, harmless=True))
