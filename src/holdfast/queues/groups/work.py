@@ -41,5 +41,17 @@ class MarkCalled(NamedTuple):
     node: Node | None
 
 
-Work = CountEnds | CarryOut | MarkCalled
+class CloseGroup(NamedTuple):
+    """Note that a group has all its members, and has called what comes first."""
+
+    group_id: str
+
+
+Work = CountEnds | CarryOut | MarkCalled | CloseGroup
 """One step."""
+
+
+def begin(group_ids: Sequence[str]) -> list[Work]:
+    """Return what follows when the members of groups are stored."""
+    counts = [CountEnds(group_id, ()) for group_id in group_ids]
+    return [*counts, *map(CloseGroup, group_ids)]

@@ -18,7 +18,7 @@ from ... import keys
 from ..._async.handle import CANCEL, CANCELLED_KEPT_MS
 from ..nodes import CallNode, GroupNode, Node, decoded_node, uses_result
 from ..status import Layout, layout_of
-from ..work import CarryOut, CountEnds, MarkCalled, MemberEnd, Work
+from ..work import CarryOut, CountEnds, MarkCalled, MemberEnd, Work, begin
 from .group_store import AsyncGroupStore, has_ended, pages
 
 CALL: Final = Script.load("holdfast.queues", "call_once")
@@ -71,7 +71,7 @@ class AsyncGroupDelivery:
             await self._catalog.note(self.store.unit(node.id))
             if found != b"closed":
                 started = await self.store.fill(node, found, checks_room=True)
-                await self.deliver([CountEnds(group_id, ()) for group_id in started])
+                await self.deliver(begin(started))
         except ServerUnavailable as error:
             raise ledger.partly(error, "the group is stored, members may be missing") from error
         return found == b"new"
@@ -89,8 +89,10 @@ class AsyncGroupDelivery:
                 stack += reversed(await self._count(item))
             elif isinstance(item, CarryOut):
                 stack += reversed(await self._carry_out(item))
-            else:
+            elif isinstance(item, MarkCalled):
                 await self._mark(item)
+            else:
+                await self.store.close(item.group_id)
 
     async def cancel(self, group_id: str) -> bool:
         """Cancel a group and its members. Return whether it is cancelled; False: it had ended."""
@@ -169,12 +171,12 @@ class AsyncGroupDelivery:
         follows = await self._call(group_id, own_name, node)
         return [*follows, MarkCalled(group_id, own_name, 0, node)]
 
-    async def _call(self, group_id: str, name: str, node: Node) -> list[CountEnds]:
+    async def _call(self, group_id: str, name: str, node: Node) -> Sequence[Work]:
         """Enqueue a call, or start a group. Return what must be counted once."""
         if isinstance(node, GroupNode):
             found = await self.store.store(node, f"{group_id} {name}")
             started = await self.store.fill(node, found, checks_room=False)
-            return [CountEnds(each, ()) for each in started]
+            return begin(started)
         unit = self._namespace.unit(keys.KIND, node.queue)
         names = CALL.keys(unit, keys.called(unit, node.id))
         args: list[Argument] = [*node.with_result(None, now=True).packed, node.life_ms]
@@ -197,7 +199,8 @@ class AsyncGroupDelivery:
             except PayloadTooLarge as error:
                 payload = f"!bad-result: {error}".encode()
         await self._count(CountEnds(parent_id, [MemberEnd(name, int(version), state, payload)]))
-        return [MarkCalled(group_id, "parent", int(version), None), CountEnds(parent_id, ())]
+        # The note comes last: it ends the repetition of what follows for the parent.
+        return [CountEnds(parent_id, ()), MarkCalled(group_id, "parent", int(version), None)]
 
     async def _mark(self, mark: MarkCalled) -> None:
         unit = self.store.unit(mark.group_id)

@@ -101,7 +101,7 @@ class AsyncGroupStore:
             The ids of the groups whose ends must be counted once: those that call something first,
             or end at once.
         """
-        unit, started = self.unit(node.id), [node.id]
+        started = [node.id]
         if not node.sequential:
             if found != b"closed":
                 await self._enqueue(node, is_new=found == b"new", checks_room=checks_room)
@@ -109,8 +109,12 @@ class AsyncGroupStore:
                 if isinstance(member, GroupNode):
                     inner = await self.store(member, f"{node.id} {i}")
                     started += await self.fill(member, inner, checks_room=checks_room)
-        await self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
         return started
+
+    async def close(self, group_id: str) -> None:
+        """Note that all members of a group are stored."""
+        unit = self.unit(group_id)
+        await self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
 
     async def _enqueue(self, node: GroupNode, *, is_new: bool, checks_room: bool) -> None:
         """Enqueue the members that are calls."""

@@ -19,7 +19,7 @@ from ... import keys
 from ..._sync.handle import CANCEL, CANCELLED_KEPT_MS
 from ..nodes import CallNode, GroupNode, Node, decoded_node, uses_result
 from ..status import Layout, layout_of
-from ..work import CarryOut, CountEnds, MarkCalled, MemberEnd, Work
+from ..work import CarryOut, CountEnds, MarkCalled, MemberEnd, Work, begin
 from .group_store import GroupStore, has_ended, pages
 
 CALL: Final = Script.load("holdfast.queues", "call_once")
@@ -72,7 +72,7 @@ class GroupDelivery:
             self._catalog.note(self.store.unit(node.id))
             if found != b"closed":
                 started = self.store.fill(node, found, checks_room=True)
-                self.deliver([CountEnds(group_id, ()) for group_id in started])
+                self.deliver(begin(started))
         except ServerUnavailable as error:
             raise ledger.partly(error, "the group is stored, members may be missing") from error
         return found == b"new"
@@ -90,8 +90,10 @@ class GroupDelivery:
                 stack += reversed(self._count(item))
             elif isinstance(item, CarryOut):
                 stack += reversed(self._carry_out(item))
-            else:
+            elif isinstance(item, MarkCalled):
                 self._mark(item)
+            else:
+                self.store.close(item.group_id)
 
     def cancel(self, group_id: str) -> bool:
         """Cancel a group and its members. Return whether it is cancelled; False: it had ended."""
@@ -168,12 +170,12 @@ class GroupDelivery:
         follows = self._call(group_id, own_name, node)
         return [*follows, MarkCalled(group_id, own_name, 0, node)]
 
-    def _call(self, group_id: str, name: str, node: Node) -> list[CountEnds]:
+    def _call(self, group_id: str, name: str, node: Node) -> Sequence[Work]:
         """Enqueue a call, or start a group. Return what must be counted once."""
         if isinstance(node, GroupNode):
             found = self.store.store(node, f"{group_id} {name}")
             started = self.store.fill(node, found, checks_room=False)
-            return [CountEnds(each, ()) for each in started]
+            return begin(started)
         unit = self._namespace.unit(keys.KIND, node.queue)
         names = CALL.keys(unit, keys.called(unit, node.id))
         args: list[Argument] = [*node.with_result(None, now=True).packed, node.life_ms]
@@ -194,7 +196,8 @@ class GroupDelivery:
             except PayloadTooLarge as error:
                 payload = f"!bad-result: {error}".encode()
         self._count(CountEnds(parent_id, [MemberEnd(name, int(version), state, payload)]))
-        return [MarkCalled(group_id, "parent", int(version), None), CountEnds(parent_id, ())]
+        # The note comes last: it ends the repetition of what follows for the parent.
+        return [CountEnds(parent_id, ()), MarkCalled(group_id, "parent", int(version), None)]
 
     def _mark(self, mark: MarkCalled) -> None:
         unit = self.store.unit(mark.group_id)

@@ -100,7 +100,7 @@ class GroupStore:
             The ids of the groups whose ends must be counted once: those that call something first,
             or end at once.
         """
-        unit, started = self.unit(node.id), [node.id]
+        started = [node.id]
         if not node.sequential:
             if found != b"closed":
                 self._enqueue(node, is_new=found == b"new", checks_room=checks_room)
@@ -108,8 +108,12 @@ class GroupStore:
                 if isinstance(member, GroupNode):
                     inner = self.store(member, f"{node.id} {i}")
                     started += self.fill(member, inner, checks_room=checks_room)
-        self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
         return started
+
+    def close(self, group_id: str) -> None:
+        """Note that all members of a group are stored."""
+        unit = self.unit(group_id)
+        self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
 
     def _enqueue(self, node: GroupNode, *, is_new: bool, checks_room: bool) -> None:
         """Enqueue the members that are calls."""

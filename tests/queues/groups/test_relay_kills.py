@@ -1,0 +1,205 @@
+"""A relay, or a producer, dies at every call that it sends: before it, and before its reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from holdfast import GROUP_ID, RESULT, AsyncGroupHandle, AsyncHoldfast, chain, group
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core.concurrency._async.primitives import Event
+from holdfast.core.names import Namespace, Unit
+from holdfast.queues import keys
+from holdfast.queues._async.producer import AsyncProducer
+from holdfast.queues.groups._async.group_delivery import AsyncGroupDelivery
+from holdfast.queues.groups._async.group_producer import AsyncGroupProducer
+from holdfast.queues.groups._async.group_store import AsyncGroupStore
+from holdfast.queues.groups.members import Group
+from holdfast.queues.groups.status import GroupOptions
+from holdfast.queues.worker.group_relay import GroupRelay
+from queues.groups.group_tasks import OTHER, QUEUE, alarm, broken, calls, double, of, report, tasks
+
+OPTIONS = GroupOptions(60_000, 3_600_000, "g")
+MOST_CALLS = 60
+
+
+class Killed(BaseException):
+    """The process is killed here."""
+
+
+class MortalCaller:
+    """Sends calls until the process dies.
+
+    Args:
+        caller: sends them.
+        left: how many calls are sent and answered.
+        is_sent: whether the next one arrives; its reply does not.
+    """
+
+    def __init__(self, caller: AsyncCaller, left: int, *, is_sent: bool) -> None:
+        self._caller = caller
+        self._left = left
+        self._is_sent = is_sent
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._caller, name)
+        if name not in ("call", "call_many", "read"):
+            return value
+
+        async def mortal(*args: Any, **options: Any) -> Any:
+            self._left -= 1
+            if self._left < 0:
+                if self._left == -1 and self._is_sent:
+                    await value(*args, **options)
+                raise Killed
+            return await value(*args, **options)
+
+        return mortal
+
+
+@pytest.fixture
+async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
+    calls.clear()
+    broken.clear()
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        yield hf
+
+
+def delivery(hf: AsyncHoldfast, caller: Any) -> AsyncGroupDelivery:
+    """Return what counts ends through *caller*."""
+    parts = hf._resources
+    producer = AsyncProducer(caller, parts.notifier, parts.catalog, parts.namespace)
+    store = AsyncGroupStore(caller, producer, parts.namespace)
+    return AsyncGroupDelivery(store, caller, parts.catalog, parts.namespace)
+
+
+def unit_of(site: Site, queue: str) -> Unit:
+    return Namespace.of(site.namespace).unit(keys.KIND, queue)
+
+
+async def drain(hf: AsyncHoldfast, site: Site, caller: Any) -> None:
+    """Relay all ends through *caller*, as a new worker would; the hold of a dead one has ended."""
+    for queue in (QUEUE, OTHER):
+        unit = unit_of(site, queue)
+        site.client.delete(keys.relay(unit))
+        relay = GroupRelay(caller, delivery(hf, caller), unit, Event(), lambda: None)
+        await relay._drain()
+
+
+async def work(hf: AsyncHoldfast) -> None:
+    await hf.worker(tasks, queues={QUEUE: 1, OTHER: 1}).run(until_idle=True)
+
+
+async def enqueue(hf: AsyncHoldfast, caller: Any, members: Any) -> AsyncGroupHandle:
+    producer = AsyncGroupProducer(caller, hf._resources.notifier, delivery(hf, caller))
+    return await producer.enqueue(members, OPTIONS, op_id=None)
+
+
+def note_ends(site: Site, *ends: str) -> None:
+    """Store ends as the scripts of a queue do."""
+    site.client.rpush(keys.member_ends(unit_of(site, QUEUE)), *ends)
+
+
+ENDS = {
+    "then": (
+        group([double.call(1), double.call(2)], then=report.call(RESULT)),
+        ["g 0 30 done =2", "g 1 30 done =4"],
+        {"report": [[2, 4]], "alarm": []},
+    ),
+    "failure": (
+        group([double.call(1), double.call(2)], on_failure=alarm.call(GROUP_ID)),
+        ["g 0 30 done =2", "g 1 30 dead because"],
+        {"report": [], "alarm": ["g"]},
+    ),
+    "nested": (
+        group(
+            [group([double.call(1)]), chain(double.call(2))],
+            then=group([report.call(RESULT)], then=report.call(RESULT)),
+        ),
+        ["g/0 0 30 done =2", "g/1 0 30 done =4"],
+        {"report": [[[2], 4], [[[2], 4]]], "alarm": []},
+    ),
+}
+
+
+@pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("case", ENDS)
+async def test_a_relay_may_die_at_every_call(
+    hf: AsyncHoldfast, site: Site, case: str, *, is_sent: bool
+) -> None:
+    """The callback may even have run, and be forgotten, before another relay continues."""
+    members, ends, expected = ENDS[case]
+    for left in range(MOST_CALLS):
+        calls.clear()
+        await enqueue(hf, hf._resources.caller, members)
+        await hf.queue(QUEUE).purge()
+        site.client.delete(keys.member_ends(unit_of(site, QUEUE)))
+        note_ends(site, *ends)
+        try:
+            await drain(hf, site, MortalCaller(hf._resources.caller, left, is_sent=is_sent))
+        except Killed:
+            died = True
+        else:
+            died = False
+        await hf.worker(tasks, queues={OTHER: 1}).run(until_idle=True)
+        note_ends(site, *ends)  # a late copy
+        await drain(hf, site, hf._resources.caller)
+        await work(hf)
+        assert {name: of(name) for name in expected} == expected, (left, calls)
+        assert site.client.llen(keys.member_ends(unit_of(site, QUEUE))) == 0
+        for key in list(site.client.scan_iter(f"{site.namespace}:*")):
+            if b"{group:" in key or b":called:" in key or b":ledger:" in key:
+                site.client.delete(key)
+        if not died:
+            return
+    raise AssertionError("it sends more calls than this test allows")
+
+
+PRODUCED: dict[str, Group] = {
+    "queues": group([double.call(1), report.call(5), double.call(2)], then=report.call(RESULT)),
+    "nested": group(
+        [group([double.call(1), double.call(2)]), chain(double.call(3), double)],
+        then=report.call(RESULT),
+    ),
+    "empty": group([], then=report.call(RESULT)),
+}
+RESULTS = {"queues": [5, [2, 5, 4]], "nested": [[[2, 4], 12]], "empty": [[]]}
+
+
+@pytest.mark.parametrize("ends_first", [False, True], ids=["waiting", "ended"])
+@pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("case", PRODUCED)
+async def test_a_producer_may_die_at_every_call(
+    hf: AsyncHoldfast, site: Site, case: str, *, is_sent: bool, ends_first: bool
+) -> None:
+    """Its repetition enqueues what is missing, also hours later, when members have ended."""
+    for left in range(MOST_CALLS):
+        calls.clear()
+        caller = MortalCaller(hf._resources.caller, left, is_sent=is_sent)
+        try:
+            await enqueue(hf, caller, PRODUCED[case])
+        except Killed:
+            died = True
+        else:
+            died = False
+        if ends_first:
+            await work(hf)
+            for key in list(site.client.scan_iter(f"{site.namespace}:*:ledger:*")):
+                site.client.delete(key)  # as two hours later
+        handle = await enqueue(hf, hf._resources.caller, PRODUCED[case])
+        await work(hf)
+        assert sorted(map(str, of("report"))) == sorted(map(str, RESULTS[case])), (left, calls)
+        ran = [argument for name, argument in calls if name == "double"]
+        assert len(ran) == len(set(ran)), (left, calls)
+        assert (await handle.status()).state == "done"
+        for key in list(site.client.scan_iter(f"{site.namespace}:*")):
+            if b"{group:" in key or b":called:" in key or b":ledger:" in key:
+                site.client.delete(key)
+        if not died:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it sends more calls than this test allows")
