@@ -8,11 +8,19 @@ from typing import Any, Self, TypeVar
 import redis
 
 from faults.servers import Server
-from holdfast import DefinitionConflict, Holdfast, QueueAtCapacity, ServerRefused, TaskExists
+from holdfast import (
+    DefinitionConflict,
+    Holdfast,
+    QueueAtCapacity,
+    ServerRefused,
+    SignalRefused,
+    TaskExists,
+)
 from holdfast.core import ledger
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
 from holdfast.queues import keys
+from holdfast.queues.steps.store import RECORD, WAIT
 from queues.model.reference import Answer, Claimed, Order
 
 T = TypeVar("T")
@@ -42,7 +50,7 @@ class Bench:
         self.plain: redis.Redis = server.client()
         self.namespace = Namespace.of(namespace)
         self.clients = [Holdfast.from_url(server.url, namespace=namespace) for _ in range(2)]
-        for script in (STEP, RENEW, AWAIT, DECLARE):
+        for script in (STEP, RENEW, AWAIT, DECLARE, RECORD, WAIT):
             self.plain.script_load(script.source)
 
     def __enter__(self) -> Self:
@@ -129,6 +137,8 @@ def said(do: Callable[[], T]) -> T | tuple[object, ...]:
         return ("exists", error.queue, error.task_id, error.stored)
     except DefinitionConflict as error:
         return ("conflict", error.stored, error.given, error.enqueued)
+    except SignalRefused as error:
+        return ("no signal", error.state)
     except ServerRefused as error:
         return ("refused", error.reason.split()[0])
 

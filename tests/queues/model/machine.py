@@ -27,9 +27,19 @@ from holdfast import (
 )
 from holdfast.core.definitions import OnConflict
 from holdfast.queues import keys
+from holdfast.queues.steps.store import RECORD, WAIT
 from queues.model.bench import AWAIT, DECLARE, RENEW, Bench, Window, Workman, instants, said
 from queues.model.limits import Limited
-from queues.model.reference import PRIORITIES, Answer, Key, New, Order, QueueModel, Settlement
+from queues.model.reference import (
+    PRIORITIES,
+    WAIT_NAMES,
+    Answer,
+    Key,
+    New,
+    Order,
+    QueueModel,
+    Settlement,
+)
 from queues.model.seen import Seen, immortal
 
 SOON_S = 0.002
@@ -71,6 +81,7 @@ ENDS = st.sampled_from(
         *[("retry", 0), ("retry", SOON_MS), ("retry", FAR_MS)],
         *[("snooze", 0), ("snooze", SOON_MS), ("snooze", FAR_MS), ("give_up", 0)],
         *[("retry_key", SOON_MS), ("retry_key", FAR_MS), ("dead_key", FAR_MS)],
+        *[("suspend", 0), ("suspend", 0), ("suspend", 0)],
         *[("park", 0), ("park", SOON_MS), ("park", 60_000), ("crash", 0)],
     ]
 )
@@ -168,6 +179,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.task_ids: list[list[str]] = [[*"abcdefgh"], [*"abcdefgh"]]
         self.claims: list[list[tuple[str, int]]] = [[], []]
         self.settled: set[tuple[int, str, int]] = set()
+        self.recorded: set[tuple[int, str, int, int]] = set()
         self.values = itertools.count()
         # (client, queue) → the capacity that it gives, and what happens on a conflict
         self.says: dict[tuple[int, int], tuple[int, OnConflict]] = {}
@@ -633,6 +645,77 @@ class QueueMachine(RuleBasedStateMachine):
             [part.decode() for part in lost],
         )
 
+    @precondition(lambda self: any(self.claims))
+    @rule(queue=QUEUES, pick=st.integers(0, 7), ahead=st.sampled_from([1, 1, 1, 0, 2]))
+    def record_step(self, queue: int, pick: int, ahead: int) -> None:
+        """Store the next step of a task that runs; one that another worker has is refused."""
+        candidates = self._candidates(queue)
+        if not candidates:
+            return
+        task_id, token = candidates[pick % len(candidates)]
+        task = self.models[queue].tasks.get(task_id)
+        ended = task.steps.ended if task and task.steps else 0
+        number = max(1, ended + ahead)
+        again = ahead == 0 and ended > 0 and (queue, task_id, token, number) in self.recorded
+        names = [str(name) for name in RECORD.keys(self.units[queue])]
+        args = [task_id, str(token), number, f"{token}:1:0:step:done:1:s1"]
+        word, window = self.bench.run(RECORD, names, args)
+        if word == b"stored":
+            self.recorded.add((queue, task_id, token, number))
+
+        def effect(model: QueueModel, _: int) -> str:
+            repeats = again and model.holds(task_id, token)
+            return "stored" if repeats else model.record_step(task_id, token, number)
+
+        self._happened(queue, window, effect, word.decode())
+
+    @precondition(lambda self: any(self.claims))
+    @rule(
+        queue=QUEUES,
+        pick=st.integers(0, 7),
+        kind=st.sampled_from(["sleep", "wait", "wait"]),
+        wait_ms=st.sampled_from([-1, 0, SOON_MS, FAR_MS]),
+    )
+    def wait_step(self, queue: int, pick: int, kind: str, wait_ms: int) -> None:
+        """Begin the next step of a task that runs, a sleep or a wait, or end it."""
+        candidates = self._candidates(queue)
+        if not candidates:
+            return
+        task_id, token = candidates[pick % len(candidates)]
+        task = self.models[queue].tasks.get(task_id)
+        number = (task.steps.ended if task and task.steps else 0) + 1
+        name = WAIT_NAMES[kind]
+        wait_ms = max(0, wait_ms) if kind == "sleep" else wait_ms
+        self.soon |= wait_ms == SOON_MS
+        names = [str(name) for name in WAIT.keys(self.units[queue])]
+        args = [task_id, str(token), number, kind, name, name if kind == "wait" else "", wait_ms]
+        reply, window = self.bench.run(WAIT, names, [*args, "1"])
+
+        def effect(model: QueueModel, now_us: int) -> str:
+            return model.wait_step(task_id, token, kind, wait_ms, now_us // 1000)
+
+        self._happened(queue, window, effect, reply[0].decode())
+
+    @rule(
+        queue=QUEUES,
+        task_id=TASK_IDS,
+        name=st.sampled_from(["go", "go", "go", "other"]),
+        writer=WRITERS,
+        again=AGAIN,
+    )
+    def signal(self, queue: int, task_id: str, name: str, writer: int, again: bool) -> None:
+        """Send a signal to a task, whatever it does."""
+        handle = self._queue(queue).handle(task_id)
+        word = self.models[queue].clone().signal(task_id, name, 0)
+        self._write(
+            writer,
+            self._op_id(writer),
+            lambda op_id: said(lambda: handle.signal(name, 1, op_id=op_id)),
+            {queue: lambda model, now_us: model.signal(task_id, name, now_us // 1000)},
+            None if word == "sent" else ("no signal", word),
+            again=again,
+        )
+
     def _candidates(self, queue: int) -> list[tuple[str, int]]:
         """Claims that a verdict may be about: those that stand, then old ones, the latest first."""
         running = [task for task in self.models[queue].tasks.values() if task.place == "running"]
@@ -650,8 +733,16 @@ class QueueMachine(RuleBasedStateMachine):
         for pick, (verb, ms) in picks:
             task_id, token = candidates[pick % len(candidates)]
             text = ("=1" if pick % 2 else "!bad-result: x") if verb == "done" else f"{verb}: {ms}"
+            if verb == "suspend":
+                text = self._suspension(queue, task_id)
             settlements.append(Settlement(task_id, token, verb, ms, text))  # type: ignore[arg-type]
         return tuple(settlements)
+
+    def _suspension(self, queue: int, task_id: str) -> str:
+        """Return what a worker says of a task that is put away."""
+        task = self.models[queue].tasks.get(task_id)
+        pending = task.steps.pending if task and task.steps else None
+        return "waiting: go" if pending and pending[0] == "wait" else "sleeping: sleep"
 
     def _step(self, queue: int, workman: Workman, order: Order, *, again: bool) -> None:
         workman.number += 1

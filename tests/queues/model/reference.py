@@ -18,16 +18,21 @@ from holdfast.core.definitions import OnConflict
 from queues.model import limits
 from queues.model.limits import KeyMemory, Limited, QueueLimit
 from queues.model.seen import Record, Result, Seen
+from queues.model.steps import NEVER_MS, Steps
 
 Place = Literal["ready", "apart", "due", "running", "dead"]
 Verb = Literal[
-    "done", "retry", "snooze", "dead", "give_up", "release", "park", "retry_key", "dead_key"
+    *("done", "retry", "snooze", "suspend", "dead", "give_up", "release", "park"),
+    *("retry_key", "dead_key"),
 ]
 
 RECLAIM_LIMIT = 64
 IDLE_MS = 30_000
 SUSPECT_MS = 1_000
 PRIORITIES = ("high", "medium", "low")
+WAIT_NAMES = {"sleep": "sleep", "wait": "go"}
+"""Kind of a step that waits → its name."""
+
 WAITING: tuple[Place, ...] = ("ready", "apart", "due")
 
 
@@ -79,6 +84,7 @@ class Task:
         unique: what its envelope says of its key, or None.
         limit: what its envelope says of its limit, or None.
         admitted: whether it has a place of its limit key.
+        steps: what is stored of its steps and signals; None if nothing is.
     """
 
     task_id: str
@@ -99,6 +105,12 @@ class Task:
     unique: Key | None = None
     limit: Limited | None = None
     admitted: bool = False
+    steps: Steps | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Return whether it runs, or has asked for a step before."""
+        return self.place == "running" or (self.steps is not None and self.steps.has_begun)
 
 
 @dataclass(frozen=True)
@@ -293,7 +305,7 @@ class QueueModel:
         task = self.tasks.get(holder)
         if key.when == "raise":
             return holder, "exists"
-        if task is None or task.place == "running" or key.when == "skip":
+        if task is None or task.has_begun or key.when == "skip":
             return holder, "existing"
         changes.append((task, one))
         return holder, "postponed" if key.when == "postpone" else "replaced"
@@ -301,7 +313,9 @@ class QueueModel:
     def holder(self, key: str, now_ms: int) -> str | None:
         """Return the task that holds a key; None if it is free."""
         if key in self.held:
-            return self.held[key][1]
+            task = self.tasks[self.held[key][1]]
+            if not (task.has_begun and task.unique and task.unique.lasts == "start"):
+                return task.task_id
         until_ms, task_id = self.kept.get(key, (0, ""))
         return task_id if until_ms > now_ms else None
 
@@ -421,7 +435,53 @@ class QueueModel:
         if task is not None and task.place != "dead":
             self.awaited.setdefault(task_id, set()).add(channel)
 
+    def signal(self, task_id: str, name: str, now_ms: int) -> str:
+        """Send a signal. Return what came of it."""
+        task = self.tasks.get(task_id)
+        if task is None:
+            ended = self.results.get(task_id)
+            return "unknown" if ended is None else ended.state
+        if task.place == "dead":
+            return "dead"
+        task.steps = (task.steps or Steps()).with_signal(name, now_ms)
+        waits = task.place == "due" and task.at > now_ms and task.note.startswith("waiting: ")
+        if waits and task.steps.found():
+            task.at = now_ms
+            self._ring()
+        return "sent"
+
     # What workers do
+
+    def record_step(self, task_id: str, token: int, number: int) -> str:
+        """Store that a step has ended."""
+        task = self._held(task_id, token)
+        if task is None:
+            return "lost"
+        steps = task.steps or Steps()
+        if steps.pending or number != steps.ended + 1:
+            return "other"
+        task.steps = steps.with_step()
+        return "stored"
+
+    def wait_step(self, task_id: str, token: int, kind: str, wait_ms: int, now_ms: int) -> str:
+        """Begin the next step, a sleep or a wait, or end it."""
+        task = self._held(task_id, token)
+        if task is None:
+            return "lost"
+        task.steps, word = (task.steps or Steps()).with_wait(
+            kind, WAIT_NAMES[kind], wait_ms, now_ms
+        )
+        if task.steps == Steps():
+            task.steps = None
+        return word
+
+    def holds(self, task_id: str, token: int) -> bool:
+        """Return whether this claim stands."""
+        return self._held(task_id, token) is not None
+
+    def _held(self, task_id: str, token: int) -> Task | None:
+        task = self.tasks.get(task_id)
+        return task if task and task.place == "running" and task.token == token else None
 
     def line(self, now_ms: int) -> list[Task]:
         """Return the tasks in the order of claims: high before low, due before ready."""
@@ -461,7 +521,9 @@ class QueueModel:
 
         if len(claims) < want or is_held:
             self.idle[order.channel] = now_ms + IDLE_MS
-            left = self.count("running") if self.paused else len(self.tasks) - self.count("dead")
+            endless = sum(t.place == "due" and t.at >= NEVER_MS for t in self.tasks.values())
+            left = len(self.tasks) - self.count("dead") - endless
+            left = self.count("running") if self.paused else left
             if not left:
                 wait_ms = -1
             elif is_held and len(claims) >= want:
@@ -532,6 +594,11 @@ class QueueModel:
                 task.place, task.at, task.parked = "due", now_ms + one.ms, 0
                 task.attempts -= 1
                 task.snoozes += 1
+            case "suspend":
+                self.ended["snoozed"] += 1
+                task.place, task.parked, task.expires = "due", 0, 0
+                task.at = (task.steps or Steps()).wakes_ms(now_ms)
+                task.attempts -= 1
             case "release":
                 if task.since is None:
                     self.to_the_end(task, now_ms)
@@ -718,6 +785,8 @@ class QueueModel:
             "expiring": ({t.task_id: t.expires for t in waiting if t.expires}, seen.expiring),
             "awaited": (self.awaited, seen.awaited),
             "unique": (self.held, seen.held),
+            "steps": ({t.task_id: t.steps for t in tasks if t.steps}, seen.steps),
+            "step fields": (self._step_fields(), seen.step_fields),
             "settings": ((self.paused, self.capacity), (seen.paused, seen.capacity)),
             "limit": (self.limit.recent(seen.now_ms), seen.limit.recent(seen.now_ms)),
         }
@@ -740,6 +809,14 @@ class QueueModel:
         if seen.idle != self.idle and not (unsure and not seen.idle):
             found.append(f"idle: expected {self.idle!r}, the server has {seen.idle!r}")
         return found
+
+    def _step_fields(self) -> tuple[set[str], set[str]]:
+        """Return the fields of the hashes of steps and of signals."""
+        stored = [(task.task_id, task.steps) for task in self.tasks.values() if task.steps]
+        return (
+            {f"{n}:{name}" for name, steps in stored for n in range(1, steps.ended + 1)},
+            {f"{one[0]}:{name}" for name, steps in stored for one in steps.signals},
+        )
 
     def adopt(self, seen: Seen) -> None:
         """Take from the server what was open."""
@@ -765,6 +842,9 @@ class QueueModel:
                 ended_at=from_epoch_ms(ended.ended_ms),
             )
         state = self.state(task, now_ms)
+        kind = task.note.partition(": ")[0] if state in ("queued", "delayed") else ""
+        suspended = kind if kind in ("sleeping", "waiting") else ""
+        has_end = task.place == "due" and task.at < NEVER_MS
         return TaskStatus(
             task_id,
             state,  # type: ignore[arg-type]
@@ -779,7 +859,9 @@ class QueueModel:
             limited=state == "queued" and task.place == "apart",
             reason="" if state == "running" else task.note,
             worker=task.note.split(" ")[1] if state == "running" else "",
-            due_at=from_epoch_ms(task.at) if task.place == "due" else None,
+            due_at=from_epoch_ms(task.at) if has_end else None,
+            suspended=suspended,  # type: ignore[arg-type]
+            waits_for="go" if suspended == "waiting" else "",
             ended_at=from_epoch_ms(task.at) if task.place == "dead" else None,
         )
 

@@ -11,6 +11,7 @@ import redis
 from holdfast.core.names import Unit
 from holdfast.queues import keys
 from queues.model.limits import LimitsSeen, QueueLimit
+from queues.model.steps import Steps
 
 LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("h", "m", "l")) | {
     "bodies",
@@ -21,6 +22,9 @@ LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("
     "tombstones",
     "settings",
     "unique",
+    "step:index",
+    "steps",
+    "signals",
     "limit:admitted",
     "limit:waiting",
 }
@@ -75,6 +79,8 @@ class Seen:
     results: dict[str, Result]
     held: dict[str, tuple[int, str]]
     kept: dict[str, tuple[int, str]]
+    steps: dict[str, Steps]
+    step_fields: tuple[set[str], set[str]]
     limits: LimitsSeen
     limit: QueueLimit
     now_ms: int
@@ -99,12 +105,16 @@ class Seen:
         pipe.zrange(keys.admitted(unit), 0, -1, withscores=True)
         pipe.zrange(keys.limited(unit), 0, -1, withscores=True)
         pipe.hgetall(keys.limit_keys(unit))
+        pipe.hgetall(keys.step_index(unit))
+        pipe.hkeys(keys.steps(unit))
+        pipe.hkeys(keys.signals(unit))
         pipe.time()
         for task_id in task_ids:
             pipe.get(keys.result(unit, task_id))
         bodies, state, leases, dead, expiring, idle, *rest = pipe.execute()
-        tombstones, awaited, settings, unique, kept, *limited, (now_s, now_us) = rest[6:15]
-        found = zip(task_ids, rest[15:], strict=True)
+        tombstones, awaited, settings, unique, kept, *limited = rest[6:14]
+        index, steps, signals, (now_s, now_us) = rest[14:18]
+        found = zip(task_ids, rest[18:], strict=True)
         now_ms = now_s * 1000 + now_us // 1000
         return cls(
             bodies={key.decode(): _value(key, body) for key, body in bodies.items()},
@@ -122,6 +132,8 @@ class Seen:
             results={task_id: _result(text) for task_id, text in found if text is not None},
             held=_holders(unique),
             kept=_holders(kept),
+            steps={key.decode(): Steps.of(packed) for key, packed in index.items()},
+            step_fields=({each.decode() for each in steps}, {each.decode() for each in signals}),
             limits=LimitsSeen.of(*limited, settings, now_ms),
             limit=QueueLimit.of(settings),
             now_ms=now_ms,

@@ -128,6 +128,32 @@ def test_a_queue_at_its_limit_claims_nothing(machine: QueueMachine) -> None:
     machine.public_words_are_true()
 
 
+def test_a_task_that_waits_is_woken_by_its_signal(machine: QueueMachine) -> None:
+    """It is put away in between, crashes once, and is replayed; the steps stay as they are."""
+    machine.begin(0, [a_task("a", expires=3600.0, limit="one x")], perishable="a")
+    machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.record_step(0, pick=0, ahead=1)
+    machine.wait_step(0, pick=0, kind="wait", wait_ms=-1)
+    ends = [(0, ("suspend", 0))]
+    machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=ends, again=True)
+    machine.public_words_are_true()
+    for name in ("other", "go", "go"):
+        machine.signal(0, "a", name, writer=0, again=True)
+    machine.vanish(0, worker=1, want=1, max_crashes=3)
+    machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.wait_step(0, pick=0, kind="wait", wait_ms=-1)
+    machine.record_step(0, pick=0, ahead=1)
+    machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=[(0, ("dead", 0))], again=True)
+    machine.replay(0, task_ids=None, writer=0, again=True)
+    steps = machine.models[0].tasks["a"].steps
+    assert steps is not None
+    assert (steps.ended, [name for _, _, name in steps.signals]) == (3, ["other", "go"])
+    machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=[(0, ("done", 0))], again=True)
+    machine.public_words_are_true()
+    assert machine.models[0].tasks == {}
+
+
 @pytest.mark.timeout(600)  # a failing example is made small before it is reported
 def test_the_queue_does_as_the_model_does(standalone: Server) -> None:
     """The same examples each time: what fails here fails everywhere."""

@@ -53,6 +53,7 @@
 -- include enter
 -- include add_tasks
 -- include unique
+-- include step_index
 -- include key_holder
 -- include enqueue_unique
 -- include admit_next

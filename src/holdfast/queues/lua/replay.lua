@@ -36,6 +36,7 @@
 -- include unique
 -- include member
 -- include removed_member
+-- include step_index
 -- include key_holder
 -- include limit
 -- include limit_key

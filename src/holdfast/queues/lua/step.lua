@@ -68,6 +68,7 @@
 -- include read_queue
 -- include task_name
 -- include unique
+-- include step_index
 -- include key_holder
 -- include member
 -- include member_end
@@ -83,7 +84,6 @@
 -- include give_back
 -- include pause_key
 -- include return_task
--- include step_index
 -- include waiting_signal
 -- include suspend
 -- include forget_steps

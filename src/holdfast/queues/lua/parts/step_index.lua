@@ -29,6 +29,13 @@ local function index_of(keys, id)
   return unpacked_index(redis.call('HGET', keys.step_index, id), keys.step_index, id)
 end
 
+-- Returns whether a task has asked for a step.
+local function has_steps(keys, id)
+  local packed = redis.call('HGET', keys.step_index, id)
+  local readable, index = pcall(unpacked_index, packed, keys.step_index, id)
+  return readable and (index.count > 0 or index.pending[1] ~= nil)
+end
+
 -- Returns whether the worker with this *token* still holds the task.
 local function holds(keys, id, token)
   local record = redis.call('HGET', keys.state, id) or ''
