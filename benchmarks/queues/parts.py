@@ -16,6 +16,7 @@ from . import (
     recovery,
     schedules,
     step,
+    steps,
     tenants,
     throughput,
 )
@@ -31,6 +32,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "schedules": schedules.run,
     "tenants": tenants.run,
     "events": events.run,
+    "steps": steps.run,
 }
 
 

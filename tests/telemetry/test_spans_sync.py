@@ -16,6 +16,7 @@ from holdfast import (
     Retry,
     TaskRegistry,
     TraceContext,
+    current_task,
     current_trace,
     use_trace,
 )
@@ -33,6 +34,14 @@ def send_email(to: str) -> str:
     if len(seen) == 1:
         raise ValueError(f"no such address: {to}")
     return to
+
+
+@tasks.task(queue="orders")
+def order() -> None:
+    """Run a step, and sleep a moment."""
+    current_task().step("reserve", str.upper, "book")
+    current_task().sleep(0.001)
+    current_task().step("charge", str.upper, "97")
 
 
 @pytest.fixture
@@ -78,6 +87,22 @@ def test_a_task_is_one_trace_from_its_enqueuing_to_its_last_attempt(
     assert [trace and trace.span_id for trace in seen] == [
         f"{span_id(span):016x}" for span in (first, second)
     ]
+
+
+def test_all_steps_of_a_task_are_in_its_trace(hf: Holdfast, recording: Recording) -> None:
+    """Each step is a part of the run that ran it, and the runs are parts of one trace."""
+    with recording.tracer.start_as_current_span("request") as request:
+        hf.enqueue(order.call())
+    hf.worker(tasks).run(until_idle=True)
+    runs = [span for span in recording.spans if span.name == "process orders"]
+    steps = [span for span in recording.spans if span.name == "step orders"]
+    names = [dict(span.attributes or {})["holdfast.task.step"] for span in steps]
+    outcomes = [dict(span.attributes or {})["holdfast.outcome"] for span in runs]
+    assert (names, outcomes) == (["reserve", "charge"], ["suspend", "done"])
+    assert [parent_of(span) for span in steps] == [span_id(span) for span in runs]
+    assert {trace_of(span) for span in (*runs, *steps)} == {
+        f"{request.get_span_context().trace_id:032x}"
+    }
 
 
 def test_what_is_sent_in_no_trace_begins_one(hf: Holdfast, recording: Recording) -> None:

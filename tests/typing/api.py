@@ -110,6 +110,7 @@ from holdfast import (
     TaskHandle,
     TaskRegistry,
     TaskStatus,
+    TaskSteps,
     Throughput,
     Undecodable,
     Unique,
@@ -722,3 +723,26 @@ async def histories(queue: Queue, queues: AsyncQueue) -> None:
     queue.redefine(history=10)
     queue.redefine(capacity=None, history=0)
     queue.redefine(capacity="many")  # type: ignore[arg-type]
+
+
+class Reservation:
+    """What a step returns."""
+
+
+async def reserve(item: str) -> Reservation:
+    raise NotImplementedError
+
+
+async def steps_of_tasks(handle: AsyncTaskHandle[str]) -> None:
+    task = current_task()
+    assert_type(await task.step("reserve", reserve, "book"), Reservation)
+    await task.step("reserve", reserve, 7)  # type: ignore[call-overload]
+    plain: Reservation = task.step("plain", Reservation)
+    del plain
+    await task.sleep(days=3)
+    task.sleep(timedelta(days=3), name="pause")
+    await task.wait_for("approved", timeout=timedelta(days=1))
+    assert_type(task.step_id, str)
+    await handle.signal("approved", {"by": "ann"})
+    assert_type(await handle.steps(), TaskSteps)
+    assert_type([step.name for step in await handle.steps()], list[str])

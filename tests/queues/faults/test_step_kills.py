@@ -20,6 +20,7 @@ MOST = 3000
 """Lines that a run of the task has at most, with those of the runner and of the steps."""
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("every", [150, pytest.param(1, marks=pytest.mark.long)])
 def test_no_step_is_lost_or_repeated(
@@ -59,7 +60,7 @@ def killed_workers(server: Server, namespace: str, first: int, every: int) -> in
         cwd=TESTS,
         capture_output=True,
         text=True,
-        timeout=100 if every > 1 else 1000,
+        timeout=100 if every > 1 else 3000,
         check=True,
     )
     return int(done.stdout)
