@@ -81,9 +81,9 @@ def half_open(scene: Scene) -> None:
 
 def slow(scene: Scene) -> None:
     """Replies take so long that some pings are answered too late."""
-    for delay_s in (0.3, 0.8, 1.5):
+    for delay_s, for_s in ((0.3, 1), (0.8, 1.5), (1.5, 5)):
         scene.proxy.delay(delay_s, "replies")
-        time.sleep(2)
+        time.sleep(for_s)
     scene.proxy.delay(0.0)
 
 
