@@ -199,5 +199,5 @@ def test_workers_of_a_supervisor_show_their_group_and_memory(live: RunningApp) -
         worker.stop()
         thread.join()
     assert "<th>Group</th>" in html
-    assert "blue-green" in html
+    assert re.search(r"<td class=\"mono\">\S*blue-green", html)
     assert re.search(r"[0-9.]+ MiB", html)
