@@ -129,6 +129,7 @@ from .outbox._async.relay import AsyncOutboxRelay as AsyncOutboxRelay
 from .outbox.outbox import Outbox as Outbox
 from .outbox.row import OutboxRow as OutboxRow
 from .outbox.row import OutboxStatus as OutboxStatus
+from .outbox.values import outbox_values as outbox_values
 from .completions._sync.completions import Completions as Completions
 from .completions._async.completions import AsyncCompletions as AsyncCompletions
 from .completions._sync.recent import Recent as Recent

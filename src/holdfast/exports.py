@@ -75,6 +75,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "outbox._sync.relay": ("OutboxRelay",),
     "outbox.outbox": ("Outbox",),
     "outbox.row": ("OutboxRow", "OutboxStatus"),
+    "outbox.values": ("outbox_values",),
     "completions._sync.completions": ("Completions",),
     "completions._sync.recent": ("Recent",),
     "completions.match": ("Match",),

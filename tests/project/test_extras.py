@@ -25,6 +25,7 @@ GEO: Final = (
 NEEDS: Final = {
     "holdfast.cli.demo": "demo",
     "holdfast.cli": "cli",
+    "holdfast.django": "django",
     **dict.fromkeys((f"holdfast.tallies.geo.{name}" for name in GEO), "geo"),
     "holdfast.outbox.database_clock": "sql",
     "holdfast.outbox.statements": "sql",
@@ -69,6 +70,18 @@ for name in sys.argv[1:]:
 print(json.dumps(failed))
 """
 
+SET_UP: Final = {
+    "django": """
+        import django.conf
+        django.conf.settings.configure(INSTALLED_APPS=[
+            "django.contrib.admin", "django.contrib.auth", "django.contrib.contenttypes",
+            "holdfast.django",
+        ])
+        django.setup()
+        """,
+}
+"""What has to be done before the modules of an extra can be imported."""
+
 USES: Final = {
     "": """
         import holdfast
@@ -88,6 +101,10 @@ USES: Final = {
             print(error)
         try:
             import holdfast.web
+        except ModuleNotFoundError as error:
+            print(error)
+        try:
+            import holdfast.django
         except ModuleNotFoundError as error:
             print(error)
         try:
@@ -114,6 +131,7 @@ USES: Final = {
         """,
     "otel": "import holdfast; holdfast.OpenTelemetry()",
     "prometheus": "import holdfast; holdfast.PrometheusMetrics()",
+    "django": "from holdfast.django import HoldfastBackend, outbox_enqueue, worker",
     "web": "import holdfast.web; import holdfast.web.server, holdfast.web.metrics.metrics_app",
     "cron": "import holdfast; holdfast.Cron('0 3 * * *')",
     "zstd": "from holdfast.core.compression import zstd; zstd()",
@@ -214,8 +232,11 @@ def _extra_of(name: str) -> str:
 @pytest.mark.parametrize("extra", [extra for extra in USES if extra])
 def test_an_extra_brings_what_its_feature_needs(extra: str, tmp_path: Path) -> None:
     """Its modules can be imported, and the smallest use works, with this extra and no other."""
+    if extra == "django" and sys.version_info < (3, 12):
+        pytest.skip("Django 6 needs Python 3.12")
     names = [name for name in every_module() if _extra_of(name) == extra]
-    told = run(extra, IMPORT_ALL + dedent(USES[extra]), *names, cwd=tmp_path)
+    code = dedent(SET_UP.get(extra, "")) + IMPORT_ALL + dedent(USES[extra])
+    told = run(extra, code, *names, cwd=tmp_path)
     assert json.loads(told.splitlines()[0]) == {}
 
 
@@ -225,7 +246,7 @@ def test_every_extra_is_tried() -> None:
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     told = run("", dedent(USES[""]), cwd=tmp_path).splitlines()
-    wanted = ["otel", "prometheus", "sql", "geo", "web", "cli"]
+    wanted = ["otel", "prometheus", "sql", "geo", "web", "django", "cli"]
     assert len(told) == len(wanted), told
     for line, extra in zip(told, wanted, strict=True):
         assert f"install `holdfast[{extra}]`" in line, line

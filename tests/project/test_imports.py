@@ -21,6 +21,7 @@ IMPORTS_BY_NAME = {
     "src/holdfast/exports.py": "the module of a public name",
     "src/holdfast/core/script.py": "the `keys.py` of the block of a script",
     "src/holdfast/queues/worker/registry_address.py": "the module of the tasks of the worker",
+    "src/holdfast/django/found_tasks.py": "the modules of tasks that the settings name",
     "src/holdfast/cli/commands.py": "the module of the command that is called",
     "src/holdfast/cli/import_target.py": "the module that the user of the command line named",
     "src/holdfast_demo/example_files.py": "the example that belongs to a demo",
@@ -64,7 +65,8 @@ assert threading.active_count() == 1
 
 
 def test_only_concurrency_and_transport_wait() -> None:
-    library = modules(without=("cli", "holdfast_demo", "inspect", "server", "testing", "web"))
+    faces = ("cli", "django", "holdfast_demo", "inspect", "server", "testing", "web")
+    library = modules(without=faces)
     assert [
         (relative(path), name)
         for path in library
@@ -77,7 +79,7 @@ def test_only_concurrency_and_transport_wait() -> None:
 def test_importing_does_nothing() -> None:
     names = [
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-        for path in modules(without=("cli", "holdfast_demo", "__main__.py"))
+        for path in modules(without=("cli", "django", "holdfast_demo", "__main__.py"))
     ]
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_EVERYTHING, *names],

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import secrets
 from collections.abc import Coroutine, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
-from ..core.names import Namespace
-from ..core.telemetry import Telemetry, during
-from ..queues.call import Call, checked_call, checked_calls
-from ..queues.enqueue_batch import packed
-from ..queues.keys import KIND
+from ..core.telemetry import Telemetry
+from ..queues.call import Call, checked_calls
 from .table import CHANNEL, NAME, outbox_table
+from .values import outbox_values
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, MetaData, Table
@@ -23,9 +20,6 @@ if TYPE_CHECKING:
     from .statements import Statements
 
 R = TypeVar("R")
-
-_ANY_NAMESPACE: Final = Namespace.of("")
-"""Telemetry gets a queue without its namespace, which only the relay knows."""
 
 
 class Outbox:
@@ -45,7 +39,12 @@ class Outbox:
         name: name of the table.
         telemetry: records the enqueued tasks, and gives their trace to them; None: nothing is
             recorded.
+
+    Attributes:
+        channel: the channel of PostgreSQL on which `enqueue` notifies the relays.
     """
+
+    channel: ClassVar[str] = CHANNEL
 
     def __init__(
         self, metadata: MetaData, *, name: str = NAME, telemetry: Telemetry | None = None
@@ -86,7 +85,7 @@ class Outbox:
             PayloadTooLarge: the arguments are over the limit; nothing was written.
             TypeError: an argument is no JSON; nothing was written.
         """
-        row = self._row(checked_call(call).hooked())
+        row = outbox_values(call, self._telemetry)
         return _executed(session, self._storing(session, [row]), row["task_id"])
 
     @overload
@@ -103,25 +102,9 @@ class Outbox:
         Returns:
             The ids of the tasks, in the order of *calls*.
         """
-        rows = [self._row(call.hooked()) for call in checked_calls(calls)]
+        rows = [outbox_values(call, self._telemetry) for call in checked_calls(calls)]
         ids = [row["task_id"] for row in rows]
         return _executed(session, self._storing(session, rows), ids)
-
-    def _row(self, call: Call[Any]) -> dict[str, Any]:
-        """Return the values of the columns for *call*."""
-        task_id = call.task_id or secrets.token_hex(16)
-        unit, facts = _ANY_NAMESPACE.unit(KIND, call.queue), {"id": task_id, "task": call.task}
-        with during(self._telemetry, "send", unit, facts=facts) as sent:
-            _, priority, wait, expires, envelope = packed(call, task_id, sent.trace)
-        return {
-            "task_id": task_id,
-            "queue": call.queue,
-            "task": call.task,
-            "priority": priority,
-            "wait": wait,
-            "expires": expires,
-            "envelope": envelope,
-        }
 
     def _storing(self, session: Any, rows: list[dict[str, Any]]) -> Any:
         """Return the statement that writes *rows*, and on PostgreSQL notifies the relays."""
@@ -135,7 +118,7 @@ class Outbox:
         if _dialect(session) != "postgresql":
             return statement
         # The notification is sent when the transaction commits, and not if it is rolled back.
-        return select(func.pg_notify(CHANNEL, "")).add_cte(statement.cte("stored"))
+        return select(func.pg_notify(self.channel, "")).add_cte(statement.cte("stored"))
 
 
 def _dialect(session: Any) -> str:

@@ -1,0 +1,58 @@
+"""The outbox in the admin: a list that shows which tasks wait, and which have failed and why."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.tasks import task_backends
+
+from .backend import HoldfastBackend
+from .models import OutboxTask
+
+
+@admin.register(OutboxTask)
+class OutboxTaskAdmin(admin.ModelAdmin):
+    """Shows the rows of the outbox, and changes none: `holdfast outbox` retries and discards."""
+
+    list_display = ("task", "queue", "state", "written", "error", "task_id")
+    list_filter = ("state", "queue")
+    search_fields = ("task_id", "task")
+    fields = ("task", "task_id", "queue", "state", "written", "error", "batch")
+    readonly_fields = fields
+    actions = None
+
+    @admin.display(description="written")
+    def written(self, row: OutboxTask) -> datetime:
+        """Return when the row was written."""
+        return datetime.fromtimestamp(row.created_ms / 1000, UTC)
+
+    def has_add_permission(self, *_: Any) -> bool:
+        """Return False: the application writes the rows."""
+        return False
+
+    def has_change_permission(self, *_: Any) -> bool:
+        """Return False: a row is what will run."""
+        return False
+
+    def has_delete_permission(self, *_: Any) -> bool:
+        """Return False: a task that was committed would be lost."""
+        return False
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        """Show the list, with links to the dashboards of the backends that name one."""
+        context = {"holdfast_dashboards": dashboards(), **(extra_context or {})}
+        return super().changelist_view(request, context)
+
+
+def dashboards() -> list[tuple[str, str]]:
+    """Return the alias and the dashboard of each backend that names one."""
+    return [
+        (backend.alias, backend.settings.dashboard)
+        for backend in task_backends.all()
+        if isinstance(backend, HoldfastBackend) and backend.settings.dashboard
+    ]

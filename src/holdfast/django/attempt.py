@@ -1,0 +1,163 @@
+"""One attempt of a task of Django, in a worker."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from inspect import iscoroutinefunction
+from traceback import format_exception
+from typing import Any, Final
+
+from django.tasks import Task, TaskContext, TaskResult, TaskResultStatus
+from django.tasks.base import TaskError
+from django.tasks.signals import task_finished, task_started
+from django.utils.json import normalize_json
+
+from .. import GiveUp, RunningTask, Snooze, current_task
+from .stored_task import ResultId, TaskFacts, as_configured
+
+STARTED: Final = "started"
+FAILED: Final = "failed"
+EVENT: Final = "django_task"
+"""The key of the events that an attempt reports; its value is one of the two."""
+
+TRACEBACK_CHARACTERS: Final = 10_000
+"""Of a traceback at most, from its end: an event has a limit."""
+
+WORKER: Final = "django_worker"
+"""Where the lifespan of the worker keeps its name."""
+
+
+def function_of(task: Task, alias: str, sender: type) -> Callable[..., Any]:
+    """Return the function that a worker runs for *task*: async if the task is.
+
+    Args:
+        task: the task.
+        alias: name of the backend.
+        sender: class of the backend, the sender of signals.
+    """
+    if iscoroutinefunction(task.func):
+
+        async def run_async(*args: Any, **kwargs: Any) -> Any:
+            attempt = Attempt.of(task, alias, sender)
+            await task_started.asend_robust(**attempt.signal())
+            try:
+                value = await task.func(*attempt.context, *args, **kwargs)
+                stored = attempt.succeeded(value)
+            except Exception as error:
+                attempt.failed(error)
+                await task_finished.asend_robust(**attempt.signal())
+                raise
+            await task_finished.asend_robust(**attempt.signal())
+            return stored
+
+        return run_async
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        attempt = Attempt.of(task, alias, sender)
+        task_started.send_robust(**attempt.signal())
+        try:
+            value = task.func(*attempt.context, *args, **kwargs)
+            stored = attempt.succeeded(value)
+        except Exception as error:
+            attempt.failed(error)
+            task_finished.send_robust(**attempt.signal())
+            raise
+        task_finished.send_robust(**attempt.signal())
+        return stored
+
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt that runs here.
+
+    Attributes:
+        running: the task in Holdfast.
+        facts: how the task was enqueued.
+        result: the result, as receivers of signals and the context of the task see it. The names of
+            the workers of earlier attempts are empty in it.
+        sender: the class of the backend, which is the sender of signals.
+    """
+
+    running: RunningTask
+    facts: TaskFacts
+    result: TaskResult
+    sender: type
+
+    @classmethod
+    def of(cls, task: Task, alias: str, sender: type) -> Attempt:
+        """Return the attempt that begins here, and report that to the readers of its result."""
+        running = current_task()
+        facts = TaskFacts.enqueued(task.module_path, running.headers, running.enqueued_ms)
+        worker = str(running.state.get(WORKER, ""))
+        running.emit({EVENT: STARTED, "worker": worker, "task": facts.stored()})
+        now = as_configured(datetime.now(UTC))
+        result = TaskResult(
+            task=facts.configured(task, running.queue, alias),
+            id=str(ResultId(running.queue, running.task_id)),
+            status=TaskResultStatus.RUNNING,
+            enqueued_at=facts.enqueued_at,
+            started_at=now if running.attempt == 1 else None,
+            last_attempted_at=now,
+            finished_at=None,
+            args=list(running.args),
+            kwargs=dict(running.kwargs),
+            backend=alias,
+            errors=[],
+            worker_ids=[*[""] * (running.attempt - 1), worker],
+        )
+        return cls(running, facts, result, sender)
+
+    @property
+    def context(self) -> tuple[TaskContext, ...]:
+        """Return what the function gets before its arguments."""
+        if not self.result.task.takes_context:
+            return ()
+        return (TaskContext(task_result=self.result),)
+
+    def signal(self) -> dict[str, Any]:
+        """Return the arguments of a signal."""
+        return {"sender": self.sender, "task_result": self.result}
+
+    def succeeded(self, value: Any) -> dict[str, Any]:
+        """Return what is stored as the result of the task in Holdfast.
+
+        Raises:
+            GiveUp: JSON cannot store *value*. Another attempt would not help.
+        """
+        try:
+            value = normalize_json(value)
+        except (TypeError, ValueError) as error:
+            raise GiveUp(f"the return value is no JSON: {error}") from error
+        self._set(status=TaskResultStatus.SUCCESSFUL, _return_value=value)
+        return {
+            EVENT: self.facts.stored(),
+            "args": self.result.args,
+            "kwargs": self.result.kwargs,
+            "return_value": value,
+        }
+
+    def failed(self, error: Exception) -> None:
+        """Report *error*, unless the task only asked to run later."""
+        if isinstance(error, Snooze):
+            self._set(status=TaskResultStatus.READY)
+            return
+        cause = error.__cause__ if isinstance(error, GiveUp) and error.__cause__ else error
+        kind = type(cause)
+        path = f"{kind.__module__}.{kind.__qualname__}"
+        text = "".join(format_exception(cause))[-TRACEBACK_CHARACTERS:]
+        text = text.encode(errors="backslashreplace").decode()
+        self.result.errors.append(TaskError(exception_class_path=path, traceback=text))
+        self._set(status=TaskResultStatus.FAILED)
+        with contextlib.suppress(RuntimeError):  # the attempt is over: its time has passed
+            self.running.emit({EVENT: FAILED, "exception": path, "traceback": text})
+
+    def _set(self, **changes: Any) -> None:
+        """Change the result, which is frozen, as the backends of Django do."""
+        changes["finished_at"] = as_configured(datetime.now(UTC))
+        for name, value in changes.items():
+            object.__setattr__(self.result, name, value)

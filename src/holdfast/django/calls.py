@@ -1,0 +1,67 @@
+"""Tasks of Django as calls of Holdfast, and calls that wait for the commit of a transaction."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.tasks import DEFAULT_TASK_BACKEND_ALIAS, Task
+
+from .. import Call
+from .backend import backend_of, configured_backend
+from .stored_task import ResultId
+
+
+def task_call(task: Task, *args: Any, **kwargs: Any) -> Call[Any]:
+    """Return a task of Django with its arguments, for `enqueue_on_commit` and `outbox_enqueue`.
+
+    Args:
+        task: a task with a `HoldfastBackend`, also with other options: `task.using(…)`.
+        args: positional arguments of the task.
+        kwargs: keyword arguments of the task.
+
+    Raises:
+        InvalidTask: the task cannot run, or no worker would find it.
+        TypeError: the task has another backend, or an argument is no JSON.
+    """
+    return backend_of(task).call(task, args, kwargs)
+
+
+def identified(call: Any) -> Call[Any]:
+    """Return *call* with an id of its task.
+
+    Raises:
+        TypeError: it is no call.
+    """
+    if not isinstance(call, Call):
+        got = type(call).__name__
+        raise TypeError(f"expected task_call(task, …), or task.call(…) of a registry, got {got}")
+    if call.task_id is not None:
+        return call
+    return call.options(task_id=ResultId.new(call.queue).task_id)
+
+
+def enqueue_on_commit(
+    call: Call[Any], *, using: str | None = None, backend: str = DEFAULT_TASK_BACKEND_ALIAS
+) -> str:
+    """Enqueue *call* after the transaction commits; at once if there is no transaction.
+
+    If the process is killed after the commit and before the call is enqueued, or the server is
+    away, then the task is lost. `outbox_enqueue` has no such gap.
+
+    Args:
+        call: the result of `task.call(…)` of a `TaskRegistry`, or of `task_call`.
+        using: the alias of the database; None: the default one.
+        backend: the alias of the backend with the server and the namespace.
+
+    Returns:
+        `queue:task_id`, which is the id of the result for `get_result`.
+
+    Raises:
+        TypeError: *call* is no call.
+    """
+    call = identified(call)
+    client = configured_backend(backend).client
+    transaction.on_commit(partial(client.enqueue, call), using=using)
+    return str(ResultId(call.queue, str(call.task_id)))

@@ -1,0 +1,27 @@
+"""The clock of the database, as an expression of Django."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.db.models import BigIntegerField, Func
+
+SUPPORTED: Final = ("postgresql", "sqlite")
+"""The databases that an outbox of Django can be in, as Django names them."""
+
+
+class NowMs(Func):
+    """The time of the database when the statement runs, in ms since 1970."""
+
+    arity = 0
+    output_field = BigIntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        """Return the SQL: `now()` would be when the transaction began."""
+        template = "CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)"
+        return self.as_sql(compiler, connection, template=template)
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> Any:
+        """Return the SQL."""
+        template = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
+        return self.as_sql(compiler, connection, template=template)
