@@ -22,6 +22,7 @@ IMPORTS_BY_NAME = {
     "src/holdfast/core/script.py": "the `keys.py` of the block of a script",
     "src/holdfast/queues/worker/registry_address.py": "the module of the tasks of the worker",
     "src/holdfast/django/found_tasks.py": "the modules of tasks that the settings name",
+    "src/holdfast/django/management/commands/holdfast_worker.py": "only looks for the extra",
     "src/holdfast/cli/commands.py": "the module of the command that is called",
     "src/holdfast/cli/import_target.py": "the module that the user of the command line named",
     "src/holdfast_demo/example_files.py": "the example that belongs to a demo",

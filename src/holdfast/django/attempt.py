@@ -41,7 +41,7 @@ def function_of(task: Task, alias: str, sender: type) -> Callable[..., Any]:
     if iscoroutinefunction(task.func):
 
         async def run_async(*args: Any, **kwargs: Any) -> Any:
-            attempt = Attempt.of(task, alias, sender)
+            attempt = TaskAttempt.of(task, alias, sender)
             await task_started.asend_robust(**attempt.signal())
             try:
                 value = await task.func(*attempt.context, *args, **kwargs)
@@ -56,7 +56,7 @@ def function_of(task: Task, alias: str, sender: type) -> Callable[..., Any]:
         return run_async
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        attempt = Attempt.of(task, alias, sender)
+        attempt = TaskAttempt.of(task, alias, sender)
         task_started.send_robust(**attempt.signal())
         try:
             value = task.func(*attempt.context, *args, **kwargs)
@@ -72,7 +72,7 @@ def function_of(task: Task, alias: str, sender: type) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class TaskAttempt:
     """An attempt that runs here.
 
     Attributes:
@@ -89,7 +89,7 @@ class Attempt:
     sender: type
 
     @classmethod
-    def of(cls, task: Task, alias: str, sender: type) -> Attempt:
+    def of(cls, task: Task, alias: str, sender: type) -> TaskAttempt:
         """Return the attempt that begins here, and report that to the readers of its result."""
         running = current_task()
         facts = TaskFacts.enqueued(task.module_path, running.headers, running.enqueued_ms)
