@@ -193,7 +193,8 @@ def test_processes_drain_when_their_supervisor_is_killed(herd: Herd) -> None:
         herd.workers(2)
         handles = herd.waiting(2)
         supervisor.kill()
-        eventually(lambda: "the supervisor of this process has vanished" in supervisor.output)
+        noticed = "the supervisor of this process has vanished"
+        eventually(lambda: supervisor.output.count(noticed) == 2)
         late = herd.hf.enqueue(pid.call())
         herd.gate.touch()
         herd.all_ended()

@@ -24,6 +24,7 @@ LEASES_AND_HINTS = {
     "locks/renew",
     "queues/renew",
     "queues/await",
+    "queues/emit",
     "queues/heartbeat",
     "queues/leave",
     "queues/wake",

@@ -196,6 +196,40 @@ def test_a_batch_that_was_sent_is_applied_once(
     assert orders_of(hf) == [10]
 
 
+def test_numbers_of_rows_are_not_used_again(shop: Shop, engine: Any) -> None:
+    """A relay that holds the numbers of a batch must not meet other rows under them."""
+    table, seen = shop.outbox.table, set[int]()
+    for _ in range(3):
+        with engine.begin() as connection:
+            shop.outbox.enqueue_many(connection, [call(n) for n in range(5)])
+        with engine.begin() as connection:
+            found = set((connection.scalars(sa.select(table.c.seq))).all())
+            connection.execute(sa.delete(table))
+        assert not seen & found
+        seen |= found
+
+
+def test_a_relay_sends_only_the_batch_that_it_named(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    """Between its two transactions another relay sends the batch, and other rows come first."""
+    rows, table = relay._rows, shop.outbox.table
+    locks_first, others = rows._locks_first, hf.outbox_relay(shop.outbox, engine)
+
+    def too_late(connection: Any, queue: str, name: str | None = None) -> bool:
+        if name is not None:  # the rows were sent, and their numbers given to others
+            connection.execute(sa.update(table).values(batch="b" * 32))
+        return locks_first(connection, queue, name)
+
+    with engine.begin() as connection:
+        shop.outbox.enqueue_many(connection, [call(n) for n in range(5)])
+    rows._locks_first = too_late  # type: ignore[method-assign]
+    assert relay.step() == 0
+    assert (relay.status()).waiting == 5
+    assert others.step() == 5
+    assert orders_of(hf) == [*range(5)]
+
+
 def test_two_relays_share_the_work(hf: Holdfast, shop: Shop, engine: Any) -> None:
     relays = [hf.outbox_relay(shop.outbox, engine) for _ in range(2)]
     running = [BackgroundTask(relay.run) for relay in relays]

@@ -26,7 +26,8 @@ COMMANDS: Final = {
     "locks": "List locks of all kinds; run commands under them. Without a command: ls.",
     "chat": "List chats and mailboxes, write to them, and follow them. Without a command: ls.",
     "rows": "Keep the rows of a cache fresh; list row caches. Without a command: ls.",
-    "outbox": "Relay tasks from the outbox of a SQL database; handle those that failed.",
+    "outbox": "Relay tasks from the outbox of a SQL database to their queues; handle those that "
+    "failed.",
     "cache": "List cached functions; show and invalidate their results. Without a command: ls.",
     "counters": "List and draw counters. Without a command: ls.",
     "limits": "List rate limiters; show what they let pass, and reset them. Without a command: ls.",

@@ -28,7 +28,7 @@ class Statements:
         """The first queue with waiting rows after another one: a look into the index each."""
         self.first = select(func.min(columns.seq)).where(of_queue)
         self.lock_first = (
-            select(columns.seq)
+            select(columns.seq, columns.batch)
             .where(of_queue)
             .order_by(columns.seq)
             .limit(1)
@@ -48,7 +48,7 @@ class Statements:
         )
         self.name_batch = update(table).where(chosen).values(batch=bindparam("named"))
         self.fail = update(table).where(chosen).values(state=FAILED, error=bindparam("why"))
-        self.delete = delete(table).where(chosen)
+        self.delete = delete(table).where(chosen, columns.batch == bindparam("named"))
         self.take_write_lock = update(table).where(literal(1) == literal(0)).values(state=WAITING)
         """Changes nothing. On SQLite it begins a transaction that writes."""
         self.count = select(func.count()).select_from(table).where(columns.state == bindparam("of"))

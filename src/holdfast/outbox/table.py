@@ -69,5 +69,6 @@ def outbox_table(metadata: MetaData, name: str) -> Table:
         sa.Column("state", sa.SmallInteger(), nullable=False, server_default=sa.text("0")),
         sa.Column("error", sa.Text()),
         sa.Index(f"ix_{name}_queue", "state", "queue", "seq"),
+        sqlite_autoincrement=True,  # otherwise a new row may get the number of a deleted one
     )
     return table

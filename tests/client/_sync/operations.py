@@ -152,6 +152,13 @@ def _limiter(hf: Holdfast) -> Any:
     return hf.rate_limit(NAME, Limit(9, per=3600.0))
 
 
+def _cached(hf: Holdfast) -> Any:
+    def function(n: int) -> int:
+        return n
+
+    return hf.cached(ttl=3600.0, name=NAME, tags=[NAME], timeout=SHORT_S)(function)
+
+
 def _rows(hf: Holdfast) -> Any:
     return hf.row_cache(NAME, source=Source())
 
@@ -209,6 +216,23 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
     "idempotent_call": {
         "begin": lambda hf, _, op: _idempotent(hf),
         "stores": lambda hf, _, op: hf.idempotency_stores(),
+    },
+    "cached": {
+        "call": lambda hf, _, op: _cached(hf)(1),
+        "status": lambda hf, _, op: _cached(hf).status(),
+        "cached_functions": lambda hf, _, op: hf.cached_functions(),
+    },
+    "values": {
+        "call": lambda hf, _, op: _cached(hf)(1),
+        "peek": lambda hf, _, op: _cached(hf).peek(1),
+        "put": lambda hf, _, op: _cached(hf).put(2, 1),
+        "many": lambda hf, _, op: _cached(hf).many([1, 2]),
+        "invalidate": lambda hf, _, op: _cached(hf).invalidate(1),
+        "invalidate_all": lambda hf, _, op: _cached(hf).invalidate_all(),
+    },
+    "tag": {
+        "call": lambda hf, _, op: _cached(hf)(1),
+        "invalidate_tags": lambda hf, _, op: hf.invalidate_tags(NAME),
     },
     "fenced": {
         "get": lambda hf, _, op: hf.fenced(NAME).get(),

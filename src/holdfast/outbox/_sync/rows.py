@@ -60,7 +60,7 @@ class OutboxRows:
         if not batch.seqs:
             return Sent.nothing()
         with self._transaction() as connection:
-            if self._locks_first(connection, queue, batch.seqs[0]):
+            if self._locks_first(connection, queue, batch.name):
                 return self._send(connection, batch, send)
         return Sent.nothing()
 
@@ -121,20 +121,20 @@ class OutboxRows:
                 connection.execute(self._statements.take_write_lock)
             yield connection
 
-    def _locks_first(self, connection: Any, queue: str, seq: int | None = None) -> bool:
+    def _locks_first(self, connection: Any, queue: str, name: str | None = None) -> bool:
         """Lock the first row of *queue*, unless another relay has; return whether it is locked.
 
         Args:
             connection: in a transaction.
             queue: the queue.
-            seq: the row that must be the first; None: any row.
+            name: the batch that the row must belong to; None: any batch, or none.
         """
         statements, values = self._statements, {"of": queue}
-        locked: int | None = connection.scalar(statements.lock_first, values)
-        if locked is None or (seq is not None and seq != locked):
+        locked = (connection.execute(statements.lock_first, values)).first()
+        if locked is None or (name is not None and name != locked.batch):
             return False
         first: int | None = connection.scalar(statements.first, values)
-        return first is not None and locked == first
+        return first is not None and first == locked.seq
 
     def _read_batch(self, connection: Any, queue: str, most: int) -> tuple[OutboxBatch, bool]:
         """Return the batch of the first row of *queue*, and whether it is a new one."""
@@ -161,7 +161,7 @@ class OutboxRows:
         statements, chosen = self._statements, {"seqs": batch.seqs}
         sent = send(batch)
         if sent.rows:
-            connection.execute(statements.delete, chosen)
+            connection.execute(statements.delete, {**chosen, "named": batch.name})
         elif sent.refused:
             connection.execute(statements.fail, {**chosen, "why": sent.refused})
         elif sent.is_full:  # a smaller batch may fit
