@@ -25,6 +25,7 @@ LEASES_AND_HINTS = {
     "queues/renew",
     "queues/await",
     "queues/emit",
+    "queues/events",
     "queues/heartbeat",
     "queues/leave",
     "queues/wake",

@@ -16,6 +16,7 @@ from holdfast import (
     Limit,
     LockTimeout,
     Once,
+    QueueAtCapacity,
     ResultTimeout,
     Retry,
     TaskRegistry,
@@ -93,6 +94,9 @@ async def queue_writes(hf: AsyncHoldfast, folder: Path) -> None:
     await hf.worker(tasks).run(until_idle=True)
     assert (await group.wait()).then == "done"
     assert await (await hf.enqueue_group([work.call(7)])).cancel()
+    hf.queue("full", capacity=1)
+    with pytest.raises(QueueAtCapacity):
+        await hf.enqueue_group([work.call(n).options(queue="full") for n in range(2)])
 
 
 async def message_writes(hf: AsyncHoldfast, folder: Path) -> None:

@@ -17,6 +17,7 @@ from holdfast import (
     LocalFiles,
     LockTimeout,
     Once,
+    QueueAtCapacity,
     ResultTimeout,
     Retry,
     TaskRegistry,
@@ -94,6 +95,9 @@ def queue_writes(hf: Holdfast, folder: Path) -> None:
     hf.worker(tasks).run(until_idle=True)
     assert (group.wait()).then == "done"
     assert (hf.enqueue_group([work.call(7)])).cancel()
+    hf.queue("full", capacity=1)
+    with pytest.raises(QueueAtCapacity):
+        hf.enqueue_group([work.call(n).options(queue="full") for n in range(2)])
 
 
 def message_writes(hf: Holdfast, folder: Path) -> None:
