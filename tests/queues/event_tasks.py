@@ -44,6 +44,13 @@ def fails(text: str) -> None:
     raise ValueError(text)
 
 
+@tasks.task(queue="events", result_ttl=300.0, retry=Retry(attempts=2, backoff=0.001))
+def reports_at_first() -> None:
+    if current_task().attempt == 1:
+        current_task().emit("first")
+        raise ValueError("again")
+
+
 @tasks.task(queue="events")
 def is_silent() -> None: ...
 

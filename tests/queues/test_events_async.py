@@ -4,9 +4,17 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from conftest import Site
-from holdfast import AsyncHoldfast, AsyncTaskHandle, Gap, Progress, TaskEvent
+from holdfast import (
+    AsyncHoldfast,
+    AsyncTaskHandle,
+    Gap,
+    Progress,
+    PrometheusMetrics,
+    TaskEvent,
+)
 from holdfast.testing.background_worker import AsyncBackgroundWorker
 from queues import event_tasks
 from queues.event_tasks import (
@@ -18,6 +26,7 @@ from queues.event_tasks import (
     is_kept,
     is_silent,
     renders,
+    reports_at_first,
     reports_what_is_invalid,
     tasks,
     waits,
@@ -132,6 +141,29 @@ async def test_events_are_kept_as_long_as_the_result(hf: AsyncHoldfast, site: Si
     assert 0 < life_s(site, forgotten.task_id) <= 60
     assert [event.data for event in await read(forgotten)] == [1]
     assert (await kept.status()).progress is None
+
+
+async def test_events_of_an_earlier_attempt_end_with_the_result(
+    hf: AsyncHoldfast, site: Site
+) -> None:
+    """The worker of the last attempt, which reports nothing, has not sent them."""
+    handle = await hf.enqueue(reports_at_first.call())
+    for _ in range(2):
+        await drain(hf)
+    assert (await handle.status()).attempts == 2
+    assert [event.data for event in await read(handle)] == ["first"]
+    assert 200 < life_s(site, handle.task_id) <= 300
+
+
+async def test_events_are_counted(site: Site) -> None:
+    registry = CollectorRegistry()
+    metrics = PrometheusMetrics(registry)
+    url, namespace = site.url, site.namespace
+    async with AsyncHoldfast.from_url(url, namespace=namespace, telemetry=metrics) as hf:
+        await hf.enqueue(counts.call(3))
+        await drain(hf)
+    labels = {"queue": "events", "result": "stored"}
+    assert registry.get_sample_value("holdfast_task_events_total", labels) == 3
 
 
 async def test_events_of_a_cancelled_task_are_kept_for_a_while(

@@ -5,9 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from conftest import Site
-from holdfast import Gap, Holdfast, Progress, TaskEvent, TaskHandle
+from holdfast import (
+    Gap,
+    Holdfast,
+    Progress,
+    PrometheusMetrics,
+    TaskEvent,
+    TaskHandle,
+)
 from holdfast.testing.background_worker import BackgroundWorker
 from queues import event_tasks
 from queues.event_tasks import (
@@ -19,6 +27,7 @@ from queues.event_tasks import (
     is_kept,
     is_silent,
     renders,
+    reports_at_first,
     reports_what_is_invalid,
     tasks,
     waits,
@@ -133,6 +142,27 @@ def test_events_are_kept_as_long_as_the_result(hf: Holdfast, site: Site) -> None
     assert 0 < life_s(site, forgotten.task_id) <= 60
     assert [event.data for event in read(forgotten)] == [1]
     assert (kept.status()).progress is None
+
+
+def test_events_of_an_earlier_attempt_end_with_the_result(hf: Holdfast, site: Site) -> None:
+    """The worker of the last attempt, which reports nothing, has not sent them."""
+    handle = hf.enqueue(reports_at_first.call())
+    for _ in range(2):
+        drain(hf)
+    assert (handle.status()).attempts == 2
+    assert [event.data for event in read(handle)] == ["first"]
+    assert 200 < life_s(site, handle.task_id) <= 300
+
+
+def test_events_are_counted(site: Site) -> None:
+    registry = CollectorRegistry()
+    metrics = PrometheusMetrics(registry)
+    url, namespace = site.url, site.namespace
+    with Holdfast.from_url(url, namespace=namespace, telemetry=metrics) as hf:
+        hf.enqueue(counts.call(3))
+        drain(hf)
+    labels = {"queue": "events", "result": "stored"}
+    assert registry.get_sample_value("holdfast_task_events_total", labels) == 3
 
 
 def test_events_of_a_cancelled_task_are_kept_for_a_while(hf: Holdfast, site: Site) -> None:

@@ -23,7 +23,6 @@ class Claim:
         crashes: earlier attempts during which the worker vanished.
         snoozes: how often the task has asked to run later.
         body: the envelope, not decoded yet.
-        has_events: whether earlier attempts may have left events.
     """
 
     key: bytes
@@ -32,17 +31,13 @@ class Claim:
     crashes: int
     snoozes: int
     body: bytes
-    has_events: bool = False
 
     @classmethod
-    def parsed(cls, values: Sequence[Any], *, has_events: bool = False) -> Iterator[Claim]:
-        """Yield the claims in the reply of `step.lua`.
-
-        *has_events* is whether any task of the queue may have some.
-        """
+    def parsed(cls, values: Sequence[Any]) -> Iterator[Claim]:
+        """Yield the claims in the reply of `step.lua`."""
         for i in range(0, len(values), _FIELDS):
             key, token, attempt, crashes, snoozes, body = values[i : i + _FIELDS]
-            yield cls(key, int(token), attempt, crashes, snoozes, body, has_events)
+            yield cls(key, int(token), attempt, crashes, snoozes, body)
 
     @property
     def identity(self) -> tuple[bytes, int]:

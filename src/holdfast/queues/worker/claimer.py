@@ -89,6 +89,7 @@ class Claimer:
         self._lease_ms = lease_ms
         self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
         self.events = EventSender(caller, unit, lambda: self._answer_by)
+        self._may_have_events: set[Claim] = set()
         self._answer_by = Deadline(None)
         self._running = 0
         self._parked: dict[bytes, Deadline] = {}  # not known here; until another worker looks again
@@ -219,6 +220,8 @@ class Claimer:
         self.damage.step_succeeded(reply.missing)
         if reply.ended:
             await self._renew_or_release(reply.ended)
+        if reply.any_events:  # earlier attempts may have left some
+            self._may_have_events.update(reply.claims)
         for claim in reply.claims:
             self._held.keep(claim, reply.asked_at)
             self._parked.pop(claim.key, None)
@@ -295,9 +298,11 @@ class Claimer:
         Raises:
             ServerUnavailable, OutcomeUnknown: the worker ends, and its time for replies is over.
         """
-        await self.events.stored(each.claim for each in settlements)
-        for each in settlements:
-            each.has_events = each.claim.has_events or self.events.has_events(each.claim)
+        if self.events.is_used or self._may_have_events:
+            await self.events.stored(each.claim for each in settlements)
+            for each in settlements:
+                claim = each.claim
+                each.has_events = claim in self._may_have_events or self.events.has_events(claim)
         return settlements
 
     async def _answered(self, step: Step) -> StepReply:
@@ -366,7 +371,9 @@ class Claimer:
         """Forget the claim of a settlement that the server has answered."""
         claim = settlement.claim
         self._held.drop(claim)
-        self.events.forget(claim)
+        if self.events.is_used or self._may_have_events:
+            self.events.forget(claim)
+            self._may_have_events.discard(claim)
         # The server may refuse a claim that was settled at once, or was stopped after a loss.
         expected = claim in self.settling or settlement.verb == "release"
         self.settling.discard(claim)

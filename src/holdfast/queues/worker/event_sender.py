@@ -92,6 +92,11 @@ class EventSender:
         self._hurry = Event()
         self._answered = Event()  # replaced after each call
 
+    @property
+    def is_used(self) -> bool:
+        """Return whether a task that is not settled has reported events."""
+        return bool(self._attempts)
+
     def add(self, attempt: AttemptEvents, kind: bytes, data: bytes) -> None:
         """Take an event; see `EventSink.add`.
 
@@ -128,8 +133,6 @@ class EventSender:
         Raises:
             ServerUnavailable, OutcomeUnknown: the worker ends, and its time for replies is over.
         """
-        if not self._attempts:
-            return
         buffers = {claim: self._attempts[claim] for claim in claims if claim in self._attempts}
         while left := [claim for claim, buffer in buffers.items() if not buffer.is_settled]:
             for claim in left:  # an interrupted thread may not have listed it
@@ -143,13 +146,12 @@ class EventSender:
 
     def has_events(self, claim: Claim) -> bool:
         """Return whether the server may have events of *claim* from this worker."""
-        buffer = self._attempts.get(claim) if self._attempts else None
+        buffer = self._attempts.get(claim)
         return buffer is not None and buffer.was_sent
 
     def forget(self, claim: Claim) -> None:
         """Forget the events of a claim that was settled."""
-        if self._attempts:
-            self._attempts.pop(claim, None)
+        self._attempts.pop(claim, None)
 
     async def close(self) -> None:
         """Stop sending."""

@@ -125,7 +125,8 @@ async def _run(
     except BaseException as error:  # noqa: BLE001 (a runner must not raise)
         return _broken(claim, error)
     try:
-        await claimer.events.stored([claim])  # here it does not delay the steps of the queue
+        if claimer.events.is_used:
+            await claimer.events.stored([claim])  # here it does not delay the steps of the queue
         if not settlement.urgent:
             return settlement
         await claimer.settle(settlement)

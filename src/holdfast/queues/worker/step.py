@@ -57,9 +57,9 @@ class Settlement:
     @property
     def sent_verb(self) -> str:
         """Return the verb as the script reads it."""
-        if self.has_events and self.verb == "done":
-            return "done_events"
-        return f"{self.verb}_key" if self.pauses_key else self.verb
+        if self.pauses_key:
+            return f"{self.verb}_key"
+        return "done_events" if self.has_events and self.verb == "done" else self.verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,7 @@ class StepReply:
         missing: number of tasks that are in no list; below 0: number of ids without a task.
         claims: tasks that the worker holds from now on.
         ended: id and token of each claim of this worker with an ended lease, one after the other.
+        any_events: whether a task of the queue has events or followers.
     """
 
     asked_at: float
@@ -124,6 +125,7 @@ class StepReply:
     missing: int
     claims: list[Claim]
     ended: Sequence[bytes]
+    any_events: bool
 
     @classmethod
     def parsed(cls, asked_at: float, reply: Sequence[Any], has_member_ends: Event) -> StepReply:
@@ -131,5 +133,5 @@ class StepReply:
         wait_ms, left, accepted, missing, claims, ended, any_events, member_ends = reply
         if member_ends:
             has_member_ends.set()
-        held = list(Claim.parsed(claims, has_events=any_events == 1))
-        return cls(asked_at, wait_ms, left, accepted.decode(), missing, held, ended)
+        held, events = list(Claim.parsed(claims)), any_events == 1
+        return cls(asked_at, wait_ms, left, accepted.decode(), missing, held, ended, events)
