@@ -10,13 +10,14 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
+NAMES = ("agent.py", "orders.py", "nightly.py")
 PAGE = EXAMPLES.parent / "docs" / "long-tasks.md"
 
 
 def test_the_page_shows_the_code_of_the_examples() -> None:
-    code = "".join((EXAMPLES / name).read_text() for name in ("agent.py", "orders.py"))
+    code = "".join((EXAMPLES / name).read_text() for name in NAMES)
     shown = re.findall(r"```py\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(shown) == 3
+    assert len(shown) == 4
     for each in shown:
         assert each in code
 
@@ -39,6 +40,15 @@ def test_the_page_shows_the_code_of_the_examples() -> None:
                 "withdrawn: withdrawn",
                 "carrier: gave-up: not shipped: the carrier does not answer",
                 "taken: 30, in stock: 1",
+            ],
+        ),
+        (
+            "nightly.py",
+            [
+                "alarm: nightly:2026-11-26: gave-up: part 3 is not a valid file",
+                "state: failed",
+                "state: done",
+                "published: nightly:2026-11-26: 200,000 rows in 10,000 parts",
             ],
         ),
     ],

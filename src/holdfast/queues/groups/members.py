@@ -42,7 +42,7 @@ results of the members, in their order, with None for each that has no result.
 """
 
 GROUP_ID: Final[Any] = Placeholder("GROUP_ID")
-"""An argument of a call: the id of its group."""
+"""An argument of a call: the id of the group that was enqueued, also within nested ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,8 +213,9 @@ class NodeFactory:
         _check_id(own_id)
         call = member.hooked()
         _check_call(call)
-        args = [group_id if arg is GROUP_ID else arg for arg in call.args]
-        kwargs = {key: group_id if arg is GROUP_ID else arg for key, arg in call.kwargs.items()}
+        outermost = group_id.partition("/")[0]
+        args = [outermost if arg is GROUP_ID else arg for arg in call.args]
+        kwargs = {key: outermost if arg is GROUP_ID else arg for key, arg in call.kwargs.items()}
         into: list[int | str] = [i for i, arg in enumerate(args) if arg is RESULT]
         into += [key for key, arg in kwargs.items() if arg is RESULT]
         call = _with_arguments(call, args, kwargs, into)

@@ -13,7 +13,7 @@
 
 local FIRST = 5
 local name, number, hold_ms, taken = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
-local MOST = 250            -- ends in one reply
+local MOST = 100            -- ends in one reply
 local MOST_BYTES = 524288   -- bytes in one reply; the last chunk may exceed it
 local CHUNK = 10
 
