@@ -53,6 +53,11 @@ for use in (
     else:
         raise AssertionError(f"{use} needs no extra")
 """
+DJANGO: Final = """
+import sys
+if sys.version_info >= (3, 12):  # Django 6 needs it
+    from holdfast.django import HoldfastBackend
+"""
 LAZY: Final = """
 import sys
 import holdfast.rows.sql, holdfast.rows.commit_hook
@@ -89,6 +94,7 @@ CHECKS: Final = (
     Check("otel", ("opentelemetry-sdk",), pages=(("docs/telemetry.md", 1),)),
     Check("prometheus", pages=(("docs/telemetry.md", 3),)),
     Check("sql", pages=(("docs/rows.md", 0),), code=LAZY),
+    Check("django", code=DJANGO),
     Check("geo", pages=(("docs/tallies.md", 0),), code="import polars, maxminddb"),
     Check("uvloop", pages=(("README.md", 0),), code=UVLOOP),
     Check("cron", pages=(("docs/schedules.md", 0),)),
