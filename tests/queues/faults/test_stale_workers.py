@@ -45,7 +45,7 @@ class Hand:
         reply = self._client.eval(
             STEP.source, len(names), *names, self._writer, self._number, *args
         )
-        _, _, accepted, _, claims, self.ended, _ = reply
+        _, _, accepted, _, claims, self.ended, *_ = reply
         return accepted, list(zip(claims[::6], claims[1::6], strict=True))
 
     def settle(self, task_id: bytes, token: bytes) -> bytes:
