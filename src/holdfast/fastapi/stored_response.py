@@ -1,0 +1,111 @@
+"""Keep the response to a request, so that it can be sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Self
+
+import msgspec
+from starlette.types import Message, Send
+
+MOST_BYTES: Final = (1 << 20) - 64
+"""Largest response that is kept, with its header fields: an answer of 1 MiB."""
+
+TOO_LARGE: Final = 0
+"""Status of a stored response that was too large to be kept."""
+
+_TRY_AGAIN: Final = frozenset((401, 403, 408, 409, 425, 429))
+
+
+class StoredResponse(msgspec.Struct, array_like=True):
+    """A response as the store has it.
+
+    Attributes:
+        status: its status; `TOO_LARGE`: it was not kept.
+        headers: names and values.
+        body: its content.
+    """
+
+    status: int
+    headers: list[tuple[bytes, bytes]] = []
+    body: bytes = b""
+
+    def packed(self) -> bytes:
+        """Return it as bytes."""
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def parsed(cls, packed: bytes) -> Self:
+        """Return the response in *packed*.
+
+        Raises:
+            msgspec.MsgspecError: another program has stored something else.
+        """
+        return msgspec.msgpack.decode(packed, type=cls)
+
+    async def send(self, send: Send) -> None:
+        """Send it, with `Idempotent-Replayed: true`."""
+        headers = [*self.headers, (b"idempotent-replayed", b"true")]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class ResponseRecorder:
+    """Passes the messages of a response on, and keeps them.
+
+    Args:
+        send: sends a message to the client.
+        on_end: called before the last message is sent, so that the response can be stored before
+            the client has all of it.
+    """
+
+    def __init__(self, send: Send, on_end: Callable[[ResponseRecorder], Awaitable[None]]) -> None:
+        self._send = send
+        self._on_end = on_end
+        self._status = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    async def __call__(self, message: Message) -> None:
+        """Take one message of the application."""
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            self._headers = [(bytes(name), bytes(value)) for name, value in message["headers"]]
+            self._size = sum(len(name) + len(value) + 10 for name, value in self._headers)
+        elif message["type"] == "http.response.body":
+            part = bytes(message.get("body", b""))
+            self._size += len(part)
+            if self._size <= MOST_BYTES:
+                self._parts.append(part)
+            else:
+                self._parts.clear()
+            if not message.get("more_body", False):
+                await self._on_end(self)
+        await self._send(message)
+
+    @property
+    def is_kept(self) -> bool:
+        """Return whether a repetition must not run again."""
+        return self._status < 500 and self._status not in _TRY_AGAIN
+
+    def stored(self) -> StoredResponse:
+        """Return the response for the store."""
+        if self._size > MOST_BYTES:
+            return StoredResponse(TOO_LARGE)
+        return StoredResponse(self._status, self._headers, b"".join(self._parts))
+
+
+def problem(status: int, title: str, detail: str, **headers: str) -> tuple[Any, Any]:
+    """Return the two messages of a response that reports a problem (RFC 9457)."""
+    body = msgspec.json.encode(
+        {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    )
+    fields = {
+        "content-type": "application/problem+json",
+        "content-length": str(len(body)),
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    encoded = [(name.encode(), value.encode()) for name, value in fields.items()]
+    start = {"type": "http.response.start", "status": status, "headers": encoded}
+    return start, {"type": "http.response.body", "body": body}
