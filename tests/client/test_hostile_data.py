@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from client.units import BUILDERS, Place
+from client.units import BUILDERS, NEVER, Place
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import Holdfast, Limit, Retry, TaskFailed, TaskRegistry
@@ -89,6 +89,16 @@ def save(hf: Holdfast, folder: Path) -> None:
             file.save_to(folder)
 
 
+def cached(hf: Holdfast) -> Any:
+    """Return the cached function that `units` has called."""
+
+    @hf.cached(ttl=NEVER, name=NAME, tags=[NAME])
+    def function(n: int) -> int:
+        return n
+
+    return function
+
+
 READERS: dict[str, list[Callable[[Holdfast, Path], object]]] = {
     "queue": [
         lambda hf, _: hf.queue(NAME).stats(),
@@ -106,6 +116,14 @@ READERS: dict[str, list[Callable[[Holdfast, Path], object]]] = {
         lambda hf, _: hf.idempotency(NAME).begin("order-17", b"body", user="ann"),
     ],
     "limiter": [lambda hf, _: hf.rate_limits()],
+    "group": [
+        lambda hf, _: hf.groups(),
+        lambda hf, _: hf.group_handle(NAME).status(),
+        lambda hf, _: list(hf.group_handle(NAME).results()),
+    ],
+    "cached": [lambda hf, _: hf.cached_functions(), lambda hf, _: cached(hf).status()],
+    "values": [lambda hf, _: cached(hf)(1), lambda hf, _: cached(hf).peek(1)],
+    "tag": [lambda hf, _: cached(hf)(1)],
     "fenced": [lambda hf, _: hf.fenced(NAME).get()],
     "mailbox": [
         lambda hf, _: hf.mailbox(NAME).fetch(),

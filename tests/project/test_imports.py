@@ -37,7 +37,7 @@ import time, concurrent.futures, urllib.parse, uuid
 import hiredis, maxminddb, msgspec, polars
 import redis, redis.asyncio, redis.asyncio.sentinel, redis.sentinel, sqlalchemy.ext.compiler
 import opentelemetry.metrics, opentelemetry.trace, prometheus_client, prometheus_client.core
-import starlette.applications, uvicorn, uvicorn.protocols.websockets.websockets_sansio_impl
+import fastapi, starlette.applications, uvicorn, uvicorn.protocols.websockets.websockets_sansio_impl
 
 def refuse(what):
     def refused(*args, **kwargs):

@@ -22,7 +22,8 @@ COMMANDS: Final = {
     "queues": "List the task queues; limit, pause, resume and empty them. Without a command: ls.",
     "tasks": "List the tasks of a queue; enqueue and cancel tasks, and replay the dead.",
     "schedules": "List schedules; add, pause, trigger and remove them. Without a command: ls.",
-    "groups": "List groups and chains of tasks; show and cancel them. Without a command: ls.",
+    "groups": "List groups and chains of tasks, show their members, and cancel them. Without a "
+    "command: ls.",
     "locks": "List locks of all kinds; run commands under them. Without a command: ls.",
     "chat": "List chats and mailboxes, write to them, and follow them. Without a command: ls.",
     "rows": "Keep the rows of a cache fresh; list row caches. Without a command: ls.",

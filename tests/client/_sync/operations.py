@@ -152,6 +152,11 @@ def _limiter(hf: Holdfast) -> Any:
     return hf.rate_limit(NAME, Limit(9, per=3600.0))
 
 
+def _results(hf: Holdfast) -> None:
+    for _ in hf.group_handle(NAME).results():
+        pass
+
+
 def _cached(hf: Holdfast) -> Any:
     def function(n: int) -> int:
         return n
@@ -216,6 +221,12 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
     "idempotent_call": {
         "begin": lambda hf, _, op: _idempotent(hf),
         "stores": lambda hf, _, op: hf.idempotency_stores(),
+    },
+    "group": {
+        "status": lambda hf, _, op: hf.group_handle(NAME).status(),
+        "results": lambda hf, _, op: _results(hf),
+        "cancel": lambda hf, _, op: hf.group_handle(NAME).cancel(),
+        "groups": lambda hf, _, op: hf.groups(),
     },
     "cached": {
         "call": lambda hf, _, op: _cached(hf)(1),

@@ -138,7 +138,7 @@ class GroupDelivery:
 
     def _cancel_step(self, queue: str, task_id: str, writer: str, number: int) -> Step:
         unit = self._namespace.unit(keys.KIND, queue)
-        names = CANCEL.keys(unit, keys.result(unit, task_id))
+        names = CANCEL.keys(unit, keys.result(unit, task_id), keys.events(unit, task_id))
         return unit, names, [writer, number, task_id, CANCELLED_KEPT_MS]
 
     def _count(self, count: CountEnds) -> list[CarryOut]:
