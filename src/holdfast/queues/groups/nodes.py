@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from ...core.codec import check_size
 from ...core.names import MAX_NAME_BYTES
-from ...core.trace import TraceContext
+from ...core.trace import TraceContext, added_bytes
 from ...errors import DecodeError, InvalidName
 from ..call import MAX_TASK_ID_BYTES, Call
 from ..enqueue_batch import Packed, packed
 from ..envelope import Envelope
+from ..headers import stored_bytes
 from .members import GROUP_ID, RESULT, Chain, Group, Member, Placeholder
 
 MAX_QUEUES: Final = 64
@@ -39,6 +40,7 @@ class CallNode(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
         envelope: as it is enqueued, except for *into*.
         into: positions and names of the arguments that become the result of what ran before.
         life_ms: how long its group may take.
+        size: bytes of the envelope without its trace and headers, which a repeated call may change.
     """
 
     id: str
@@ -50,6 +52,7 @@ class CallNode(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
     envelope: msgspec.Raw
     into: list[int | str] = []
     life_ms: int = 0
+    size: int = 0
 
     @property
     def packed(self) -> Packed:
@@ -222,9 +225,11 @@ class NodeFactory:
         _, priority, wait, expires, envelope = packed(
             call, own_id, self._trace, f"{group_id} {name}"
         )
-        raw = msgspec.Raw(envelope)
-        life_ms = self._life_ms
-        return CallNode(own_id, call.task, call.queue, priority, wait, expires, raw, into, life_ms)
+        size = len(envelope) - added_bytes(self._trace) - stored_bytes(call.headers)
+        raw, life_ms = msgspec.Raw(envelope), self._life_ms
+        return CallNode(
+            *(own_id, call.task, call.queue, priority, wait, expires, raw, into, life_ms, size)
+        )
 
 
 def _with_arguments(

@@ -6,19 +6,20 @@
 -- ARGV[1]  string  definition  a digest of its tasks and options
 -- ARGV[2]  int     life_ms  how long the group may take
 -- ARGV[3]  string  first of the fields: name in the record or, after `call `, in the calls; and the value
--- returns  string  new; open: it exists, and some members may be missing; closed: it exists; or other: another
---                  group has the id
+-- returns  string  new; open AGE_MS: it exists since then, and some members may be missing; closed: it exists; or
+--                  other: another group has the id
 -- include clock
 
 local group, calls, definition, life_ms = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2])
+local now_ms = clock()
 local stored = redis.call('HGET', group, 'definition')
 if stored then
   if stored ~= definition then
     return 'other'
   end
-  return redis.call('HGET', group, 'closed') and 'closed' or 'open'
+  local age_ms = now_ms - tonumber(redis.call('HGET', group, 'created_ms') or 0)
+  return redis.call('HGET', group, 'closed') and 'closed' or string.format('open %.0f', age_ms)
 end
-local now_ms = clock()
 redis.call('UNLINK', calls)
 local FIRST = 3
 for i = FIRST, #ARGV, 2 do

@@ -40,10 +40,16 @@ KINDS = [
 DRAINED_S = 40.0
 WORKERS = 2
 
+THEN = ".then"
+"""The key of a callback ends with this, after the key of its group."""
+
 SHORT_S = 0.05
 LONG_S = 0.5
 LONG = 0.1
 """This share of the tasks is long, so that who kills a worker interrupts one."""
+
+GROUPS = 0.15
+"""This share of what producers enqueue are groups of two tasks and a callback."""
 
 
 def produce(*, supervised: str = "", **about: Any) -> None:
@@ -60,8 +66,11 @@ def _produce(poison: Path, kinds: Sequence[Any], client: Client, me: str) -> Non
         task = client.dice.choice(kinds)
         longest_s = LONG_S if client.dice.random() < LONG else SHORT_S
         call = task.call(key, client.dice.uniform(0, longest_s))
-        with client.operation("enqueue", key, number=number) as op:
-            op.result = client.write(partial(_enqueue, client.hf, call), op).task_id
+        if client.dice.random() < GROUPS:
+            _produce_group(client, key, number)
+        else:
+            with client.operation("enqueue", key, number=number) as op:
+                op.result = client.write(partial(_enqueue, client.hf, call), op).task_id
         number += 1
         if me == POISONER and poison.exists() and not poisoned:
             poisoned = True
@@ -73,6 +82,23 @@ def _produce(poison: Path, kinds: Sequence[Any], client: Client, me: str) -> Non
 
 def _enqueue(hf: Any, call: Any, op_id: str) -> Any:
     return hf.enqueue(call, op_id=op_id)
+
+
+def _produce_group(client: Client, key: str, number: int) -> None:
+    """Enqueue two tasks, and one that is called when both are done; each is on record."""
+    *members, then = (chores.on_the_loop.call(f"{key}{name}") for name in (".0", ".1", THEN))
+    with (
+        client.operation("enqueue", f"{key}.0", number=number) as first,
+        client.operation("enqueue", f"{key}.1") as second,
+        client.operation("enqueue", f"{key}{THEN}") as last,
+    ):
+        handle = client.write(partial(_enqueue_group, client.hf, members, then), first)
+        for op, name in ((first, "0"), (second, "1"), (last, "then")):
+            op.result = f"{handle.group_id}/{name}"
+
+
+def _enqueue_group(hf: Any, members: Any, then: Any, op_id: str) -> Any:
+    return hf.enqueue_group(members, then=then, op_id=op_id)
 
 
 def work(*, url: str, namespace: str, folder: str, name: str, access: str = "", **_: Any) -> None:
@@ -171,6 +197,8 @@ class Queues(Workload):
         for worker in self._workers:
             if not worker.is_alive():  # a task killed it, as late as now
                 worker.start()
+        if raw.exists(keys.member_ends(self._unit)):  # their groups may call something
+            return False
         places = QueueSnapshot.read(raw, self._unit)
         return not places.under_way and not places.ready
 
@@ -187,6 +215,7 @@ def judge(
     """
     ids = {op.key: op.value for op in history if op.kind == "enqueue" and op.outcome == "ok"}
     buried = {key for key, task_id in ids.items() if task_id in dead}
+    buried |= {key.rpartition(".")[0] + THEN for key in buried}  # a dead member: no callback
     lost, unasked = missing(history, dead=buried)
     acknowledged_ns = {op.key: op.return_ns for op in history if op.kind == "enqueue"}
     found = [Violation("lost", f"{key} never ran", acknowledged_ns[key]) for key in sorted(lost)]

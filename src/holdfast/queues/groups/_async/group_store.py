@@ -35,6 +35,10 @@ PAGE: Final = 500
 """Members that one call reads at most."""
 
 
+LEDGER_MS: Final = 3_000_000
+"""For so long the ledger surely knows a step; it forgets after one to two hours."""
+
+
 class AsyncGroupStore:
     """Stores and reads groups.
 
@@ -86,7 +90,7 @@ class AsyncGroupStore:
         return found
 
     async def store(self, node: GroupNode, parent: str) -> bytes:
-        """Store a group without its members. Return what there was: `new`, `open` or `closed`."""
+        """Store a group without its members. Return what there was, as `start_group.lua` does."""
         unit = self.unit(node.id)
         args = [node.definition, node.life_ms, *_fields(node, parent)]
         found: bytes = await self._caller.call(START, unit, START.keys(unit), args, harmless=True)
@@ -104,7 +108,7 @@ class AsyncGroupStore:
         started = [node.id]
         if not node.sequential:
             if found != b"closed":
-                await self._enqueue(node, is_new=found == b"new", checks_room=checks_room)
+                await self._enqueue(node, found, checks_room=checks_room)
             for i, member in enumerate(node.members):
                 if isinstance(member, GroupNode):
                     inner = await self.store(member, f"{node.id} {i}")
@@ -116,12 +120,16 @@ class AsyncGroupStore:
         unit = self.unit(group_id)
         await self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
 
-    async def _enqueue(self, node: GroupNode, *, is_new: bool, checks_room: bool) -> None:
-        """Enqueue the members that are calls."""
-        stored = 0
+    async def _enqueue(self, node: GroupNode, found: bytes, *, checks_room: bool) -> None:
+        """Enqueue the members that are calls.
+
+        Repeated steps are the same ones, so the ledger recognizes them for an hour at least. After
+        that, a member that has ended is left out, because it is not in its queue any more.
+        """
+        stored, age_ms = 0, int(found.partition(b" ")[2] or 0)
         for batch in _batches(node):
             tasks = batch.tasks
-            if not is_new:  # a member that has ended is not in its queue any more
+            if age_ms > LEDGER_MS:
                 names = [task[0].rpartition("/")[2] for task in tasks]
                 entries = await self.ends(node.id, names)
                 tasks = [task for task, end in zip(tasks, entries, strict=True) if end is None]
@@ -132,7 +140,7 @@ class AsyncGroupStore:
             try:
                 await self._producer.store(batch.queue, writer, 1, tasks, room, stored)
             except QueueAtCapacity:
-                if is_new and not stored:
+                if found == b"new" and not stored:
                     await self._drop(node.id)
                 raise
             stored += len(tasks)
@@ -210,6 +218,6 @@ def _batches(node: GroupNode) -> Iterable[EnqueueBatch]:
     by_queue: dict[str, list[tuple[Packed, int]]] = {}
     for member in node.members:
         if isinstance(member, CallNode):
-            by_queue.setdefault(member.queue, []).append((member.packed, len(member.envelope)))
+            by_queue.setdefault(member.queue, []).append((member.packed, member.size))
     for queue, tasks in by_queue.items():
         yield from in_batches(queue, tasks)
