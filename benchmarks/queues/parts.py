@@ -10,6 +10,7 @@ from ..report import Table
 from . import (
     enqueue,
     events,
+    groups,
     latency,
     memory,
     processes,
@@ -32,6 +33,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
     "schedules": schedules.run,
     "tenants": tenants.run,
     "events": events.run,
+    "groups": groups.run,
     "steps": steps.run,
 }
 
