@@ -124,14 +124,19 @@ class Layout(msgspec.Struct, frozen=True):
         return "" if place == NESTED else self.queues[ord(place) - FIRST_QUEUE]
 
 
-def record_of(found: Sequence[bytes | None]) -> Mapping[str, str] | None:
-    """Return the values of `FIELDS` by name, empty if not set; None if there is no group."""
+def record_of(group_id: str, found: Sequence[bytes | None]) -> Mapping[str, str] | None:
+    """Return the values of `FIELDS` by name, empty if not set; None if there is no group.
+
+    Raises:
+        DecodeError: another program has changed the record.
+    """
     if found[0] is None:
         return None
-    return {
-        name: "" if value is None else value.decode()
-        for name, value in zip(FIELDS, found, strict=True)
-    }
+    with decoding(f"the record of group {group_id!r}"):
+        return {
+            name: "" if value is None else value.decode()
+            for name, value in zip(FIELDS, found, strict=True)
+        }
 
 
 def layout_of(group_id: str, record: Mapping[str, str]) -> Layout:

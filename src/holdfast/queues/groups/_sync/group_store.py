@@ -61,7 +61,7 @@ class GroupStore:
     def record(self, group_id: str) -> Mapping[str, str] | None:
         """Return the fields of the record of a group; None if there is none."""
         unit = self.unit(group_id)
-        return record_of(self._caller.call(GROUP, unit, GROUP.keys(unit), FIELDS))
+        return record_of(group_id, self._caller.call(GROUP, unit, GROUP.keys(unit), FIELDS))
 
     def records(self, group_ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
         """Return the records of those groups that exist.
@@ -77,7 +77,7 @@ class GroupStore:
             for group_id, answer in zip(page, answers, strict=True):
                 if isinstance(answer, Exception):
                     raise answer
-                record = record_of(answer)
+                record = record_of(group_id, answer)
                 if record is not None:
                     records[group_id] = record
         return records
