@@ -32,7 +32,7 @@ ARRIVALS = st.lists(st.lists(st.tuples(st.integers(0, MEMBERS - 1), st.integers(
 
 
 class Model:
-    """A group of which only the latest known state of each member counts.
+    """Keep the latest known state of each member, and nothing else.
 
     Args:
         max_failures: as in `Group`.

@@ -11,10 +11,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ...core.clock import Duration, from_epoch_ms, to_ms
+from ...core.clock import MAX_MS, Duration, from_epoch_ms, to_ms
 from ...core.codec import JSON, decoded
-from ...core.stored import decoding
+from ...core.stored import decoding, stored_int
 from ...errors import InvalidName
+from .members import MAX_MEMBERS
 from .nodes import FIRST_QUEUE, NESTED
 
 GroupState = Literal["running", "done", "failed", "cancelled"]
@@ -117,11 +118,14 @@ class Layout(msgspec.Struct, frozen=True):
     is_chain: bool = False
 
     def queue_of(self, index: int) -> str:
-        """Return the queue of a member; empty if it is a group."""
-        if not self.places:
-            return self.queues[0]
-        place = self.places[index]
-        return "" if place == NESTED else self.queues[ord(place) - FIRST_QUEUE]
+        """Return the queue of a member; empty if it is a group.
+
+        Raises:
+            DecodeError: another program has changed the record.
+        """
+        with decoding("where the members of a group are"):
+            place = self.places[index] if self.places else chr(FIRST_QUEUE)
+            return "" if place == NESTED else self.queues[ord(place) - FIRST_QUEUE]
 
 
 def record_of(group_id: str, found: Sequence[bytes | None]) -> Mapping[str, str] | None:
@@ -148,7 +152,8 @@ def layout_of(group_id: str, record: Mapping[str, str]) -> Layout:
     with decoding(f"the record of group {group_id!r}"):
         queues = json.loads(record["queues"])
         is_chain = record["kind"] == "chain"
-        return Layout(queues, record["layout"], int(record["total"]), is_chain)
+        total = stored_int(record["total"].encode(), "total", 0, MAX_MEMBERS)
+        return Layout(queues, record["layout"], total, is_chain)
 
 
 def status_of(group_id: str, record: Mapping[str, str]) -> GroupStatus:
@@ -176,10 +181,14 @@ def status_of(group_id: str, record: Mapping[str, str]) -> GroupStatus:
             record["failure"],  # type: ignore[arg-type]
             tuple(json.loads(record["queues"])),
             record["parent"].partition(" ")[0],
-            from_epoch_ms(int(record["created_ms"])),
-            from_epoch_ms(int(record["ended_ms"])) if int(record["ended_ms"] or 0) else None,
-            from_epoch_ms(int(record["until_ms"])),
+            _instant(record["created_ms"]),
+            _instant(record["ended_ms"]) if record["ended_ms"] not in ("", "0") else None,
+            _instant(record["until_ms"]),
         )
+
+
+def _instant(epoch_ms: str) -> datetime:
+    return from_epoch_ms(stored_int(epoch_ms.encode(), "an instant", 0, MAX_MS))
 
 
 def member_result(group_id: str, layout: Layout, index: int, entry: bytes | None) -> MemberResult:
@@ -188,13 +197,13 @@ def member_result(group_id: str, layout: Layout, index: int, entry: bytes | None
     Raises:
         DecodeError: another program has changed the entry.
     """
-    task_id, queue = f"{group_id}/{index}", layout.queue_of(index)
+    task_id, what = f"{group_id}/{index}", f"the result of member {index} of group {group_id!r}"
+    queue = layout.queue_of(index)
     if entry is None:
         return MemberResult(index, task_id, queue, "waiting")
-    what = f"the result of member {index} of group {group_id!r}"
     with decoding(what):
         _, state, payload = entry.split(b" ", 2)
-    name: Any = state.decode()
+        name: Any = state.decode()
     if name == "done" and payload[:1] == b"=":
         return MemberResult(index, task_id, queue, name, decoded(JSON, payload[1:], Any, what))
     reason = payload.removeprefix(b"!").decode(errors="replace")

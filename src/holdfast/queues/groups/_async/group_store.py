@@ -12,6 +12,7 @@ from ....core._async.caller import AsyncCaller
 from ....core.codec import MAX_PAYLOAD_BYTES
 from ....core.names import Namespace, Unit
 from ....core.script import Script
+from ....core.stored import decoding
 from ....errors import (
     DecodeError,
     GroupExists,
@@ -194,8 +195,13 @@ def pages(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def has_ended(entry: bytes | None) -> bool:
-    """Return whether a member with this entry in `group_ends` has ended."""
-    return entry is not None and entry.split(b" ", 2)[1] != b"waiting"
+    """Return whether a member with this entry in `group_ends` has ended.
+
+    Raises:
+        DecodeError: another program has changed the entry.
+    """
+    with decoding("how a member of a group has ended"):
+        return entry is not None and entry.split(b" ", 2)[1] != b"waiting"
 
 
 def _fields(node: GroupNode, parent: str) -> Iterator[str | bytes | int]:
