@@ -16,7 +16,7 @@ from .cache import parts as cache
 from .completions import parts as completions
 from .counters import parts as counters
 from .files import parts as files
-from .harness import Bench
+from .harness import BenchmarkRun
 from .leases import lineup as leases_lineup
 from .leases import parts as leases
 from .limits import parts as limits
@@ -30,7 +30,7 @@ from .server import Server, serving
 from .speed import keep
 from .tallies import parts as tallies
 
-BENCHMARKS: Final[dict[str, Callable[[Bench], Iterator[Table]]]] = {
+BENCHMARKS: Final[dict[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "calls": calls.run,
     "calls:parts": call_parts.run,
     "durable": durable.run,
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about = _about(server, rounds)
         if not options.json:
             print(about, flush=True)
-        bench = Bench(server, rounds, options.quick, _rivals(options), options.limit)
+        bench = BenchmarkRun(server, rounds, options.quick, _rivals(options), options.limit)
         for name in options.names or ALL:
             tables = found.setdefault(name, [])
             for table in BENCHMARKS[name](bench):

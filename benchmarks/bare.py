@@ -1,4 +1,4 @@
-"""A bare lane: one connection, one write for all commands of a loop turn, replies in order.
+"""A bare connection: one connection, one write for all commands of a loop turn, replies in order.
 
 What a client could do at most: no deadlines, no cancellation, no cluster, no push messages.
 """
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import hiredis
 
 
-class BareLane(asyncio.Protocol):
+class BareConnection(asyncio.Protocol):
     """Made by `opened`."""
 
     def __init__(self) -> None:
@@ -24,12 +24,12 @@ class BareLane(asyncio.Protocol):
         self._transport: Any = None
 
     @classmethod
-    async def opened(cls, url: str) -> BareLane:
+    async def opened(cls, url: str) -> BareConnection:
         """Connected to the server of *url*."""
         where = urlsplit(url)
         loop = asyncio.get_running_loop()
-        _, lane = await loop.create_connection(cls, where.hostname, where.port)
-        return lane
+        _, caller = await loop.create_connection(cls, where.hostname, where.port)
+        return caller
 
     def ask(self, *command: str | int) -> asyncio.Future[Any]:
         """Send *command*, and return a future of its reply."""

@@ -22,7 +22,7 @@ from holdfast.core.transport.request import Request
 from holdfast.core.transport.settings import Settings
 
 from .calls import KEY, SCRIPT, UNIT
-from .harness import Bench, Case, interleaved
+from .harness import BenchmarkRun, Case, interleaved
 from .report import Table
 
 COUNT: Final = 4_000
@@ -30,7 +30,7 @@ TOGETHER: Final = 50
 KEYS: Final = (KEY,)
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure both halves."""
     settings = Settings.from_url(bench.server.url)
     address = settings.addresses[0]

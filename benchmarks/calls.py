@@ -22,8 +22,8 @@ from holdfast.core.names import Namespace
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
 
-from .bare import BareLane
-from .harness import Bench, Case
+from .bare import BareConnection
+from .harness import BenchmarkRun, Case
 from .report import Table
 
 SCRIPT: Final = Script.of(
@@ -43,7 +43,7 @@ COROUTINES: Final = ((1, 500, ONE_COROUTINE_TARGET), (50, 4_000, FIFTY_COROUTINE
 """How many, calls of a round, how many times as fast as redis-py."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Blocking with 1 and 16 threads, asyncio with 1 and 50 coroutines."""
     with _blocking(bench) as (ours, theirs):
         for threads, count, target in ((1, 1_000, ONE_THREAD_TARGET), (16, 2_000, None)):
@@ -56,15 +56,15 @@ def run(bench: Bench) -> Iterator[Table]:
                     target=target,
                 )
     with asyncio.Runner() as runner, _on_loop(bench, runner) as (ours_async, theirs_async):
-        bare = runner.run(BareLane.opened(bench.server.url))
+        bare = runner.run(BareConnection.opened(bench.server.url))
         most = partial(bare.ask, "EVALSHA", SCRIPT.sha1, 1, KEY, 1)
-        for lanes, count, target in COROUTINES:
+        for coroutines, count, target in COROUTINES:
             yield bench.compared(
-                f"calls, asyncio, coroutines: {lanes}",
-                Case("holdfast", in_coroutines(runner, lanes, ours_async)),
+                f"calls, asyncio, coroutines: {coroutines}",
+                Case("holdfast", in_coroutines(runner, coroutines, ours_async)),
                 [
-                    Case("redis-py", in_coroutines(runner, lanes, theirs_async)),
-                    Case("bare lane", in_coroutines(runner, lanes, most)),
+                    Case("redis-py", in_coroutines(runner, coroutines, theirs_async)),
+                    Case("bare connection", in_coroutines(runner, coroutines, most)),
                 ],
                 count,
                 target=target,
@@ -73,7 +73,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 @contextmanager
-def _blocking(bench: Bench) -> Iterator[tuple[Callable[[], object], Callable[[], object]]]:
+def _blocking(bench: BenchmarkRun) -> Iterator[tuple[Callable[[], object], Callable[[], object]]]:
     """Yield one call through Holdfast, and the same call through redis-py."""
     with redis.Redis.from_url(bench.server.url) as client:
         client.script_load(SCRIPT.source)
@@ -87,7 +87,7 @@ def _blocking(bench: Bench) -> Iterator[tuple[Callable[[], object], Callable[[],
 
 @contextmanager
 def _on_loop(
-    bench: Bench, runner: asyncio.Runner
+    bench: BenchmarkRun, runner: asyncio.Runner
 ) -> Iterator[tuple[Callable[[], Awaitable[Any]], Callable[[], Awaitable[Any]]]]:
     """Yield the same calls on asyncio."""
     client: Any = redis.asyncio.Redis.from_url(bench.server.url)
@@ -105,34 +105,34 @@ def _in_threads(
 ) -> Callable[[int], object]:
     """Return work for *threads* that make one call after the other."""
 
-    def lane(calls: int) -> None:
+    def caller(calls: int) -> None:
         for _ in range(calls):
             call()
 
     def work(count: int) -> None:
         if threads == 1:
-            lane(count)  # here: handing over to another thread is no part of a call
+            caller(count)  # here: handing over to another thread is no part of a call
         else:
-            list(pool.map(lane, _shares(count, threads)))
+            list(pool.map(caller, _shares(count, threads)))
 
     return work
 
 
 def in_coroutines(
-    runner: asyncio.Runner, lanes: int, call: Callable[[], Awaitable[Any]]
+    runner: asyncio.Runner, coroutines: int, call: Callable[[], Awaitable[Any]]
 ) -> Callable[[int], object]:
-    """Return work for *lanes* coroutines that make one call after the other."""
+    """Return work for *coroutines* coroutines that make one call after the other."""
 
-    async def lane(calls: int) -> None:
+    async def caller(calls: int) -> None:
         for _ in range(calls):
             await call()
 
     async def work(count: int) -> None:
-        await asyncio.gather(*map(lane, _shares(count, lanes)))
+        await asyncio.gather(*map(caller, _shares(count, coroutines)))
 
     return lambda count: runner.run(work(count))
 
 
-def _shares(count: int, lanes: int) -> list[int]:
+def _shares(count: int, coroutines: int) -> list[int]:
     """Split *count* into equal whole numbers."""
-    return [count * (i + 1) // lanes - count * i // lanes for i in range(lanes)]
+    return [count * (i + 1) // coroutines - count * i // coroutines for i in range(coroutines)]

@@ -20,7 +20,7 @@ from holdfast.core._async.caller import AsyncCaller
 from holdfast.core.transport.settings import Settings
 
 from .calls import KEY, SCRIPT, UNIT, in_coroutines
-from .harness import Bench, Case
+from .harness import BenchmarkRun, Case
 from .report import Table
 from .server import HOST, Server, serving
 
@@ -32,19 +32,19 @@ FIFTY_COROUTINES_TARGET: Final = 2.0
 _FOLLOWS_S: Final = 15.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Asyncio with 1 and 50 coroutines, on a primary with one replica."""
     with _replicated() as server, asyncio.Runner() as runner:
         here = replace(bench, server=server)
         with _on_loop(server, runner) as (ours, theirs):
-            for lanes, count, target in (
+            for coroutines, count, target in (
                 (1, 300, ONE_COROUTINE_TARGET),
                 (50, 3_000, FIFTY_COROUTINES_TARGET),
             ):
                 yield here.compared(
-                    f"durable calls, asyncio, coroutines: {lanes}",
-                    Case("holdfast", in_coroutines(runner, lanes, ours)),
-                    [Case("redis-py, script and WAIT", in_coroutines(runner, lanes, theirs))],
+                    f"durable calls, asyncio, coroutines: {coroutines}",
+                    Case("holdfast", in_coroutines(runner, coroutines, ours)),
+                    [Case("redis-py, script and WAIT", in_coroutines(runner, coroutines, theirs))],
                     count,
                     target=target,
                 )

@@ -86,7 +86,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class BenchmarkRun:
     """What a benchmark is given.
 
     Attributes:

@@ -11,7 +11,7 @@ from typing import Final
 
 from holdfast import AsyncHoldfast, Every, Holdfast, TaskRegistry
 
-from .harness import Bench
+from .harness import BenchmarkRun
 from .monitor import watched
 from .report import Cell, Table, Target
 
@@ -34,13 +34,13 @@ ADDED: Final = 0.02
 """Share by which 10,000 schedules may raise what an idle worker asks."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one worker of one queue, without any task; then beside schedules."""
     yield _idle(bench)
     yield _scheduled(bench)
 
 
-def _idle(bench: Bench) -> Table:
+def _idle(bench: BenchmarkRun) -> Table:
     bench.server.clear()
     watch_s = bench.scaled(round(WATCH_S))
     with Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf, _working(hf):
@@ -63,7 +63,7 @@ def _idle(bench: Bench) -> Table:
     )
 
 
-def _scheduled(bench: Bench) -> Table:
+def _scheduled(bench: BenchmarkRun) -> Table:
     watch_s = bench.scaled(round(WATCH_S))
     rows: list[list[Cell]] = []
     commands: list[float] = []

@@ -12,7 +12,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from typing import Final
 
-from .harness import Bench, spread_of
+from .harness import BenchmarkRun, spread_of
 from .report import Cell, Table, Target
 
 TARGET: Final = 1.3
@@ -25,7 +25,7 @@ STATEMENTS: Final = {
 }
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Fresh interpreters in turn; what the bare one takes is subtracted, round by round."""
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         environment = _environment(folder)

@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast import AsyncHoldfast
 
-from ..harness import Bench, Case, best, comparison, interleaved
+from ..harness import BenchmarkRun, Case, best, comparison, interleaved
 from ..report import Table
 from .contenders import ASYNC, BLOCKING, Coroutine, Function, Result, profile_of
 
@@ -24,7 +24,7 @@ TARGET: Final = 4.0
 IN_PROCESS: Final = "functools.lru_cache (one process)"
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Call with a hundred arguments in turn; all results are stored."""
     bench.server.clear()
     url, notes = bench.server.url, list[str]()
@@ -65,7 +65,12 @@ async def _made(make: Callable[..., object], url: str, hf: AsyncHoldfast) -> Cor
 
 
 def _compared(
-    bench: Bench, title: str, cases: list[Case], count: int, notes: list[str], target: float | None
+    bench: BenchmarkRun,
+    title: str,
+    cases: list[Case],
+    count: int,
+    notes: list[str],
+    target: float | None,
 ) -> Table:
     ours, *rivals = cases
     samples = interleaved(cases, bench.rounds, bench.scaled(count), bench.server)
@@ -91,12 +96,12 @@ def _in_threads(function: Function, ending: ExitStack) -> Callable[[int], object
 def _in_coroutines(
     runner: asyncio.Runner, function: Coroutine, many: int
 ) -> Callable[[int], object]:
-    async def lane(first: int, count: int) -> None:
+    async def caller(first: int, count: int) -> None:
         for n in range(first, first + count):
             assert (await function(n % USERS))["id"] == n % USERS
 
     async def work(count: int) -> None:
         each = max(1, count // many)
-        await asyncio.gather(*[lane(n * each, each) for n in range(many)])
+        await asyncio.gather(*[caller(n * each, each) for n in range(many)])
 
     return lambda count: runner.run(work(count))

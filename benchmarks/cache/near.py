@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from holdfast import AsyncHoldfast, Holdfast, Near
 
-from ..harness import Bench, Case, comparison, interleaved
+from ..harness import BenchmarkRun, Case, comparison, interleaved
 from ..report import Table, Target
 from .contenders import TTL_S, Result, profile_of
 
@@ -24,7 +24,7 @@ TARGET: Final = 3.0
 """Times `lru_cache` and building the key, which `lru_cache` does not do, together."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Call with a hundred arguments in turn; all results are in memory."""
     bench.server.clear()
     url = bench.server.url

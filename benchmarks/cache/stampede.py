@@ -13,7 +13,7 @@ import redis
 
 from holdfast import AsyncHoldfast
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 from .contenders import ASYNC, Result, profile_of
 
@@ -23,7 +23,7 @@ LOAD_S: Final = 0.2
 ROUNDS: Final = 5
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Start all callers at the same moment, for a new result in each round."""
     bench.server.clear()
     rounds = 2 if bench.quick else ROUNDS
@@ -31,14 +31,14 @@ def run(bench: Bench) -> Iterator[Table]:
     for name in ASYNC:
         context = get_context("spawn")
         barrier, found = context.Barrier(PROCESSES), context.Queue()
-        crew = [
+        processes = [
             context.Process(target=_callers, args=(bench.server.url, name, rounds, barrier, found))
             for _ in range(PROCESSES)
         ]
-        for process in crew:
+        for process in processes:
             process.start()
-        waits = [wait for _ in crew for wait in found.get(timeout=120)]
-        for process in crew:
+        waits = [wait for _ in processes for wait in found.get(timeout=120)]
+        for process in processes:
             process.join(60)
         with redis.Redis.from_url(bench.server.url) as client:
             calls = [int(client.get(f"calls:{name}:{n}") or 0) for n in range(rounds)]

@@ -11,7 +11,7 @@ import redis
 
 from holdfast import AsyncHoldfast
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 from .contenders import ASYNC, Coroutine, Result, profile_of
 
@@ -19,7 +19,7 @@ VALUES: Final = 100_000
 AT_ONCE: Final = 8
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Fill, measure the memory of the server, and invalidate by the tag."""
     values = 10_000 if bench.quick else VALUES
     rows: list[list[Cell]] = []
@@ -37,7 +37,7 @@ def run(bench: Bench) -> Iterator[Table]:
     )
 
 
-async def _measured(bench: Bench, name: str, values: int) -> list[Cell]:
+async def _measured(bench: BenchmarkRun, name: str, values: int) -> list[Cell]:
     url = bench.server.url
     async with AsyncHoldfast.from_url(url, namespace="benchmarks") as hf:
 
@@ -56,11 +56,11 @@ async def _measured(bench: Bench, name: str, values: int) -> list[Cell]:
 
 
 async def _fill(cached: Coroutine, values: int) -> None:
-    async def lane(first: int) -> None:
+    async def caller(first: int) -> None:
         for n in range(first, values, AT_ONCE):
             await cached(n)
 
-    await asyncio.gather(*(lane(first) for first in range(AT_ONCE)))
+    await asyncio.gather(*(caller(first) for first in range(AT_ONCE)))
 
 
 async def _invalidate(name: str, cached: Any, hf: AsyncHoldfast) -> None:

@@ -9,7 +9,7 @@ import redis
 
 from holdfast import Holdfast
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 from . import textbook
 from .names import made_up
@@ -22,7 +22,7 @@ NAME_TARGET: Final = 150
 LIST_TARGET: Final = 1_600
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Once: this hardly varies."""
     with (
         redis.Redis.from_url(bench.server.url, decode_responses=True) as client,
@@ -48,14 +48,14 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table("server memory", ("what", "bytes each"), rows, targets)
 
 
-def _names(bench: Bench, hf: Holdfast, names: list[str]) -> float:
+def _names(bench: BenchmarkRun, hf: Holdfast, names: list[str]) -> float:
     bench.server.clear()
     before = bench.server.memory()
     hf.completions("many").add_many(names)
     return (bench.server.memory() - before) / len(names)
 
 
-def _textbook(bench: Bench, client: redis.Redis, names: list[str]) -> float:
+def _textbook(bench: BenchmarkRun, client: redis.Redis, names: list[str]) -> float:
     bench.server.clear()
     before = bench.server.memory()
     for name in names:
@@ -63,7 +63,7 @@ def _textbook(bench: Bench, client: redis.Redis, names: list[str]) -> float:
     return (bench.server.memory() - before) / len(names)
 
 
-def _lists(bench: Bench, hf: Holdfast) -> float:
+def _lists(bench: BenchmarkRun, hf: Holdfast) -> float:
     """Return the memory with the touches that the server remembers for an hour or two."""
     bench.server.clear()
     before, count = bench.server.memory(), bench.scaled(LISTS)

@@ -10,7 +10,7 @@ import redis
 
 from holdfast import Holdfast
 
-from ..harness import Bench, Case
+from ..harness import BenchmarkRun, Case
 from ..report import Table
 from . import textbook
 from .names import made_up
@@ -18,7 +18,7 @@ from .names import made_up
 COUNT: Final = 1_000
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Beside the textbook's list. Ours overlooks case and accents of all scripts."""
     bench.server.clear()
     names = made_up(100)

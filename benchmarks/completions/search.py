@@ -13,8 +13,8 @@ import redis
 
 from holdfast import AsyncHoldfast, Holdfast
 
-from ..bare import BareLane
-from ..harness import Bench, Case
+from ..bare import BareConnection
+from ..harness import BenchmarkRun, Case
 from ..report import Table
 from . import textbook
 from .names import made_up, prefixes
@@ -32,12 +32,12 @@ CROWDED_PART: Final = 0.05
 ALONE_TARGET: Final = 4.0
 CROWD_TARGET: Final = 40.0
 BARE_TARGET: Final = 80 / 200
-"""What a bare lane can do 200 times, we are to do 80 times."""
+"""What a bare connection can do 200 times, we are to do 80 times."""
 
 Search = Callable[[str], Any]
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one client, and sixteen at once."""
     bench.server.clear()
     names = made_up(MEMBERS)
@@ -70,14 +70,14 @@ def _alike(ways: dict[str, Search], typed: list[str]) -> None:
         assert found == ways["textbook"](prefix) == ways["BYLEX by hand"](prefix)
 
 
-def _alone(bench: Bench, ways: dict[str, Search], typed: list[str]) -> Table:
+def _alone(bench: BenchmarkRun, ways: dict[str, Search], typed: list[str]) -> Table:
     ours, theirs, by_hand = (Case(name, _one(search, typed)) for name, search in ways.items())
     theirs = Case(theirs.name, theirs.work, share=TEXTBOOK_PART)
     return bench.compared("search, one client", ours, [theirs, by_hand], COUNT, target=ALONE_TARGET)
 
 
 def _crowded(
-    bench: Bench,
+    bench: BenchmarkRun,
     ways: dict[str, Search],
     typed: list[str],
     pool: ThreadPoolExecutor,
@@ -93,12 +93,12 @@ def _crowded(
     rivals.append(Case(f"holdfast, {CLIENTS} threads", threads["holdfast"]))
     title = f"search, {CLIENTS} clients"
     yield bench.compared(title, ours, rivals, 2 * COUNT, target=CROWD_TARGET)
-    bare = runner.run(BareLane.opened(bench.server.url))
+    bare = runner.run(BareConnection.opened(bench.server.url))
     guild = async_hf.completions("guild")
     ours = Case(
         "holdfast", _gathered(runner, lambda prefix: guild.search(prefix, limit=LIMIT), typed, MANY)
     )
-    most = Case("bare lane, BYLEX", _gathered(runner, partial(_bare, bare), typed, MANY))
+    most = Case("bare connection, BYLEX", _gathered(runner, partial(_bare, bare), typed, MANY))
     title = f"search, {MANY} coroutines"
     yield bench.compared(title, ours, [most], 2 * COUNT, target=BARE_TARGET)
     bare.close()
@@ -116,8 +116,8 @@ def _one(search: Search, typed: list[str]) -> Callable[[int], object]:
 def _in_threads(
     pool: ThreadPoolExecutor, search: Search, typed: list[str]
 ) -> Callable[[int], object]:
-    lane = _one(search, typed)
-    return lambda count: list(pool.map(lane, [max(1, count // CLIENTS)] * CLIENTS))
+    caller = _one(search, typed)
+    return lambda count: list(pool.map(caller, [max(1, count // CLIENTS)] * CLIENTS))
 
 
 def _in_coroutines(
@@ -126,9 +126,9 @@ def _in_coroutines(
     return _gathered(runner, partial(hf.completions("guild").search, limit=LIMIT), typed, CLIENTS)
 
 
-def _bare(lane: BareLane, prefix: str) -> Awaitable[object]:
+def _bare(caller: BareConnection, prefix: str) -> Awaitable[object]:
     key, first, last = "textbook:members:guild", f"[{prefix}", f"({prefix}\xff"
-    return lane.ask("ZRANGE", key, first, last, "BYLEX", "LIMIT", 0, LIMIT)
+    return caller.ask("ZRANGE", key, first, last, "BYLEX", "LIMIT", 0, LIMIT)
 
 
 def _gathered(
@@ -139,11 +139,11 @@ def _gathered(
 ) -> Callable[[int], object]:
     """Return work for coroutines that search one time after the other."""
 
-    async def lane(count: int) -> None:
+    async def caller(count: int) -> None:
         for _, prefix in zip(range(count), cycle(typed), strict=False):
             await search(prefix)
 
     async def work(count: int) -> None:
-        await asyncio.gather(*[lane(max(1, count // coroutines)) for _ in range(coroutines)])
+        await asyncio.gather(*[caller(max(1, count // coroutines)) for _ in range(coroutines)])
 
     return lambda count: runner.run(work(count))

@@ -11,7 +11,7 @@ import redis
 
 from holdfast import AsyncHoldfast, Holdfast
 
-from ..harness import Bench, Case, comparison, interleaved
+from ..harness import BenchmarkRun, Case, comparison, interleaved
 from ..report import Table, Target
 from . import textbook
 
@@ -28,7 +28,7 @@ COROUTINES_TARGET: Final = 4.0
 BUFFERED_TARGET: Final = 1_500_000
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Beside the textbook, which adds one after the other."""
     bench.server.clear()
     with (
@@ -58,17 +58,17 @@ def _each(add: Callable[[], object]) -> Callable[[int], object]:
 def _in_coroutines(runner: asyncio.Runner, hf: AsyncHoldfast) -> Callable[[int], object]:
     hits = hf.counter("hits")
 
-    async def lane(count: int) -> None:
+    async def caller(count: int) -> None:
         for _ in range(count):
             await hits.add()
 
     async def work(count: int) -> None:
-        await asyncio.gather(*[lane(max(1, count // COROUTINES)) for _ in range(COROUTINES)])
+        await asyncio.gather(*[caller(max(1, count // COROUTINES)) for _ in range(COROUTINES)])
 
     return lambda count: runner.run(work(count))
 
 
-def _buffered(bench: Bench, hf: Holdfast, rival: Case) -> Table:
+def _buffered(bench: BenchmarkRun, hf: Holdfast, rival: Case) -> Table:
     """Flushed ten times a second by its thread, and at the end."""
     buffer = hf.counter_buffer(flush_every=FLUSH_EVERY_S)
 

@@ -10,7 +10,7 @@ import redis
 
 from holdfast import Holdfast
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 
 COUNTERS: Final = 50
@@ -20,7 +20,7 @@ KEEP: Final = 120
 TARGET: Final = 12
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Once: this hardly varies."""
     bench.server.clear()
     with (

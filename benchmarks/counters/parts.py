@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table
 from . import add, memory
 
-PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+PARTS: Final[Mapping[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "add": add.run,
     "memory": memory.run,
 }
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure all parts."""
     for part in PARTS.values():
         yield from part(bench)

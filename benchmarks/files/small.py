@@ -11,14 +11,14 @@ import redis
 
 from holdfast import Holdfast
 
-from ..harness import Bench, Case
+from ..harness import BenchmarkRun, Case
 from ..report import Table
 
 FILES: Final = 1_000
 _DATA: Final = b"a line of a small file\n" * 40
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure small files: each is published, read and acknowledged."""
     with (
         redis.Redis.from_url(bench.server.url) as client,

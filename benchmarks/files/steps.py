@@ -10,7 +10,7 @@ from typing import Final
 from holdfast import FileFeed, Holdfast
 from holdfast.files.chunk import BLOCK, WINDOW
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table, Target
 from .sample import Repeated, log_lines
 
@@ -19,7 +19,7 @@ CALLS_TARGET: Final = 1.0
 """Calls for 10,000 lines."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Once: this hardly varies."""
     data = log_lines()
     lines = bench.scaled(LINES)
@@ -42,7 +42,7 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table(title, columns, rows, targets)
 
 
-def _peak(bench: Bench, feed: FileFeed, data: bytes, size: int) -> int:
+def _peak(bench: BenchmarkRun, feed: FileFeed, data: bytes, size: int) -> int:
     """Publish and read at once: the memory that the server took at most."""
     found: list[int] = [0]
     publishing = threading.Thread(

@@ -16,7 +16,7 @@ from holdfast import FileFeed, Holdfast
 from holdfast.core.compression import Compression
 from holdfast.files.chunk import BLOCK
 
-from ..harness import Bench, Case
+from ..harness import BenchmarkRun, Case
 from ..report import Table
 from .sample import Repeated, log_lines, noise
 
@@ -26,7 +26,7 @@ _DIFFERENT: Final = 64
 """Chunks that are not alike, repeated."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Bytes that do not get smaller, and log lines."""
     with (
         redis.Redis.from_url(bench.server.url) as client,
@@ -45,7 +45,7 @@ def run(bench: Bench) -> Iterator[Table]:
         )
 
 
-def _cleared(bench: Bench) -> Callable[[int], object]:
+def _cleared(bench: BenchmarkRun) -> Callable[[int], object]:
     return lambda _: bench.server.clear()
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table, Target
-from .crew import Crew, crews, rehearsed
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import HOLDFAST, LOCKS, chosen
 from .results import Results, contested
 
@@ -35,21 +35,23 @@ EVEN: Final = 3.0
 IDEAL_TARGET: Final = 0.85
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Processes with no hold and with a short one, then threads."""
     entries = chosen(bench, [HOLDFAST, *LOCKS])
-    with crews(bench, entries, processes=WAITERS) as opened:
+    with running_contenders(bench, entries, processes=WAITERS) as opened:
         able, notes = rehearsed(bench, opened)
         yield _at_once(bench, able, f"{WAITERS} processes, one lock, hold 0", notes)
         yield _held(bench, able, notes)
-    with crews(bench, entries, lanes=WAITERS) as opened:
+    with running_contenders(bench, entries, callers=WAITERS) as opened:
         able, notes = rehearsed(bench, opened)
         yield _at_once(bench, able, f"{WAITERS} threads of one process, one lock, hold 0", notes)
 
 
-def _at_once(bench: Bench, crews: Sequence[Crew], title: str, notes: Sequence[str]) -> Table:
+def _at_once(
+    bench: BenchmarkRun, contenders: Sequence[ContenderProcesses], title: str, notes: Sequence[str]
+) -> Table:
     rounds = bench.fewer(ROUNDS_PART)
-    results = contested(bench, crews, rounds, lambda crew: crew.contest(ROUND_S))
+    results = contested(bench, contenders, rounds, lambda contender: contender.contest(ROUND_S))
     targets = [_equal(results)]
     if rivals := results.honest:
         p99_ms, rival = min((results.typical("p99_ms", name), name) for name in rivals)
@@ -63,10 +65,12 @@ def _at_once(bench: Bench, crews: Sequence[Crew], title: str, notes: Sequence[st
     return results.table(title, targets, notes)
 
 
-def _held(bench: Bench, crews: Sequence[Crew], notes: Sequence[str]) -> Table:
+def _held(
+    bench: BenchmarkRun, contenders: Sequence[ContenderProcesses], notes: Sequence[str]
+) -> Table:
     rounds = bench.fewer(LONG_ROUNDS_PART)
     results = contested(
-        bench, crews, rounds, lambda crew: crew.contest(LONG_ROUND_S, hold_s=HOLD_S)
+        bench, contenders, rounds, lambda contender: contender.contest(LONG_ROUND_S, hold_s=HOLD_S)
     )
     share = results.rate(HOLDFAST.name) * HOLD_S
     ideal = Target("share of the ideal rate", share, IDEAL_TARGET, at_least=True)

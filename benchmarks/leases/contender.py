@@ -3,9 +3,9 @@
 `python -m benchmarks.leases.contenders.NAME BRIEF`, the brief as JSON. The process reads orders
 from its standard input and answers them (`..orders`):
 
-    connect {name, …}   each lane has the place once, one after the other
-    contend {…Rules}    all its lanes want the same place until the time is over
-    cycle {count}       each lane takes a lock of its own and gives it back, so many times together
+    connect {name, …}   each caller has the place once, one after the other
+    contend {…Rules}    all its callers want the same place until the time is over
+    cycle {count}       each caller takes and releases its own lock, so many times together
     keep, let_go        hold the lock that `visit` waits for
     visit               wait for it, and give it back
 """
@@ -51,8 +51,8 @@ class Brief:
     Attributes:
         url: of the server.
         witness: the file of it.
-        first: number of its first lane at the witness.
-        lanes: threads or coroutines that it has.
+        first: number of its first caller at the witness.
+        callers: threads or coroutines that it has.
         lease_s: whole seconds after which a place without a sign of life is free.
         options: of the library, for this contender.
     """
@@ -60,7 +60,7 @@ class Brief:
     url: str
     witness: str
     first: int
-    lanes: int
+    callers: int
     lease_s: int
     options: dict[str, Any]
 
@@ -80,34 +80,34 @@ class Contender(ABC):
     def obey(self, verb: str, **order: Any) -> dict[str, Any]:
         """Carry out one order, and answer it."""
 
-    def _visits(self, lane: int, rules: Rules) -> Visits:
-        return Visits(self._witness, self.brief.first + lane, rules)
+    def _visits(self, caller: int, rules: Rules) -> Visits:
+        return Visits(self._witness, self.brief.first + caller, rules)
 
     def _shares(self, count: int) -> list[int]:
-        """Split *count* into equal whole numbers, one for each lane."""
-        lanes = self.brief.lanes
-        return [count * (i + 1) // lanes - count * i // lanes for i in range(lanes)]
+        """Split *count* into equal whole numbers, one for each caller."""
+        callers = self.brief.callers
+        return [count * (i + 1) // callers - count * i // callers for i in range(callers)]
 
 
 class Blocking(Contender):
-    """A library with blocking calls: its lanes are threads."""
+    """A library with blocking calls: its callers are threads."""
 
     def __init__(self, brief: Brief) -> None:
         super().__init__(brief)
         self._stack = ExitStack()
-        self._pool = ThreadPoolExecutor(brief.lanes) if brief.lanes > 1 else None
+        self._pool = ThreadPoolExecutor(brief.callers) if brief.callers > 1 else None
         self._hold = lru_cache(None)(self._made)
 
     @abstractmethod
     def lock(self, name: str) -> Hold:
-        """Return how one lane holds the lock *name*."""
+        """Return how one caller holds the lock *name*."""
 
     def semaphore(self, name: str, limit: int) -> Hold:
-        """Return how one lane holds a permit of the semaphore *name*, if the library has any."""
+        """Return how one caller holds a permit of the semaphore *name*, if the library has any."""
         raise NotImplementedError
 
-    def _made(self, lane: int, name: str, limit: int | None) -> Hold:
-        del lane  # each has its own
+    def _made(self, caller: int, name: str, limit: int | None) -> Hold:
+        del caller  # each has its own
         return self.lock(name) if limit is None else self.semaphore(name, limit)
 
     def obey(self, verb: str, **order: Any) -> dict[str, Any]:
@@ -122,22 +122,22 @@ class Blocking(Contender):
         return verbs[verb](**order)
 
     def _connect(self, name: str, limit: int | None) -> dict[str, Any]:
-        for lane in range(self.brief.lanes):
-            with self._hold(lane, name, limit)():
+        for caller in range(self.brief.callers):
+            with self._hold(caller, name, limit)():
                 pass
         return {}
 
     def _contend(self, **order: Any) -> dict[str, Any]:
         rules = Rules(**order)
-        lanes = range(rules.lanes or self.brief.lanes)
-        holds = [self._hold(lane, rules.name, rules.limit) for lane in lanes]
+        callers = range(rules.callers or self.brief.callers)
+        holds = [self._hold(caller, rules.name, rules.limit) for caller in callers]
         gc.collect()
         cpu_s = time.process_time()
-        told = self._in_lanes(self._contender, holds, [rules] * len(holds))
-        return {"lanes": told, "cpu_s": time.process_time() - cpu_s}
+        told = self._in_callers(self._contender, holds, [rules] * len(holds))
+        return {"callers": told, "cpu_s": time.process_time() - cpu_s}
 
-    def _contender(self, lane: int, hold: Hold, rules: Rules) -> dict[str, Any]:
-        visits = self._visits(lane, rules)
+    def _contender(self, caller: int, hold: Hold, rules: Rules) -> dict[str, Any]:
+        visits = self._visits(caller, rules)
         time.sleep(rules.left_s())
         while visits.asks():
             with hold():
@@ -148,20 +148,20 @@ class Blocking(Contender):
         return visits.told()
 
     def _cycle(self, count: int) -> dict[str, Any]:
-        holds = [self._hold(lane, f"own-{lane}", None) for lane in range(self.brief.lanes)]
+        holds = [self._hold(caller, f"own-{caller}", None) for caller in range(self.brief.callers)]
         with stopwatch() as taken:
-            self._in_lanes(self._cycler, holds, self._shares(count))
+            self._in_callers(self._cycler, holds, self._shares(count))
         return taken
 
-    def _cycler(self, lane: int, hold: Hold, count: int) -> None:
-        del lane
+    def _cycler(self, caller: int, hold: Hold, count: int) -> None:
+        del caller
         for _ in range(count):
             with hold():
                 pass
 
-    def _in_lanes(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    def _in_callers(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         mapped = map if self._pool is None else self._pool.map
-        return list(mapped(work, range(self.brief.lanes), *arguments))
+        return list(mapped(work, range(self.brief.callers), *arguments))
 
     def _keep(self) -> dict[str, Any]:
         self._stack.enter_context(self._hold(0, KEPT, None)())
@@ -178,7 +178,7 @@ class Blocking(Contender):
 
 
 class Asyncio(Contender):
-    """A library on an event loop: its lanes are coroutines."""
+    """A library on an event loop: its callers are coroutines."""
 
     def __init__(self, brief: Brief) -> None:
         super().__init__(brief)
@@ -193,10 +193,10 @@ class Asyncio(Contender):
 
     @abstractmethod
     def lock(self, name: str) -> AsyncHold:
-        """Return how one lane holds the lock *name*."""
+        """Return how one caller holds the lock *name*."""
 
-    def _made(self, lane: int, name: str) -> AsyncHold:
-        del lane  # each has its own
+    def _made(self, caller: int, name: str) -> AsyncHold:
+        del caller  # each has its own
         return self.lock(name)
 
     def obey(self, verb: str, **order: Any) -> dict[str, Any]:
@@ -213,23 +213,25 @@ class Asyncio(Contender):
 
     async def _connect(self, name: str, limit: None) -> dict[str, Any]:
         del limit  # only locks are measured here
-        for lane in range(self.brief.lanes):
-            async with self._hold(lane, name)():
+        for caller in range(self.brief.callers):
+            async with self._hold(caller, name)():
                 pass
         return {}
 
     async def _contend(self, **order: Any) -> dict[str, Any]:
         rules = Rules(**order)
-        holds = [self._hold(lane, rules.name) for lane in range(rules.lanes or self.brief.lanes)]
+        holds = [
+            self._hold(caller, rules.name) for caller in range(rules.callers or self.brief.callers)
+        ]
         gc.collect()
         cpu_s = time.process_time()
         told = await asyncio.gather(
-            *(self._contender(lane, hold, rules) for lane, hold in enumerate(holds))
+            *(self._contender(caller, hold, rules) for caller, hold in enumerate(holds))
         )
-        return {"lanes": told, "cpu_s": time.process_time() - cpu_s}
+        return {"callers": told, "cpu_s": time.process_time() - cpu_s}
 
-    async def _contender(self, lane: int, hold: AsyncHold, rules: Rules) -> dict[str, Any]:
-        visits = self._visits(lane, rules)
+    async def _contender(self, caller: int, hold: AsyncHold, rules: Rules) -> dict[str, Any]:
+        visits = self._visits(caller, rules)
         await asyncio.sleep(rules.left_s())
         while visits.asks():
             async with hold():
@@ -240,7 +242,7 @@ class Asyncio(Contender):
         return visits.told()
 
     async def _cycle(self, count: int) -> dict[str, Any]:
-        holds = [self._hold(lane, f"own-{lane}") for lane in range(self.brief.lanes)]
+        holds = [self._hold(caller, f"own-{caller}") for caller in range(self.brief.callers)]
         with stopwatch() as taken:
             await asyncio.gather(*map(_cycled, holds, self._shares(count)))
         return taken

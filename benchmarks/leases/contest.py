@@ -39,12 +39,12 @@ class Contest:
     @classmethod
     def of(cls, seconds: float, allowed: int, answers: Sequence[Mapping[str, Any]]) -> Contest:
         """Return the contest that the processes report."""
-        lanes = [lane for answer in answers for lane in answer["lanes"]]
-        waits_ms = [wait_us / 1000 for lane in lanes for wait_us in lane["waits_us"]]
+        callers = [caller for answer in answers for caller in answer["callers"]]
+        waits_ms = [wait_us / 1000 for caller in callers for wait_us in caller["waits_us"]]
         cuts = quantiles(waits_ms * 2, n=100, method="inclusive")  # also if there is only one
-        peak = max(lane["peak"] for lane in lanes)
+        peak = max(caller["peak"] for caller in callers)
         cpu_s = sum(answer["cpu_s"] for answer in answers)
-        cycles = tuple(lane["done"] for lane in lanes)
+        cycles = tuple(caller["done"] for caller in callers)
         longest_ms = max(waits_ms)
         return cls(
             seconds, cycles, len(waits_ms), cuts[49], cuts[98], longest_ms, peak, allowed, cpu_s

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from ..harness import Bench, Case, Sample, Taken, best, comparison, interleaved
+from ..harness import BenchmarkRun, Case, Sample, Taken, best, comparison, interleaved
 from ..report import Table, Target
-from .crew import Crew, crews, rehearsed
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import HOLDFAST, LOCKS, OURS, REDIS_PY, chosen
 
 CYCLES: Final = 1_000
@@ -23,10 +23,10 @@ RATE_TARGET: Final = 1.0
 _GLIMPSE_S: Final = 0.05
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one process, interleaved with each rival's."""
     entries = chosen(bench, [HOLDFAST, *LOCKS])
-    with crews(bench, entries, processes=2) as opened:
+    with running_contenders(bench, entries, processes=2) as opened:
         cases, samples, notes = cycled(bench, opened, CYCLES)
     reads = median(one.reads for one in samples[HOLDFAST.name])
     rival = next(case for case in cases if case.name == REDIS_PY.name)
@@ -39,16 +39,16 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 def cycled(
-    bench: Bench, crews: Sequence[Crew], count: int
+    bench: BenchmarkRun, contenders: Sequence[ContenderProcesses], count: int
 ) -> tuple[list[Case], dict[str, list[Sample]], list[str]]:
     """Return the cases of the locks that exclude, their samples for *count* cycles, and notes.
 
     Raises:
         ContenderFailed: our own lock let two in at once.
     """
-    able, notes = rehearsed(bench, crews)
+    able, notes = rehearsed(bench, contenders)
     broken: dict[str, int] = {}
-    cases = [_case(bench, crew, broken) for crew in able]
+    cases = [_case(bench, contender, broken) for contender in able]
     samples = interleaved(cases, bench.fewer(ROUNDS_PART), bench.scaled(count), bench.server)
     notes += [f"left out: {name} let {peak} in at once" for name, peak in broken.items()]
     if not broken:
@@ -56,18 +56,18 @@ def cycled(
     return [case for case in cases if case.name not in broken], samples, notes
 
 
-def _case(bench: Bench, crew: Crew, broken: dict[str, int]) -> Case:
+def _case(bench: BenchmarkRun, contender: ContenderProcesses, broken: dict[str, int]) -> Case:
     def prepare(count: int) -> None:
         del count
         bench.server.clear()
-        contest = crew.glimpse(_GLIMPSE_S)
-        if contest.overrun and crew.entry in OURS:
-            crew.fail(f"it let {contest.peak} in at once")
+        contest = contender.glimpse(_GLIMPSE_S)
+        if contest.overrun and contender.entry in OURS:
+            contender.fail(f"it let {contest.peak} in at once")
         if contest.overrun:
-            broken[crew.entry.name] = max(contest.peak, broken.get(crew.entry.name, 0))
+            broken[contender.entry.name] = max(contest.peak, broken.get(contender.entry.name, 0))
 
     def work(count: int) -> Taken:
-        answer = crew.order("cycle", count=count)
+        answer = contender.order("cycle", count=count)
         return Taken(answer["wall_s"], answer["cpu_s"])
 
-    return Case(crew.entry.name, work, prepare, crew.entry.share)
+    return Case(contender.entry.name, work, prepare, contender.entry.share)

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..monitor import watched
 from ..report import Cell, Table, Target
-from .crew import Crew, crews, rehearsed
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import LOCKS, OURS, chosen
 
 WATCH_S: Final = 20
@@ -27,19 +27,19 @@ LEASE_S: Final = 600
 TARGET: Final = 2.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one holder and one waiter, a process each."""
     rows: list[list[Cell]] = []
     targets, notes = [], []
     for entry in chosen(bench, [*OURS, *LOCKS]):
         ours = entry in OURS
         watch_s = bench.scaled(WATCH_S) if ours else RIVAL_WATCH_S
-        # One crew at a time: also its idle connections count.
-        with crews(bench, [entry], processes=2, lease_s=LEASE_S) as opened:
+        # One contender at a time: also its idle connections count.
+        with running_contenders(bench, [entry], processes=2, lease_s=LEASE_S) as opened:
             able, failures = rehearsed(bench, opened)
             notes += failures
-            for crew in able:
-                row, per_s = _watched(bench, crew, watch_s)
+            for contender in able:
+                row, per_s = _watched(bench, contender, watch_s)
                 rows.append(row)
                 if ours:
                     what = f"commands per second, {entry.name}"
@@ -49,10 +49,12 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table("one waits for a lock that another process holds", columns, rows, targets, notes)
 
 
-def _watched(bench: Bench, crew: Crew, watch_s: int) -> tuple[list[Cell], float]:
-    """Return the row of *crew*, and its commands per second."""
+def _watched(
+    bench: BenchmarkRun, contender: ContenderProcesses, watch_s: int
+) -> tuple[list[Cell], float]:
+    """Return the row of *contender*, and its commands per second."""
     bench.server.clear()
-    keeper, visitor = crew.servants
+    keeper, visitor = contender.servants
     keeper.order("keep")
     visitor.send("visit")
     began_s = time.monotonic()
@@ -65,4 +67,4 @@ def _watched(bench: Bench, crew: Crew, watch_s: int) -> tuple[list[Cell], float]
         f"{name}{' in a script' if inside else ''} {times / watch_s:.2f}"
         for (name, inside), times in seen.most_common()
     )
-    return [crew.entry.name, total / watch_s, cpu_s / waited_s * 1e6, which], total / watch_s
+    return [contender.entry.name, total / watch_s, cpu_s / waited_s * 1e6, which], total / watch_s

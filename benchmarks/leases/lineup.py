@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 
 _CLIENT: Final = ("redis==8.1.0", "hiredis==3.5.0")
 
@@ -79,6 +79,6 @@ LOCKS: Final = (
 """The rivals with blocking calls."""
 
 
-def chosen(bench: Bench, entries: Iterable[Entry]) -> list[Entry]:
+def chosen(bench: BenchmarkRun, entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries that take part; rivals that need an installation only on request."""
     return [one for one in entries if one.library is None or one.library in bench.rivals]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..harness import Bench, best, comparison
+from ..harness import BenchmarkRun, best, comparison
 from ..report import Table
-from .crew import crews
+from .contender_processes import running_contenders
 from .cycles import cycled
 from .lineup import (
     HOLDFAST_ASYNCIO,
@@ -20,17 +20,19 @@ from .lineup import (
     chosen,
 )
 
-LANES: Final = 50
+COROUTINES: Final = 50
 CYCLES: Final = 4_000
 
 TARGET: Final = 6.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Holdfast beside those that have a lock for asyncio."""
     rivals = [REDIS_PY_ASYNCIO, REDIS_PY_ASYNCIO_EACH, POTTERY_ASYNCIO]
-    with crews(bench, chosen(bench, [HOLDFAST_ASYNCIO, *rivals]), lanes=LANES) as opened:
+    with running_contenders(
+        bench, chosen(bench, [HOLDFAST_ASYNCIO, *rivals]), callers=COROUTINES
+    ) as opened:
         cases, samples, notes = cycled(bench, opened, CYCLES)
     targets = [best(samples, cases[0], cases[1:], TARGET)]
-    title = f"{LANES} coroutines, a lock each"
+    title = f"{COROUTINES} coroutines, a lock each"
     yield comparison(title, samples, cases[0], cases[1:], targets, notes)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table
 from . import contended, cycles, idle, many, semaphore
 
-PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+PARTS: Final[Mapping[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "cycles": cycles.run,
     "contended": contended.run,
     "many": many.run,
@@ -18,7 +18,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
 }
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure all parts."""
     for part in PARTS.values():
         yield from part(bench)

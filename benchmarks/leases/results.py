@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from ..harness import Bench, Case, Sample, Taken, interleaved, ratios
+from ..harness import BenchmarkRun, Case, Sample, Taken, interleaved, ratios
 from ..report import Cell, Table, Target
+from .contender_processes import ContenderProcesses
 from .contest import Contest
-from .crew import Crew
 
 COLUMNS: Final = (
     "case",
@@ -101,20 +101,23 @@ class Results:
 
 
 def contested(
-    bench: Bench, crews: Sequence[Crew], rounds: int, contest: Callable[[Crew], Contest]
+    bench: BenchmarkRun,
+    contenders: Sequence[ContenderProcesses],
+    rounds: int,
+    contest: Callable[[ContenderProcesses], Contest],
 ) -> Results:
-    """Have *crews* hold their contests in turn, round after round; the first one warms up."""
-    contests: dict[str, list[Contest]] = {crew.entry.name: [] for crew in crews}
+    """Have *contenders* hold their contests in turn, round after round; the first one warms up."""
+    contests: dict[str, list[Contest]] = {contender.entry.name: [] for contender in contenders}
 
-    def case(crew: Crew) -> Case:
+    def case(contender: ContenderProcesses) -> Case:
         def work(count: int) -> Taken:
             del count  # the time is fixed
-            found = contest(crew)
-            contests[crew.entry.name].append(found)
+            found = contest(contender)
+            contests[contender.entry.name].append(found)
             return found.taken()
 
-        return Case(crew.entry.name, work, lambda _: bench.server.clear())
+        return Case(contender.entry.name, work, lambda _: bench.server.clear())
 
-    cases = [case(crew) for crew in crews]
+    cases = [case(contender) for contender in contenders]
     samples = interleaved(cases, rounds, 1, bench.server)
     return Results(cases, samples, {name: held[1:] for name, held in contests.items()})

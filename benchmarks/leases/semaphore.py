@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table
 from .contended import LONG_ROUND_S, LONG_ROUNDS_PART, ROUND_S, ROUNDS_PART, WAITERS
-from .crew import Crew, crews, rehearsed
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import HOLDFAST, SEED_BASIC, SEED_FAIR, SEED_LOCKED
 from .results import contested
 
@@ -19,29 +19,36 @@ RATE_TARGET: Final = 8.0
 """Times the textbook's only one that keeps its limit."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure without a hold, and with a short one."""
     entries = [HOLDFAST, SEED_LOCKED, SEED_FAIR, SEED_BASIC]
-    with crews(bench, entries, processes=WAITERS) as opened:
+    with running_contenders(bench, entries, processes=WAITERS) as opened:
         able, notes = rehearsed(bench, opened, LIMIT)
         yield _at_once(bench, able, notes)
         yield _held(bench, able, notes)
 
 
-def _at_once(bench: Bench, crews: Sequence[Crew], notes: Sequence[str]) -> Table:
+def _at_once(
+    bench: BenchmarkRun, contenders: Sequence[ContenderProcesses], notes: Sequence[str]
+) -> Table:
     results = contested(
-        bench, crews, bench.fewer(ROUNDS_PART), lambda crew: crew.contest(ROUND_S, limit=LIMIT)
+        bench,
+        contenders,
+        bench.fewer(ROUNDS_PART),
+        lambda contender: contender.contest(ROUND_S, limit=LIMIT),
     )
     target = results.times_as_fast(SEED_LOCKED.name, RATE_TARGET)
     return results.table(f"{WAITERS} processes, {LIMIT} places, hold 0", [target], notes)
 
 
-def _held(bench: Bench, crews: Sequence[Crew], notes: Sequence[str]) -> Table:
+def _held(
+    bench: BenchmarkRun, contenders: Sequence[ContenderProcesses], notes: Sequence[str]
+) -> Table:
     results = contested(
         bench,
-        crews,
+        contenders,
         bench.fewer(LONG_ROUNDS_PART),
-        lambda crew: crew.contest(LONG_ROUND_S, hold_s=HOLD_S, limit=LIMIT),
+        lambda contender: contender.contest(LONG_ROUND_S, hold_s=HOLD_S, limit=LIMIT),
     )
     ideal = LIMIT / HOLD_S
     title = f"{WAITERS} processes, {LIMIT} places, hold {HOLD_S * 1000:g} ms, ideal {ideal:,g}/s"

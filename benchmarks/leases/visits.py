@@ -16,7 +16,7 @@ class Rules:
     Attributes:
         name: of the lock or semaphore.
         limit: of the semaphore; None: it is a lock.
-        lanes: of each process that take part; None: all.
+        callers: of each process that take part; None: all.
         hold_s: how long each stays inside.
         begin_ns: when all begin, by the system's monotonic clock, the same in all processes.
         count_ns: from when on visits count: some are late for the beginning.
@@ -25,7 +25,7 @@ class Rules:
 
     name: str
     limit: int | None
-    lanes: int | None
+    callers: int | None
     hold_s: float
     begin_ns: int
     count_ns: int

@@ -12,7 +12,7 @@ from limits.aio import strategies
 
 from holdfast import AsyncHoldfast
 
-from ..harness import Bench, Case
+from ..harness import BenchmarkRun, Case
 from ..report import Range, Table, Target
 from . import contenders
 from .contenders import Ask, AskAsync
@@ -26,7 +26,7 @@ SUBJECTS: Final = [f"user:{n}" for n in range(100)]
 TARGET: Final = 3.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Ask for a hundred subjects in turn; everything is allowed."""
     bench.server.clear()
     url = bench.server.url
@@ -79,12 +79,12 @@ def _each(ask: Ask) -> Callable[[int], object]:
 
 
 def _in_coroutines(runner: asyncio.Runner, ask: AskAsync) -> Callable[[int], object]:
-    async def lane(first: int, count: int) -> None:
+    async def caller(first: int, count: int) -> None:
         for n in range(first, first + count):
             assert await ask(SUBJECTS[n % len(SUBJECTS)])
 
     async def work(count: int) -> None:
         each = max(1, count // COROUTINES)
-        await asyncio.gather(*[lane(n * each, each) for n in range(COROUTINES)])
+        await asyncio.gather(*[caller(n * each, each) for n in range(COROUTINES)])
 
     return lambda count: runner.run(work(count))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 from .contenders import BLOCKING
 
@@ -23,7 +23,7 @@ TOLERANCE_S: Final = 0.1
 """Processes note when they got an answer, which is a little later than the decision."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Run each contender once: all processes ask as fast as they can."""
     rows: list[list[Cell]] = []
     above = 0.0

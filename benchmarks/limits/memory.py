@@ -8,7 +8,7 @@ from typing import Final
 
 import redis
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 from .contenders import BLOCKING
 
@@ -16,7 +16,7 @@ SUBJECTS: Final = 100
 TARGET: Final = 120
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure subjects that have passed once each."""
     rows: list[list[Cell]] = []
     for name, make in BLOCKING.items():

@@ -17,7 +17,7 @@ from holdfast import Holdfast
 from holdfast.core.names import Namespace
 from holdfast.messages import keys
 
-from ..harness import Bench, Case, Taken
+from ..harness import BenchmarkRun, Case, Taken
 from ..report import Table
 from . import textbook
 
@@ -31,7 +31,7 @@ COUNT: Final = 10
 TARGET: Final = 8.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Beside the textbook."""
     bench.server.clear()
     with (

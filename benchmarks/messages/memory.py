@@ -12,7 +12,7 @@ from typing import Final
 from holdfast import Holdfast
 from holdfast.messages.options import Keep
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 
 MESSAGES: Final = 20_000
@@ -25,7 +25,7 @@ MEMBER_TARGET: Final = 160
 BODY: Final = b"x" * 100
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Once: this hardly varies."""
     with Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf:
         hf.mailbox("any").send(BODY, sender="any")  # connects, and has the server learn scripts
@@ -54,7 +54,7 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table("server memory", ("what", "bytes each"), rows, targets)
 
 
-def _per_message(bench: Bench, hf: Holdfast, where: str) -> float:
+def _per_message(bench: BenchmarkRun, hf: Holdfast, where: str) -> float:
     bench.server.clear()
     count = bench.scaled(MESSAGES)
     if where == "chat":
@@ -80,7 +80,7 @@ def _acknowledge(hf: Holdfast, chat_id: str) -> None:
                 inbox.ack(batch)
 
 
-def _per_member(bench: Bench, hf: Holdfast, name: str, chats: int, keep: Keep) -> float:
+def _per_member(bench: BenchmarkRun, hf: Holdfast, name: str, chats: int, keep: Keep) -> float:
     before = bench.server.memory()
     for n in range(chats):
         hf.create_chat(MEMBERS, sender=MEMBERS[0], body=1, chat_id=f"{name}{n}", keep=keep)

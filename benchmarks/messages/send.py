@@ -11,8 +11,8 @@ import redis
 
 from holdfast import AsyncHoldfast, Chat, Holdfast
 
-from ..bare import BareLane
-from ..harness import Bench, Case
+from ..bare import BareConnection
+from ..harness import BenchmarkRun, Case
 from ..report import Table
 from . import textbook
 
@@ -25,12 +25,12 @@ TEXTBOOK_PART: Final = 0.15
 
 TARGET: Final = 8.0
 BARE_TARGET: Final = 60 / 138
-"""What a bare lane can do 138 times, we are to do 60 times."""
+"""What a bare connection can do 138 times, we are to do 60 times."""
 
 BODY: Final = "x" * 100
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Beside the textbook with its lock, from as many threads."""
     bench.server.clear()
     with (
@@ -46,8 +46,8 @@ def run(bench: Bench) -> Iterator[Table]:
         yield bench.compared(title, ours, [rival], COUNT, target=TARGET)
         async_hf = AsyncHoldfast.from_url(bench.server.url, namespace="benchmarks")
         ours = Case(f"holdfast, {COROUTINES} coroutines", _in_coroutines(runner, async_hf))
-        bare = runner.run(BareLane.opened(bench.server.url))
-        most = Case(f"bare lane, XADD, {COROUTINES} coroutines", _bare(runner, bare))
+        bare = runner.run(BareConnection.opened(bench.server.url))
+        most = Case(f"bare connection, XADD, {COROUTINES} coroutines", _bare(runner, bare))
         title = f"send to one chat, {COROUTINES} coroutines"
         yield bench.compared(title, ours, [most, rival], COUNT, target=BARE_TARGET)
         bare.close()
@@ -65,11 +65,11 @@ def _textbook(pool: ThreadPoolExecutor, client: redis.Redis) -> Callable[[int], 
 def _shared(pool: ThreadPoolExecutor, send: Callable[[], object]) -> Callable[[int], object]:
     """Return work for threads that send one message after the other."""
 
-    def lane(count: int) -> None:
+    def caller(count: int) -> None:
         for _ in range(count):
             send()
 
-    return lambda count: list(pool.map(lane, [max(1, count // THREADS)] * THREADS))
+    return lambda count: list(pool.map(caller, [max(1, count // THREADS)] * THREADS))
 
 
 def _in_coroutines(runner: asyncio.Runner, hf: AsyncHoldfast) -> Callable[[int], object]:
@@ -77,10 +77,10 @@ def _in_coroutines(runner: asyncio.Runner, hf: AsyncHoldfast) -> Callable[[int],
     return _together(runner, lambda: chat.send(BODY, sender="jack"))
 
 
-def _bare(runner: asyncio.Runner, lane: BareLane) -> Callable[[int], object]:
+def _bare(runner: asyncio.Runner, caller: BareConnection) -> Callable[[int], object]:
     """Return work that only stores the message: no number, no members, no wake-up."""
     return _together(
-        runner, lambda: lane.ask("XADD", "bare", "MAXLEN", "~", 1000, "*", "jack", BODY)
+        runner, lambda: caller.ask("XADD", "bare", "MAXLEN", "~", 1000, "*", "jack", BODY)
     )
 
 
@@ -89,11 +89,11 @@ def _together(
 ) -> Callable[[int], object]:
     """Return work for coroutines that send one message after the other."""
 
-    async def lane(count: int) -> None:
+    async def caller(count: int) -> None:
         for _ in range(count):
             await send()
 
     async def work(count: int) -> None:
-        await asyncio.gather(*[lane(max(1, count // COROUTINES)) for _ in range(COROUTINES)])
+        await asyncio.gather(*[caller(max(1, count // COROUTINES)) for _ in range(COROUTINES)])
 
     return lambda count: runner.run(work(count))

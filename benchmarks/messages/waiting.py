@@ -13,7 +13,7 @@ import redis
 
 from holdfast import AsyncHoldfast, Holdfast
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 
 USERS: Final = 10_000
@@ -32,7 +32,7 @@ CPU_TARGET: Final = 0.05
 WAKE_TARGET_MS: Final = 100.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Idle, and then woken."""
     bench.server.clear()
     users = bench.scaled(USERS)
@@ -53,7 +53,7 @@ def _chats(users: int) -> dict[str, list[str]]:
     }
 
 
-async def _waited(bench: Bench, users: int) -> Table:
+async def _waited(bench: BenchmarkRun, users: int) -> Table:
     chats = _chats(users)
     async with AsyncHoldfast.from_url(bench.server.url, namespace="benchmarks") as hf:
         waiting = {

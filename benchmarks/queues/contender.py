@@ -41,7 +41,7 @@ ANSWER_S: Final = 20.0
 BATCH: Final = 500
 """Tasks in one bulk enqueue, where the library leaves that to its user."""
 
-LANES: Final = 50
+COROUTINES: Final = 50
 """Coroutines that enqueue at once."""
 
 
@@ -157,13 +157,13 @@ class Asyncio(Contender):
 
     async def enqueue_many(self, numbers: Sequence[int]) -> None:
         """Put tasks in line; here by many coroutines, for libraries that have no better way."""
-        await in_lanes(self.enqueue, numbers)
+        await in_coroutines(self.enqueue, numbers)
 
     def obey(self, verb: str, **order: Any) -> dict[str, Any]:
         verbs: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
             "each": self._each,
             "many": self._many,
-            "lanes": self._lanes,
+            "coroutines": self._coroutines,
             "paced": self._paced,
             "ask": self._ask,
         }
@@ -184,9 +184,9 @@ class Asyncio(Contender):
             await self.enqueue_many(range(count))
         return taken
 
-    async def _lanes(self, count: int) -> dict[str, Any]:
+    async def _coroutines(self, count: int) -> dict[str, Any]:
         with stopwatch() as taken:
-            await in_lanes(self.enqueue, range(count))
+            await in_coroutines(self.enqueue, range(count))
         return taken
 
     async def _paced(self, count: int, gap_s: float) -> dict[str, Any]:
@@ -202,14 +202,14 @@ class Asyncio(Contender):
         return {"result": await self.result(await self.enqueue(number))}
 
 
-async def in_lanes(enqueue: Callable[[int], Awaitable[Any]], numbers: Sequence[int]) -> None:
-    """Enqueue *numbers* by `LANES` coroutines, each one after the other."""
+async def in_coroutines(enqueue: Callable[[int], Awaitable[Any]], numbers: Sequence[int]) -> None:
+    """Enqueue *numbers* by `COROUTINES` coroutines, each one after the other."""
 
-    async def lane(own: Sequence[int]) -> None:
+    async def caller(own: Sequence[int]) -> None:
         for number in own:
             await enqueue(number)
 
-    await asyncio.gather(*(lane(numbers[start::LANES]) for start in range(LANES)))
+    await asyncio.gather(*(caller(numbers[start::COROUTINES]) for start in range(COROUTINES)))
 
 
 def take_part(kind: Callable[[Brief], Contender]) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from ..harness import Bench, Case, Sample, Taken, best, comparison, interleaved
+from ..harness import BenchmarkRun, Case, Sample, Taken, best, comparison, interleaved
 from ..report import Table, Target
-from .contender import BATCH, LANES
-from .crew import Crew, crews, rehearsed
+from .contender import BATCH, COROUTINES
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import (
     ARQ,
     CELERY_THREADS,
@@ -26,7 +26,7 @@ from .lineup import (
 )
 
 SINGLE: Final = 1_000
-IN_LANES: Final = 5_000
+IN_COROUTINES: Final = 5_000
 BULK: Final = 10_000
 """Tasks in a round."""
 
@@ -41,14 +41,14 @@ BLOCKING: Final = (HUEY, DRAMATIQ, CELERY_THREADS, RQ)
 ON_A_LOOP: Final = (SAQ, TASKIQ, ARQ)
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Three tables."""
     yield _singles(bench)
-    yield _lanes(bench)
+    yield _coroutines(bench)
     yield _bulk(bench)
 
 
-def _singles(bench: Bench) -> Table:
+def _singles(bench: BenchmarkRun) -> Table:
     """Measure one call per task, one after the other."""
     rivals = chosen(bench, [*BLOCKING, *ON_A_LOOP])
     cases, samples, notes = _measured(bench, [HOLDFAST, *rivals, SEED], "each", SINGLE)
@@ -58,42 +58,44 @@ def _singles(bench: Bench) -> Table:
     return comparison(title, samples, cases[0], cases[1:], [trips], notes)
 
 
-def _lanes(bench: Bench) -> Table:
+def _coroutines(bench: BenchmarkRun) -> Table:
     rivals = chosen(bench, ON_A_LOOP)
-    cases, samples, notes = _measured(bench, [HOLDFAST_ASYNCIO, *rivals], "lanes", IN_LANES)
+    cases, samples, notes = _measured(
+        bench, [HOLDFAST_ASYNCIO, *rivals], "coroutines", IN_COROUTINES
+    )
     targets = [best(samples, cases[0], cases[1:], LANES_TARGET)] if cases[1:] else []
-    title = f"enqueue, {LANES} coroutines at once"
+    title = f"enqueue, {COROUTINES} coroutines at once"
     return comparison(title, samples, cases[0], cases[1:], targets, notes)
 
 
-def _bulk(bench: Bench) -> Table:
+def _bulk(bench: BenchmarkRun) -> Table:
     rivals = chosen(bench, [RQ, *ON_A_LOOP])
     cases, samples, notes = _measured(bench, [HOLDFAST, SEED, *rivals], "many", BULK)
     targets = [best(samples, cases[0], cases[1:2], BULK_TARGET)]
-    notes.append(f"{LANES} coroutines where a library has no bulk enqueue: SAQ, taskiq, arq")
+    notes.append(f"{COROUTINES} coroutines where a library has no bulk enqueue: SAQ, taskiq, arq")
     title = f"enqueue many, in batches of {BATCH}"
     return comparison(title, samples, cases[0], cases[1:], targets, notes)
 
 
 def _measured(
-    bench: Bench, entries: Sequence[Entry], verb: str, count: int
+    bench: BenchmarkRun, entries: Sequence[Entry], verb: str, count: int
 ) -> tuple[list[Case], dict[str, list[Sample]], list[str]]:
     """Return the cases of *entries*, ours first, their samples, and notes."""
     count = bench.scaled(count)
-    with crews(bench, entries, count) as opened:
+    with running_contenders(bench, entries, count) as opened:
         able, notes = rehearsed(bench, opened, verb)
-        cases = [_case(bench, crew, verb) for crew in able]
+        cases = [_case(bench, contender, verb) for contender in able]
         samples = interleaved(cases, bench.fewer(ROUNDS_PART), count, bench.server)
         return cases, samples, notes
 
 
-def _case(bench: Bench, crew: Crew, verb: str) -> Case:
+def _case(bench: BenchmarkRun, contender: ContenderProcesses, verb: str) -> Case:
     def prepare(count: int) -> None:
         del count
         bench.server.clear()
 
     def work(count: int) -> Taken:
-        answer = crew.order(verb, count=count)
+        answer = contender.order(verb, count=count)
         return Taken(answer["wall_s"], answer["cpu_s"])
 
-    return Case(crew.entry.name, work, prepare)
+    return Case(contender.entry.name, work, prepare)

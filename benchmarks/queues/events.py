@@ -15,7 +15,7 @@ from typing import Final
 
 from holdfast import Holdfast, TaskRegistry, current_task
 
-from ..harness import Bench, spread_of
+from ..harness import BenchmarkRun, spread_of
 from ..report import Cell, Table, Target
 
 EVENTS_PER_S: Final = 10_000
@@ -31,7 +31,7 @@ TARGET_PERCENT: Final = 10.0
 _EVENT: Final = {"token": "word", "index": 12345}
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure the server's processor time for the events of some tasks."""
     rounds = bench.fewer(ROUNDS_PART)
     rows: list[list[Cell]] = []
@@ -50,7 +50,7 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table("events of one worker: the server's processor time", columns, rows, [target])
 
 
-def _round(bench: Bench, running: int) -> tuple[float, float, float]:
+def _round(bench: BenchmarkRun, running: int) -> tuple[float, float, float]:
     """Return percents of a core, events per second and calls per second."""
     bench.server.clear()
     counted = [0]
@@ -80,7 +80,7 @@ def _round(bench: Bench, running: int) -> tuple[float, float, float]:
     return percent, counted[0] / spent, calls
 
 
-def _spent(bench: Bench, seconds: float) -> float:
+def _spent(bench: BenchmarkRun, seconds: float) -> float:
     """Return the processor seconds per second of the server in front of an idle worker."""
     before = bench.server.usage().cpu_s
     time.sleep(seconds)

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..orders import Staff, kill
 from ..report import Table
 from ..venvs import ROOT, interpreter
@@ -83,7 +83,7 @@ class Deployment:
         return self._staff.started(words, orders=False)
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one library after the other."""
     rows = [_row(bench, name) for name in NAMES if name == "holdfast" or name in bench.rivals]
     columns = (
@@ -96,7 +96,7 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table(title, columns, rows, (), notes)
 
 
-def _row(bench: Bench, name: str) -> list[str | float]:
+def _row(bench: BenchmarkRun, name: str) -> list[str | float]:
     bench.server.clear()
     with TemporaryDirectory(prefix="holdfast-bench-") as folder:
         deployment = Deployment(name, Path(folder), bench.server.url)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Final
 
-from ..harness import Bench, spread_of
+from ..harness import BenchmarkRun, spread_of
 from ..report import Cell, Table, Target
-from .crew import Crew, crews, rehearsed
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import (
     ARQ,
     CELERY_THREADS,
@@ -49,33 +49,35 @@ class Delays:
     lost: int
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one task every 20 ms."""
     entries = chosen(bench, [HOLDFAST, HOLDFAST_THREADS, *RIVALS, SEED])
     tasks = bench.scaled(TASKS)
-    with crews(bench, entries, tasks) as opened:
+    with running_contenders(bench, entries, tasks) as opened:
         able, notes = rehearsed(bench, opened)
-        delays: dict[str, list[Delays]] = {crew.entry.name: [] for crew in able}
+        delays: dict[str, list[Delays]] = {contender.entry.name: [] for contender in able}
         for _ in range(bench.fewer(ROUNDS_PART)):
-            for crew in able:
-                delays[crew.entry.name].append(measured(bench, crew, tasks))
+            for contender in able:
+                delays[contender.entry.name].append(measured(bench, contender, tasks))
     rows = [_row(name, taken, delays[HOLDFAST.name]) for name, taken in delays.items()]
     title = f"from enqueue to start, a task every {GAP_S * 1000:g} ms"
     columns = ("case", "p50 ms", "p99 ms", "max ms", "lost", "ours ÷ this, p50")
     yield Table(title, columns, rows, list(_targets(delays)), notes)
 
 
-def measured(bench: Bench, crew: Crew, tasks: int, ready_s: float = 0.0) -> Delays:
+def measured(
+    bench: BenchmarkRun, contender: ContenderProcesses, tasks: int, ready_s: float = 0.0
+) -> Delays:
     """Measure one round, *ready_s* seconds after the worker has run its first task."""
     bench.server.clear()
-    crew.board.clear()
-    crew.start_worker()
-    crew.greet()
+    contender.board.clear()
+    contender.start_worker()
+    contender.greet()
     time.sleep(ready_s)
-    sent_ns = crew.order("paced", count=tasks, gap_s=GAP_S)["sent_ns"]
-    crew.wait_done(tasks, _LAST_S)
-    crew.kill_workers()
-    runs = crew.board.runs(tasks)
+    sent_ns = contender.order("paced", count=tasks, gap_s=GAP_S)["sent_ns"]
+    contender.wait_done(tasks, _LAST_S)
+    contender.kill_workers()
+    runs = contender.board.runs(tasks)
     pairs = zip(sent_ns, runs.starts_ns, strict=True)
     waited = [(start - sent) / 1e6 for sent, start in pairs if start]
     return Delays(

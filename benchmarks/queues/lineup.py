@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "arq": ("arq==0.28.0", "redis==5.3.1", "hiredis==3.5.0"),
@@ -78,6 +78,6 @@ RQ_POOL: Final = Entry("RQ, pool of 2", "rq", 2, options={"pool": True}, process
 RQ: Final = Entry("RQ, SimpleWorker", "rq", 1, 0.02)
 
 
-def chosen(bench: Bench, entries: Iterable[Entry]) -> list[Entry]:
+def chosen(bench: BenchmarkRun, entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries that take part: rivals only on request."""
     return [one for one in entries if one.adapter not in PACKAGES or one.adapter in bench.rivals]

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import redis
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..orders import ContenderFailed
 from ..report import Cell, Table, Target
-from .crew import crews
+from .contender_processes import running_contenders
 from .lineup import (
     ARQ,
     CELERY_THREADS,
@@ -45,7 +45,7 @@ BODIES: Final = "*:bodies"
 """The hash where Holdfast keeps envelopes (docs/wire.md)."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure each contender once: this hardly varies."""
     rivals = (HUEY, TASKIQ, ARQ, DRAMATIQ, SAQ, RQ, CELERY_THREADS)
     entries = chosen(bench, [HOLDFAST, SEED, *rivals])
@@ -69,16 +69,16 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table("server memory of a waiting task", columns, rows, targets, notes)
 
 
-def _bytes_per_task(bench: Bench, entry: Entry, tasks: int) -> float:
-    with crews(bench, [entry], tasks) as (crew,):
-        crew.order("many", count=_WARMING)  # connects, and has the server learn its scripts
+def _bytes_per_task(bench: BenchmarkRun, entry: Entry, tasks: int) -> float:
+    with running_contenders(bench, [entry], tasks) as (contender,):
+        contender.order("many", count=_WARMING)  # connects, and has the server learn its scripts
         bench.server.clear()
         before = bench.server.memory()
-        crew.order("many", count=tasks)
+        contender.order("many", count=tasks)
         return (bench.server.memory() - before) / tasks
 
 
-def _envelope_bytes(bench: Bench) -> int:
+def _envelope_bytes(bench: BenchmarkRun) -> int:
     """Return the size of a stored envelope."""
     with redis.Redis.from_url(bench.server.url) as client:
         key = next(client.scan_iter(BODIES, count=1_000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table
 from . import (
     enqueue,
@@ -22,7 +22,7 @@ from . import (
     throughput,
 )
 
-PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+PARTS: Final[Mapping[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "throughput": throughput.run,
     "enqueue": enqueue.run,
     "latency": latency.run,
@@ -38,7 +38,7 @@ PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
 }
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure all parts."""
     for part in PARTS.values():
         yield from part(bench)

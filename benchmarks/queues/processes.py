@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Final
 
-from ..harness import Bench, Case, Taken, comparison, interleaved, ratios
+from ..harness import BenchmarkRun, Case, Taken, comparison, interleaved, ratios
 from ..report import Table, Target
-from .crew import Crew, crews, rehearsed
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .latency import GAP_S, Delays, measured
 from .lineup import (
     CELERY_PREFORK,
@@ -38,19 +38,19 @@ _LIMIT_S: Final = 60.0
 _END_S: Final = 1.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure throughput, and the delay of a task every 20 ms."""
     yield _throughput(bench)
     yield _latency(bench)
 
 
-def _throughput(bench: Bench) -> Table:
+def _throughput(bench: BenchmarkRun) -> Table:
     rivals = [HOLDFAST_1, HOLDFAST_CPU, CELERY_PREFORK, CELERY_PREFORK_1, RQ_POOL]
     entries = chosen(bench, [HOLDFAST_2, *rivals])
     tasks = bench.scaled(TASKS)
-    with crews(bench, entries, tasks, steps=STEPS) as opened:
+    with running_contenders(bench, entries, tasks, steps=STEPS) as opened:
         able, notes = rehearsed(bench, opened)
-        cases = [_case(bench, crew) for crew in able]
+        cases = [_case(bench, contender) for contender in able]
         samples = interleaved(cases, bench.fewer(ROUNDS_PART), tasks, bench.server)
     ours, *beside = cases
     scaling = ratios(samples[HOLDFAST_1.name], samples[HOLDFAST_2.name])
@@ -59,35 +59,37 @@ def _throughput(bench: Bench) -> Table:
     return comparison(title, samples, ours, beside, [target], notes)
 
 
-def _case(bench: Bench, crew: Crew) -> Case:
+def _case(bench: BenchmarkRun, contender: ContenderProcesses) -> Case:
     def prepare(_count: int) -> None:
         bench.server.clear()
-        crew.board.clear()
-        crew.start_worker()
-        crew.greet()
+        contender.board.clear()
+        contender.start_worker()
+        contender.greet()
         time.sleep(_READY_S)  # for the second process
 
     def work(count: int) -> Taken:
-        crew.order("many", count=count)
-        crew.wait_done(count, _LIMIT_S)
-        crew.kill_workers()
+        contender.order("many", count=count)
+        contender.wait_done(count, _LIMIT_S)
+        contender.kill_workers()
         time.sleep(_END_S)  # for processes that notice the end of their supervisor
-        runs = crew.board.runs(count)
+        runs = contender.board.runs(count)
         gaps = max(1, count - runs.lost - 1)
         return Taken(runs.wall_s / gaps * count, None, runs.lost, runs.repeated)
 
-    return Case(crew.entry.name, work, prepare)
+    return Case(contender.entry.name, work, prepare)
 
 
-def _latency(bench: Bench) -> Table:
+def _latency(bench: BenchmarkRun) -> Table:
     entries = chosen(bench, [HOLDFAST_2, HOLDFAST_1, HOLDFAST_CPU, CELERY_PREFORK, RQ_POOL])
     tasks = bench.scaled(DELAYED)
-    with crews(bench, entries, tasks) as opened:
+    with running_contenders(bench, entries, tasks) as opened:
         able, notes = rehearsed(bench, opened)
-        delays: dict[str, list[Delays]] = {crew.entry.name: [] for crew in able}
+        delays: dict[str, list[Delays]] = {contender.entry.name: [] for contender in able}
         for _ in range(bench.fewer(ROUNDS_PART)):
-            for crew in able:
-                delays[crew.entry.name].append(measured(bench, crew, tasks, ready_s=_READY_S))
+            for contender in able:
+                delays[contender.entry.name].append(
+                    measured(bench, contender, tasks, ready_s=_READY_S)
+                )
                 time.sleep(_END_S)
     rows = [
         [

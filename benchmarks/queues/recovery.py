@@ -17,10 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..orders import ContenderFailed
 from ..report import Cell, Table, Target
-from .crew import Crew
+from .contender_processes import ContenderProcesses
 from .lineup import (
     ARQ,
     CELERY_THREADS,
@@ -77,7 +77,7 @@ class Outcome:
     seconds: float | None
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Ours alone, then the others side by side, each in a database of its own."""
     bench.server.clear()
     ours = HOLDFAST.placed(PLACES)
@@ -92,31 +92,33 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table(title, columns, rows, _targets(outcomes[ours.name], bench.limit_s))
 
 
-def _outcome(bench: Bench, numbered: tuple[int, Entry]) -> Outcome | ContenderFailed:
+def _outcome(bench: BenchmarkRun, numbered: tuple[int, Entry]) -> Outcome | ContenderFailed:
     database, entry = numbered
     with TemporaryDirectory(prefix="holdfast-bench-") as folder:
         url = f"{bench.server.url}/{database}"
-        crew = Crew(entry, Path(folder), url, TASKS, lease_s=LEASE_S, hold_s=HOLD_S)
+        contender = ContenderProcesses(
+            entry, Path(folder), url, TASKS, lease_s=LEASE_S, hold_s=HOLD_S
+        )
         try:
-            return _killed(crew, bench.limit_s)
+            return _killed(contender, bench.limit_s)
         except ContenderFailed as failure:
             return failure
         finally:
-            crew.close()
+            contender.close()
 
 
-def _killed(crew: Crew, limit_s: float) -> Outcome:
-    crew.start_worker()
-    crew.greet()
-    crew.order("many", count=TASKS)
+def _killed(contender: ContenderProcesses, limit_s: float) -> Outcome:
+    contender.start_worker()
+    contender.greet()
+    contender.order("many", count=TASKS)
     time.sleep(KILL_AFTER_S)
-    held = crew.board.held(TASKS)
-    crew.kill_workers()
+    held = contender.board.held(TASKS)
+    contender.kill_workers()
     killed_s = time.monotonic()
-    crew.start_worker()
-    finished = crew.wait_done(TASKS, limit_s)
+    contender.start_worker()
+    finished = contender.wait_done(TASKS, limit_s)
     seconds = time.monotonic() - killed_s if finished else None
-    runs = crew.board.runs(TASKS)
+    runs = contender.board.runs(TASKS)
     return Outcome(held, TASKS - runs.lost, runs.repeated, seconds)
 
 

@@ -24,7 +24,7 @@ from statistics import quantiles
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..orders import Staff, kill
 from ..report import Table
 from ..venvs import ROOT, interpreter
@@ -101,7 +101,7 @@ class Deployment:
         self._running.append((role, process))
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one library after the other."""
     rows = [_row(bench, name) for name in ROLES if name == "holdfast" or name in bench.rivals]
     columns = (
@@ -113,7 +113,7 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table(title, columns, rows, (), notes)
 
 
-def _row(bench: Bench, name: str) -> list[str | float]:
+def _row(bench: BenchmarkRun, name: str) -> list[str | float]:
     bench.server.clear()
     with TemporaryDirectory(prefix="holdfast-bench-") as folder:
         deployment = Deployment(name, Path(folder), bench.server.url)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Final
 
-from ..harness import Bench, spread_of
+from ..harness import BenchmarkRun, spread_of
 from ..report import Cell, Table, Target
-from .crew import Crew, crews, rehearsed
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import HOLDFAST
 
 TASKS: Final = 60_000
@@ -27,12 +27,12 @@ TARGET_MS: Final = 1.0
 _LIMIT_S: Final = 60.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one worker with a long queue."""
     tasks = bench.scaled(TASKS)
-    with crews(bench, [HOLDFAST.placed(PLACES)], tasks) as opened:
-        (crew,), notes = rehearsed(bench, opened)
-        rounds = [_round(bench, crew, tasks) for _ in range(bench.fewer(ROUNDS_PART) + 1)][1:]
+    with running_contenders(bench, [HOLDFAST.placed(PLACES)], tasks) as opened:
+        (contender,), notes = rehearsed(bench, opened)
+        rounds = [_round(bench, contender, tasks) for _ in range(bench.fewer(ROUNDS_PART) + 1)][1:]
     names = ("tasks per step", "ms per step, mean", "ms per step, p50", "ms per step, p99")
     rows: list[list[Cell]] = [
         [name, spread_of([taken[i] for taken in rounds])] for i, name in enumerate(names)
@@ -43,19 +43,21 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table(title, ("of a step", "median of the rounds"), rows, [target], notes)
 
 
-def _round(bench: Bench, crew: Crew, tasks: int) -> tuple[float, float, float, float]:
+def _round(
+    bench: BenchmarkRun, contender: ContenderProcesses, tasks: int
+) -> tuple[float, float, float, float]:
     """Tasks in a step, and milliseconds: the mean, the median, the slowest hundredth."""
-    server, board = bench.server, crew.board
+    server, board = bench.server, contender.board
     server.clear()
     board.clear()
-    crew.order("many", count=tasks)
-    crew.start_worker()
-    crew.wait_done(tasks // 10, _LIMIT_S)
+    contender.order("many", count=tasks)
+    contender.start_worker()
+    contender.wait_done(tasks // 10, _LIMIT_S)
     left = board.left(tasks)
     server.forget_statistics()
-    crew.wait_done(tasks * 9 // 10, _LIMIT_S)
+    contender.wait_done(tasks * 9 // 10, _LIMIT_S)
     spent = server.spent_on("evalsha")
     settled = left - board.left(tasks)
-    crew.kill_workers()
+    contender.kill_workers()
     mean_ms = spent.total_s / spent.calls * 1000
     return settled / spent.calls, mean_ms, spent.p50_s * 1000, spent.p99_s * 1000

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from holdfast import Holdfast, Task, TaskRegistry, current_task
 
-from ..harness import Bench, spread_of
+from ..harness import BenchmarkRun, spread_of
 from ..report import Cell, Table, Target
 
 TASKS: Final = 50
@@ -89,7 +89,7 @@ class _Nothing:
         """Do nothing."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure calls and time for each step."""
     rounds = bench.fewer(ROUNDS_PART)
     rows: list[list[Cell]] = []
@@ -111,7 +111,7 @@ def run(bench: Bench) -> Iterator[Table]:
 
 
 def _round(
-    bench: Bench, task: Task[..., Any], telemetry: CountedCalls | None = None
+    bench: BenchmarkRun, task: Task[..., Any], telemetry: CountedCalls | None = None
 ) -> tuple[float, float]:
     """Return the seconds, and the seconds of the server's processor for all tasks."""
     bench.server.clear()

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from holdfast import Holdfast, PerKey, Task, TaskRegistry
 
-from ..harness import Bench, spread_of
+from ..harness import BenchmarkRun, spread_of
 from ..report import Cell, Table, Target
 
 BACKLOG: Final = 1_000_000
@@ -124,7 +124,7 @@ class Round:
     delays_ms: list[float]
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure the cases in turn, each in front of its own backlog."""
     backlog, tenants = bench.scaled(BACKLOG), bench.scaled(TENANTS)
     rounds: dict[str, list[Round]] = {name: [] for name in OPTIONS}
@@ -161,7 +161,7 @@ def run(bench: Bench) -> Iterator[Table]:
     yield Table(title, columns, rows, targets)
 
 
-def _round(bench: Bench, case: Case, tenants: int) -> Round:
+def _round(bench: BenchmarkRun, case: Case, tenants: int) -> Round:
     """Measure steps in the middle of the tasks of *tenants*, then the delays of new ones."""
     names = case.new_tenants(tenants)
     case.enqueue(name for _ in range(EACH) for name in names)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from ..harness import Bench, Case, Sample, Taken, best, comparison, interleaved
+from ..harness import BenchmarkRun, Case, Sample, Taken, best, comparison, interleaved
 from ..report import Table
-from .crew import Crew, crews, rehearsed
+from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import (
     ARQ,
     CELERY_PREFORK,
@@ -45,40 +45,40 @@ _LIMIT_S: Final = 60.0
 _LAST_RESULTS_S: Final = 0.1
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Coroutines beside everybody, threads beside threads."""
     entries = chosen(bench, [HOLDFAST, HOLDFAST_THREADS, *THREADED, *OTHERS, SEED])
     tasks = bench.scaled(TASKS)
-    with crews(bench, entries, tasks) as opened:
+    with running_contenders(bench, entries, tasks) as opened:
         able, notes = rehearsed(bench, opened)
-        cases = [_case(bench, crew) for crew in able]
+        cases = [_case(bench, contender) for contender in able]
         samples = interleaved(cases, bench.fewer(ROUNDS_PART), tasks, bench.server)
     table = partial(_table, cases, samples)
     yield table("coroutines", HOLDFAST, [*THREADED, *OTHERS], COROUTINES_TARGET, notes)
     yield table("plain functions in threads", HOLDFAST_THREADS, THREADED, THREADS_TARGET, notes)
 
 
-def _case(bench: Bench, crew: Crew) -> Case:
+def _case(bench: BenchmarkRun, contender: ContenderProcesses) -> Case:
     def prepare(count: int) -> None:
         bench.server.clear()
-        crew.board.clear()
-        crew.order("many", count=count)
+        contender.board.clear()
+        contender.order("many", count=count)
 
     def work(count: int) -> Taken:
-        crew.start_worker()
-        crew.wait_done(count, _LIMIT_S)
+        contender.start_worker()
+        contender.wait_done(count, _LIMIT_S)
         time.sleep(_LAST_RESULTS_S)
-        crew.kill_workers()
-        return _taken(crew, count)
+        contender.kill_workers()
+        return _taken(contender, count)
 
-    return Case(crew.entry.name, work, prepare, crew.entry.share)
+    return Case(contender.entry.name, work, prepare, contender.entry.share)
 
 
-def _taken(crew: Crew, count: int) -> Taken:
+def _taken(contender: ContenderProcesses, count: int) -> Taken:
     """Return what the scoreboard shows, for as many tasks as were queued."""
-    runs = crew.board.runs(count)
+    runs = contender.board.runs(count)
     gaps = max(1, count - runs.lost - 1)
-    cpu_s = None if crew.entry.processes else runs.cpu_s / gaps * count
+    cpu_s = None if contender.entry.processes else runs.cpu_s / gaps * count
     return Taken(runs.wall_s / gaps * count, cpu_s, runs.lost, runs.repeated)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from holdfast import Holdfast
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table, Target
 from ..server import OWN_COMMANDS
 
@@ -33,7 +33,7 @@ class _Clocked:
         return {row_id: {"n": 1} for row_id in ids}
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one refresher of one shard, and of sixteen."""
     rows: list[list[Any]] = []
     for shards in (1, 16):
@@ -51,7 +51,7 @@ def run(bench: Bench) -> Iterator[Table]:
     )
 
 
-def _measured(bench: Bench, hf: Holdfast, shards: int) -> list[float]:
+def _measured(bench: BenchmarkRun, hf: Holdfast, shards: int) -> list[float]:
     source = _Clocked()
     cache = hf.row_cache("stock", source=source, shards=shards)
     thread = threading.Thread(target=cache.run)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table
 from . import idle, read, refresh
 
-PARTS: Final[Mapping[str, Callable[[Bench], Iterator[Table]]]] = {
+PARTS: Final[Mapping[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "refresh": refresh.run,
     "read": read.run,
     "idle": idle.run,
 }
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure all parts."""
     for part in PARTS.values():
         yield from part(bench)

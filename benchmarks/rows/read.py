@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from holdfast import Holdfast, SqlRows
 
-from ..harness import Bench, Case
+from ..harness import BenchmarkRun, Case
 from ..report import Table
 from .database import ROWS, STOCK, sqlite
 
@@ -23,7 +23,7 @@ TOGETHER: Final = 100
 Load = Callable[[Sequence[int]], dict[int, dict[str, Any]]]
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Beside plain redis-py, dogpile.cache and cashews, where these are installed."""
     bench.server.clear()
     with (
@@ -92,7 +92,7 @@ def _cold(invalidate: Callable[..., object]) -> Callable[[int], None]:
     return forget
 
 
-def _region(bench: Bench) -> Any:
+def _region(bench: BenchmarkRun) -> Any:
     from dogpile.cache import make_region
 
     return make_region().configure(
@@ -101,7 +101,7 @@ def _region(bench: Bench) -> Any:
     )
 
 
-def _cached(bench: Bench, runner: asyncio.Runner, load: Load) -> list[Case]:
+def _cached(bench: BenchmarkRun, runner: asyncio.Runner, load: Load) -> list[Case]:
     """Rivals with all rows cached."""
     cases = []
     if find_spec("dogpile"):
@@ -128,7 +128,7 @@ def _cached(bench: Bench, runner: asyncio.Runner, load: Load) -> list[Case]:
     return cases
 
 
-def _missed(bench: Bench, runner: asyncio.Runner, load: Load) -> list[Case]:
+def _missed(bench: BenchmarkRun, runner: asyncio.Runner, load: Load) -> list[Case]:
     """Rivals with no row cached, each with one loader for all."""
     cases = []
     if find_spec("dogpile"):

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from holdfast import Holdfast, RowCache, SqlRows
 
-from ..harness import Bench, Case
+from ..harness import BenchmarkRun, Case
 from ..report import Table
 from . import textbook
 from .database import ROWS, STOCK, change_all, postgresql, sqlite
@@ -24,7 +24,7 @@ EVERY_S: Final = 0.01
 """Rows are always due."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Batches, beside the textbook's loop: all rows changed, and none."""
     with sqlite() as engine:
         yield _table(bench, "SQLite", engine)
@@ -33,7 +33,7 @@ def run(bench: Bench) -> Iterator[Table]:
             yield _table(bench, "PostgreSQL", engine)
 
 
-def _table(bench: Bench, kind: str, engine: sa.Engine) -> Table:
+def _table(bench: BenchmarkRun, kind: str, engine: sa.Engine) -> Table:
     bench.server.clear()
     with (
         Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf,

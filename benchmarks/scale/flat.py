@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast import Holdfast
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 from .crowds import CROWDS, Crowd
 
@@ -27,7 +27,7 @@ OFF_TARGET: Final = 0.2
 """How far from the mean of all sizes the furthest may be."""
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure a table for each kind of thing."""
     for kind in CROWDS:
         bench.server.clear()
@@ -38,7 +38,7 @@ def run(bench: Bench) -> Iterator[Table]:
             yield _table(bench, [kind(hf, size, url) for size in sizes])
 
 
-def _table(bench: Bench, crowds: Sequence[Crowd]) -> Table:
+def _table(bench: BenchmarkRun, crowds: Sequence[Crowd]) -> Table:
     memory = [_memory(bench, crowd) for crowd in crowds]
     costs = _costs(bench, crowds)
     name, operations = crowds[0].name, crowds[0].operations
@@ -51,14 +51,14 @@ def _table(bench: Bench, crowds: Sequence[Crowd]) -> Table:
     return Table(f"from {crowds[0].size:,} to {crowds[-1].size:,} {name}", columns, rows, targets)
 
 
-def _memory(bench: Bench, crowd: Crowd) -> float:
+def _memory(bench: BenchmarkRun, crowd: Crowd) -> float:
     """Bytes of each, with its share of what all of them have in common."""
     before = bench.server.memory()
     crowd.fill()
     return (bench.server.memory() - before) / crowd.size
 
 
-def _costs(bench: Bench, crowds: Sequence[Crowd]) -> dict[tuple[int, str], float]:
+def _costs(bench: BenchmarkRun, crowds: Sequence[Crowd]) -> dict[tuple[int, str], float]:
     """Size and operation → microseconds of one: the median of the rounds, the first left out."""
     taken = defaultdict[tuple[int, str], list[float]](list)
     for _ in range(bench.rounds + 1):

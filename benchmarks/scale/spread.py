@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast import Holdfast
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
 from .cluster import Cluster, clustered
 
@@ -19,7 +19,7 @@ TIMES: Final = 5
 OFF_TARGET: Final = 0.15
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure a thousand of everything on one, two and three primaries."""
     rows: list[list[Cell]] = []
     targets = []

@@ -16,7 +16,7 @@ from typing import Final
 from holdfast import GeoKey, GeoTable, Holdfast, LocalFiles
 from holdfast.files.chunk import BLOCK, WINDOW
 
-from ..harness import Bench, Case, best, comparison, interleaved
+from ..harness import BenchmarkRun, Case, best, comparison, interleaved
 from ..report import Table, Target
 from . import rivals
 from .sample import write_log, write_table
@@ -31,7 +31,7 @@ FEED_TARGET: Final = 0.25
 CALLS_TARGET: Final = 1.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure a table of 3 million networks, and days of a million lines."""
     lines = bench.scaled(LINES)
     with (
@@ -96,7 +96,7 @@ def _fed(hf: Holdfast, log: Path, table: GeoTable) -> Callable[[int], object]:
     return work
 
 
-def _calls(bench: Bench, work: Callable[[int], object], lines: int) -> int:
+def _calls(bench: BenchmarkRun, work: Callable[[int], object], lines: int) -> int:
     """Return how many scripts a tally of the log runs on the server.
 
     What is read without a script is the chunks, and a few values at the beginning of a file.

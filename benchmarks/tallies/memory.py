@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..report import Table, Target
 from .sample import write_table
 
@@ -44,7 +44,7 @@ print(json.dumps(told))
 """
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Once: this hardly varies."""
     del bench
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as name:

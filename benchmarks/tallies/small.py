@@ -11,7 +11,7 @@ from typing import Final
 
 from holdfast import GeoKey, GeoTable, Holdfast, LocalFiles
 
-from ..harness import Bench, Case, comparison, interleaved
+from ..harness import BenchmarkRun, Case, comparison, interleaved
 from ..report import Table, Target
 from . import rivals
 from .sample import write_log, write_table
@@ -23,7 +23,7 @@ LINES: Final = 7
 MS_TARGET: Final = 3.0
 
 
-def run(bench: Bench) -> Iterator[Table]:
+def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure many small files; each is a commit of its own."""
     files = bench.scaled(FILES)
     with (

@@ -25,9 +25,11 @@ def crowd(server: Server, how: str) -> tuple[int, list[tuple[int, Counter[str]]]
     namespace = secrets.token_hex(4)
     with ExitStack() as stack:
         arguments = (CROWD, server.url, namespace, f"{PROCESSES}", how)
-        crew = [stack.enter_context(Process.python(*arguments)) for _ in range(PROCESSES)]
-        ends = [each.wait(100) for each in crew]
-        reports = [json.loads(each.output) for each, end in zip(crew, ends, strict=True) if not end]
+        workers = [stack.enter_context(Process.python(*arguments)) for _ in range(PROCESSES)]
+        ends = [each.wait(100) for each in workers]
+        reports = [
+            json.loads(each.output) for each, end in zip(workers, ends, strict=True) if not end
+        ]
     with Holdfast.from_url(server.url, namespace=namespace) as hf:
         calls = round(hf.counter("calls").total(3600))
     return calls, [(own, Counter(got)) for own, got in reports]

@@ -49,7 +49,7 @@ async def long(path: str) -> None:
     """Declare the task that the worker runs."""
 
 
-class Bench:
+class ReloadedWorker:
     """A worker with `--reload`, its code, and what its tasks wrote."""
 
     def __init__(self, folder: Path, process: Process, hf: Holdfast) -> None:
@@ -73,7 +73,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench(standalone: Server, tmp_path: Path) -> Iterator[Bench]:
+def worker(standalone: Server, tmp_path: Path) -> Iterator[ReloadedWorker]:
     pytest.importorskip("watchfiles", reason="--reload needs the extra dev")
     namespace = secrets.token_hex(4)
     (tmp_path / "chores.py").write_text(CODE.format(version=1))
@@ -82,64 +82,64 @@ def bench(standalone: Server, tmp_path: Path) -> Iterator[Bench]:
         Holdfast.from_url(standalone.url, namespace=namespace) as hf,
     ):
         process.wait_for_output("serves queue 'chores'")
-        yield Bench(tmp_path, process, hf)
+        yield ReloadedWorker(tmp_path, process, hf)
         process.stop()
 
 
-def test_a_save_starts_the_worker_again(bench: Bench) -> None:
+def test_a_save_starts_the_worker_again(worker: ReloadedWorker) -> None:
     """Also twice within a second, with files of the same size."""
-    assert bench.version() == "1"
+    assert worker.version() == "1"
     for version in (2, 3, 4):
-        bench.save(version)
-        eventually(lambda v=version: bench.version() == str(v))  # type: ignore[misc]
+        worker.save(version)
+        eventually(lambda v=version: worker.version() == str(v))  # type: ignore[misc]
 
 
-def test_running_tasks_are_given_back_and_run_with_the_new_code(bench: Bench) -> None:
-    handle = bench.hf.enqueue(long.call(str(bench.notes)))
-    eventually(lambda: bench.noted() == ["1"])
-    bench.save(2)
+def test_running_tasks_are_given_back_and_run_with_the_new_code(worker: ReloadedWorker) -> None:
+    handle = worker.hf.enqueue(long.call(str(worker.notes)))
+    eventually(lambda: worker.noted() == ["1"])
+    worker.save(2)
     handle.result(timeout=60.0)
-    assert bench.noted() == ["1", "2"]
+    assert worker.noted() == ["1", "2"]
     assert handle.status().attempts == 1
 
 
-def test_a_syntax_error_waits_for_the_next_save(bench: Bench) -> None:
-    bench.save("= oops")
-    bench.process.wait_for_output("it starts again at the next save")
-    assert "SyntaxError" in bench.process.output
-    assert bench.process.is_running
-    bench.save(2)
-    assert bench.version() == "2"
+def test_a_syntax_error_waits_for_the_next_save(worker: ReloadedWorker) -> None:
+    worker.save("= oops")
+    worker.process.wait_for_output("it starts again at the next save")
+    assert "SyntaxError" in worker.process.output
+    assert worker.process.is_running
+    worker.save(2)
+    assert worker.version() == "2"
 
 
-def test_other_files_do_not_count(bench: Bench) -> None:
-    (bench.folder / "notes.md").write_text("hello")
-    (bench.folder / "__pycache__").mkdir(exist_ok=True)
-    (bench.folder / "__pycache__" / "x.py").write_text("")
-    assert bench.version() == "1"
+def test_other_files_do_not_count(worker: ReloadedWorker) -> None:
+    (worker.folder / "notes.md").write_text("hello")
+    (worker.folder / "__pycache__").mkdir(exist_ok=True)
+    (worker.folder / "__pycache__" / "x.py").write_text("")
+    assert worker.version() == "1"
     time.sleep(1)
-    assert "starting again" not in bench.process.output
+    assert "starting again" not in worker.process.output
 
 
-def test_sigterm_ends_both(bench: Bench) -> None:
-    assert bench.process.stop() == 0
-    assert bench.process.output.count("has ended") == 1
-    assert not bench.hf.workers()
+def test_sigterm_ends_both(worker: ReloadedWorker) -> None:
+    assert worker.process.stop() == 0
+    assert worker.process.output.count("has ended") == 1
+    assert not worker.hf.workers()
 
 
-def test_a_worker_whose_reloader_is_killed_ends(bench: Bench) -> None:
-    eventually(bench.hf.workers)
-    bench.process.kill()
-    eventually(lambda: not bench.hf.workers())
+def test_a_worker_whose_reloader_is_killed_ends(worker: ReloadedWorker) -> None:
+    eventually(worker.hf.workers)
+    worker.process.kill()
+    eventually(lambda: not worker.hf.workers())
 
 
-def test_ctrl_c_reaches_both_and_ends_both_once(bench: Bench) -> None:
+def test_ctrl_c_reaches_both_and_ends_both_once(worker: ReloadedWorker) -> None:
     """A terminal sends SIGINT to the whole group: the reloader does not repeat it."""
-    [worker] = eventually(bench.hf.workers)
-    os.kill(int(worker.name.split(":")[1]), signal.SIGINT)
-    os.kill(bench.process.pid, signal.SIGINT)
-    assert bench.process.wait() == 0
-    assert "KeyboardInterrupt" not in bench.process.output
+    [status] = eventually(worker.hf.workers)
+    os.kill(int(status.name.split(":")[1]), signal.SIGINT)
+    os.kill(worker.process.pid, signal.SIGINT)
+    assert worker.process.wait() == 0
+    assert "KeyboardInterrupt" not in worker.process.output
 
 
 def test_until_idle_makes_no_sense_with_it(standalone: Server, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from cli.conftest import runner
 from cli.crowd import HOSTILE, VISIBLE, Run, rows
-from client.crew import working
+from client.background_worker import working
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import Counted, Holdfast, Limit, LocalFiles, TaskRegistry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.crowd import HOSTILE, VISIBLE, Run, rows
-from client.crew import working
+from client.background_worker import working
 from conftest import Site
 from holdfast import Holdfast, TaskRegistry
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from client.crew import working
+from client.background_worker import working
 from conftest import Site
 from faults.servers import Server
 from holdfast import AsyncHoldfast, Holdfast, Retry, TaskRegistry, acl_rule

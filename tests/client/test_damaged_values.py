@@ -75,7 +75,7 @@ def memory() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-class Bench:
+class StoredBlock:
     def __init__(self, server: Server, kind: str, folder: Path) -> None:
         self.server, self.kind, self.folder = server, kind, folder
         self.admin = server.client()
@@ -212,17 +212,17 @@ def within(seconds: float) -> Iterator[None]:
 def test_a_damaged_value_is_an_error_of_ours(
     server: Server, tmp_path: Path, kind: str, half: str, sampled: int
 ) -> None:
-    bench = Bench(server, kind, tmp_path)
+    block = StoredBlock(server, kind, tmp_path)
     problems = []
-    for number, (key, damage) in enumerate(bench.damages()):
+    for number, (key, damage) in enumerate(block.damages()):
         if (number + len(half)) % sampled and not damage.told.endswith(ALWAYS):
             continue
         op_id = AGAIN if b":ledger:" in key else None
         for operation in operations_of(half)[kind]:
             if operation == "audit" and number % AUDITED:
                 continue
-            bench.apply(damage)
-            wrong = run(half, server, kind, operation, tmp_path, op_id) + bench.revive()
+            block.apply(damage)
+            wrong = run(half, server, kind, operation, tmp_path, op_id) + block.revive()
             if wrong:
                 problems.append(f"{operation} with {damage.told}: {wrong}")
     assert problems == []

@@ -9,7 +9,7 @@ import pytest
 import holdfast
 from client._async.uses import WRITES
 from faults.monitor import watching
-from faults.replicas import Crew
+from faults.replicas import ReplicatedServer
 from holdfast import AsyncHoldfast, Replicated
 from holdfast.core.script import Script
 
@@ -52,15 +52,15 @@ def scripts_that_write(block: str) -> dict[str, Script]:
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew(1) as crew:
-        yield crew
+def replicated() -> Iterator[ReplicatedServer]:
+    with ReplicatedServer(1) as replicated:
+        yield replicated
 
 
 @pytest.fixture
-async def hf(crew: Crew) -> AsyncIterator[AsyncHoldfast]:
+async def hf(replicated: ReplicatedServer) -> AsyncIterator[AsyncHoldfast]:
     async with AsyncHoldfast.from_url(
-        crew.url, namespace=secrets.token_hex(4), durability=Replicated(1, timeout=30.0)
+        replicated.url, namespace=secrets.token_hex(4), durability=Replicated(1, timeout=30.0)
     ) as hf:
         yield hf
 
@@ -71,8 +71,10 @@ def test_every_block_is_here() -> None:
 
 
 @pytest.mark.parametrize("block", WRITES)
-async def test_every_write_waits(hf: AsyncHoldfast, crew: Crew, tmp_path: Path, block: str) -> None:
-    with watching(crew.primary) as watch:
+async def test_every_write_waits(
+    hf: AsyncHoldfast, replicated: ReplicatedServer, tmp_path: Path, block: str
+) -> None:
+    with watching(replicated.primary) as watch:
         await WRITES[block](hf, tmp_path)
     for name, script in scripts_that_write(block).items():
         calls = watch.after(script.sha1)
@@ -86,8 +88,8 @@ async def test_every_write_waits(hf: AsyncHoldfast, crew: Crew, tmp_path: Path, 
             assert all(waited), f"{name} does not wait"
 
 
-async def test_what_reads_does_not_wait(hf: AsyncHoldfast, crew: Crew) -> None:
-    with watching(crew.primary) as watch:
+async def test_what_reads_does_not_wait(hf: AsyncHoldfast, replicated: ReplicatedServer) -> None:
+    with watching(replicated.primary) as watch:
         await hf.lock("l").inspect()
         await hf.queue("work").stats()
         await hf.mailbox("jack").fetch()

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from client._sync.uses import WRITES
 from faults.monitor import watching
-from faults.replicas import Crew
+from faults.replicas import ReplicatedServer
 from holdfast import Holdfast, Replicated
 from holdfast.core.script import Script
 
@@ -53,15 +53,15 @@ def scripts_that_write(block: str) -> dict[str, Script]:
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew(1) as crew:
-        yield crew
+def replicated() -> Iterator[ReplicatedServer]:
+    with ReplicatedServer(1) as replicated:
+        yield replicated
 
 
 @pytest.fixture
-def hf(crew: Crew) -> Iterator[Holdfast]:
+def hf(replicated: ReplicatedServer) -> Iterator[Holdfast]:
     with Holdfast.from_url(
-        crew.url, namespace=secrets.token_hex(4), durability=Replicated(1, timeout=30.0)
+        replicated.url, namespace=secrets.token_hex(4), durability=Replicated(1, timeout=30.0)
     ) as hf:
         yield hf
 
@@ -72,8 +72,10 @@ def test_every_block_is_here() -> None:
 
 
 @pytest.mark.parametrize("block", WRITES)
-def test_every_write_waits(hf: Holdfast, crew: Crew, tmp_path: Path, block: str) -> None:
-    with watching(crew.primary) as watch:
+def test_every_write_waits(
+    hf: Holdfast, replicated: ReplicatedServer, tmp_path: Path, block: str
+) -> None:
+    with watching(replicated.primary) as watch:
         WRITES[block](hf, tmp_path)
     for name, script in scripts_that_write(block).items():
         calls = watch.after(script.sha1)
@@ -87,8 +89,8 @@ def test_every_write_waits(hf: Holdfast, crew: Crew, tmp_path: Path, block: str)
             assert all(waited), f"{name} does not wait"
 
 
-def test_what_reads_does_not_wait(hf: Holdfast, crew: Crew) -> None:
-    with watching(crew.primary) as watch:
+def test_what_reads_does_not_wait(hf: Holdfast, replicated: ReplicatedServer) -> None:
+    with watching(replicated.primary) as watch:
         hf.lock("l").inspect()
         hf.queue("work").stats()
         hf.mailbox("jack").fetch()

@@ -120,12 +120,12 @@ def test_a_connection_error_of_a_handler_arrives_as_it_was_raised(standalone: Se
             hf.counter("c").add(1)
 
     wake = partial(signal.raise_signal, signal.SIGALRM)
-    lane = f"{SOURCE}/core/transport/_sync/connection"
+    transport = f"{SOURCE}/core/transport/_sync/connection"
     raised = 0
     with handler(Dropped):
         for step in itertools.count(1):
             try:
-                if interrupted_at(step, call, files=lane, instead=wake) is None:
+                if interrupted_at(step, call, files=transport, instead=wake) is None:
                     break
             except Dropped:
                 raised += 1

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from client.crew import working
+from client.background_worker import working
 from conftest import Site
 from faults.servers import Server
 from holdfast import (
@@ -88,7 +88,7 @@ def test_workers_are_listed_while_they_run(hf: Holdfast, site: Site) -> None:
 def test_what_a_stranger_writes_among_the_workers_is_left_out(hf: Holdfast, site: Site) -> None:
     prefix = f"{site.namespace}:{{workers:%}}:"
     site.client.zadd(f"{prefix}seen", {b"\xff": 1, b"two": 2})
-    site.client.hset(f"{prefix}crew", b"two", b'{"queues": 1}')
+    site.client.hset(f"{prefix}fleet", b"two", b'{"queues": 1}')
     assert hf.workers() == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faults.replicas import Crew, can_sync
+from faults.replicas import ReplicatedServer, can_sync
 from faults.servers import Server
 from faults.waiting import eventually_async
 from holdfast import (
@@ -26,10 +26,10 @@ NO_LOG = r"appendonly is disabled|unknown command"
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
+def replicated() -> Iterator[ReplicatedServer]:
     """Yield a shared primary with two replicas. Each test leaves them as it found them."""
-    with Crew(2) as crew:
-        yield crew
+    with ReplicatedServer(2) as replicated:
+        yield replicated
 
 
 @pytest.fixture
@@ -53,13 +53,13 @@ async def confirmed(error: OutcomeUnknown) -> Any:
 
 
 @contextmanager
-def paused(crew: Crew) -> Iterator[None]:
-    crew.replicas[0].pause()
+def paused(replicated: ReplicatedServer) -> Iterator[None]:
+    replicated.replicas[0].pause()
     try:
         yield
     finally:
-        crew.replicas[0].resume()
-        crew.wait_until_whole()
+        replicated.replicas[0].resume()
+        replicated.wait_until_whole()
 
 
 def stored(server: Server, namespace: str) -> list[bytes]:
@@ -67,20 +67,26 @@ def stored(server: Server, namespace: str) -> list[bytes]:
     return server.client().keys(f"{namespace}:*")  # type: ignore[return-value]
 
 
-async def test_what_returned_is_on_every_replica(crew: Crew, namespace: str) -> None:
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
+async def test_what_returned_is_on_every_replica(
+    replicated: ReplicatedServer, namespace: str
+) -> None:
+    async with AsyncHoldfast.from_url(
+        replicated.url, namespace=namespace, durability=PATIENT
+    ) as hf:
         for n in range(1, 21):
             await hf.counter("hits").add()
-            for replica in crew.replicas:
+            for replica in replicated.replicas:
                 pages = [key for key in stored(replica, namespace) if b":86400:" in key]
                 days = [day for page in pages for day in replica.client().hvals(page)]
                 assert sum(map(int, days)) == n
 
 
-async def test_a_silent_replica_leaves_it_unknown(crew: Crew, namespace: str) -> None:
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=SOON) as hf:
+async def test_a_silent_replica_leaves_it_unknown(
+    replicated: ReplicatedServer, namespace: str
+) -> None:
+    async with AsyncHoldfast.from_url(replicated.url, namespace=namespace, durability=SOON) as hf:
         hits = hf.counter("hits")
-        with paused(crew):
+        with paused(replicated):
             with pytest.raises(OutcomeUnknown, match=r"of 2 replicas .* within 0\.2 s") as it:
                 await hits.add(5)
             assert it.value.op_id
@@ -91,9 +97,11 @@ async def test_a_silent_replica_leaves_it_unknown(crew: Crew, namespace: str) ->
         assert await hits.total(60) == 5
 
 
-async def test_a_repeat_elsewhere_is_not_taken_for_safe(crew: Crew, namespace: str) -> None:
-    url, op_id = crew.url, ""
-    with paused(crew):
+async def test_a_repeat_elsewhere_is_not_taken_for_safe(
+    replicated: ReplicatedServer, namespace: str
+) -> None:
+    url, op_id = replicated.url, ""
+    with paused(replicated):
         async with AsyncHoldfast.from_url(url, namespace=namespace, durability=SOON) as first:
             with pytest.raises(OutcomeUnknown) as unknown:
                 await first.fenced("stock").set("v", 7)
@@ -107,83 +115,93 @@ async def test_a_repeat_elsewhere_is_not_taken_for_safe(crew: Crew, namespace: s
         assert await third.fenced("stock").get() == "v"
 
 
-async def test_a_replica_that_cannot_answer_leaves_it_unknown(crew: Crew, namespace: str) -> None:
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=SOON) as hf:
-        crew.relays[1].mute = True
+async def test_a_replica_that_cannot_answer_leaves_it_unknown(
+    replicated: ReplicatedServer, namespace: str
+) -> None:
+    async with AsyncHoldfast.from_url(replicated.url, namespace=namespace, durability=SOON) as hf:
+        replicated.relays[1].mute = True
         try:
             with pytest.raises(OutcomeUnknown) as unknown:
                 await hf.mailbox("jack").send("hi", sender="jill")
             # On a busy machine its link may break, and cannot be opened again while it is mute.
             with contextlib.suppress(AssertionError):
-                await eventually_async(lambda: stored(crew.replicas[1], namespace), 10)
+                await eventually_async(lambda: stored(replicated.replicas[1], namespace), 10)
         finally:
-            crew.relays[1].mute = False
-            crew.wait_until_whole()
+            replicated.relays[1].mute = False
+            replicated.wait_until_whole()
         assert await confirmed(unknown.value) == 1
         batch = await hf.mailbox("jack").fetch()
         assert [message.body for message in batch.messages] == ["hi"]
 
 
 async def test_a_killed_replica_leaves_it_unknown(namespace: str) -> None:
-    with Crew(1) as crew:
+    with ReplicatedServer(1) as replicated:
         durability = Replicated(1, timeout=0.2)
         async with AsyncHoldfast.from_url(
-            crew.url, namespace=namespace, durability=durability
+            replicated.url, namespace=namespace, durability=durability
         ) as hf:
-            crew.replicas[0].kill()
+            replicated.replicas[0].kill()
             with pytest.raises(OutcomeUnknown, match="0 of 1 replicas") as unknown:
                 await hf.fenced("stock").set("v", 7)
-            crew.replicas[0].start()
-            crew.replicas[0].execute("REPLICAOF", *crew.primary.address)
-            crew.wait_until_whole()
+            replicated.replicas[0].start()
+            replicated.replicas[0].execute("REPLICAOF", *replicated.primary.address)
+            replicated.wait_until_whole()
             await confirmed(unknown.value)
-            assert stored(crew.replicas[0], namespace)
+            assert stored(replicated.replicas[0], namespace)
 
 
 async def test_what_is_harmless_is_waited_for_as_long_as_a_call_may_take(
-    crew: Crew, namespace: str
+    replicated: ReplicatedServer, namespace: str
 ) -> None:
     """It has no name to be repeated by: calling again is what one does."""
-    url = f"{crew.url}?socket_timeout=2"
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
+    url = f"{replicated.url}?socket_timeout=2"
+    async with AsyncHoldfast.from_url(
+        replicated.url, namespace=namespace, durability=PATIENT
+    ) as hf:
         await hf.mailbox("jack").send("hi", sender="jill")
         async with AsyncHoldfast.from_url(url, namespace=namespace, durability=SOON) as hasty:
             assert (await hasty.mailbox("jack").status()).unread == 1
-            with paused(crew), pytest.raises(ServerUnavailable, match="of 2 replicas"):
+            with paused(replicated), pytest.raises(ServerUnavailable, match="of 2 replicas"):
                 await hasty.mailbox("jack").ack(1)
         await hf.mailbox("jack").ack(1)
         assert (await hf.mailbox("jack").status()).read_seq == 1
 
 
-async def test_leases_are_renewed_without_replicas(crew: Crew, namespace: str) -> None:
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
+async def test_leases_are_renewed_without_replicas(
+    replicated: ReplicatedServer, namespace: str
+) -> None:
+    async with AsyncHoldfast.from_url(
+        replicated.url, namespace=namespace, durability=PATIENT
+    ) as hf:
         lease = await hf.lock("l", lease=60.0, auto_renew=False).acquire()
-        with paused(crew):
+        with paused(replicated):
             await lease.renew()
         await lease.release()
 
 
-async def test_scripts_may_be_forgotten(crew: Crew, namespace: str) -> None:
+async def test_scripts_may_be_forgotten(replicated: ReplicatedServer, namespace: str) -> None:
     """The source goes once more, and still leaves nothing but what it wrote."""
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
+    async with AsyncHoldfast.from_url(
+        replicated.url, namespace=namespace, durability=PATIENT
+    ) as hf:
         await hf.fenced("stock").set("v", 7)
-        there = set(stored(crew.primary, namespace))
-        crew.primary.execute("SCRIPT", "FLUSH")
+        there = set(stored(replicated.primary, namespace))
+        replicated.primary.execute("SCRIPT", "FLUSH")
         await hf.fenced("stock").set("w", 8)
-        assert set(stored(crew.primary, namespace)) == there
+        assert set(stored(replicated.primary, namespace)) == there
         assert await hf.fenced("stock").get() == "w"
 
 
 async def test_a_full_server_still_frees_memory_durably(namespace: str) -> None:
-    with Crew(1, "--maxmemory-policy", "noeviction") as crew:
+    with ReplicatedServer(1, "--maxmemory-policy", "noeviction") as replicated:
         durability = Replicated(1, timeout=30.0)
         async with AsyncHoldfast.from_url(
-            crew.url, namespace=namespace, durability=durability
+            replicated.url, namespace=namespace, durability=durability
         ) as hf:
             lease = await hf.lock("l").acquire()
-            crew.primary.execute("CONFIG", "SET", "maxmemory", "1")
+            replicated.primary.execute("CONFIG", "SET", "maxmemory", "1")
             await lease.release()
-            crew.primary.execute("CONFIG", "SET", "maxmemory", "0")
+            replicated.primary.execute("CONFIG", "SET", "maxmemory", "0")
             assert (await hf.lock("l").inspect()).holder is None
 
 
@@ -232,14 +250,16 @@ async def test_a_server_that_stops_to_sync_is_found_out(namespace: str) -> None:
 @pytest.mark.usefixtures("syncing")
 async def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None:
     """If that is asked for; a replica that keeps nothing confirms nothing."""
-    with Crew(1, "--save", "", "--appendonly", "yes", "--appendfsync", "always") as crew:
+    with ReplicatedServer(
+        1, "--save", "", "--appendonly", "yes", "--appendfsync", "always"
+    ) as replicated:
         async with AsyncHoldfast.from_url(
-            crew.url, namespace=namespace, durability=Fsynced(1, timeout=30.0)
+            replicated.url, namespace=namespace, durability=Fsynced(1, timeout=30.0)
         ) as hf:
             await hf.fenced("stock").set("v", 7)
-        crew.replicas[0].execute("CONFIG", "SET", "appendonly", "no")
+        replicated.replicas[0].execute("CONFIG", "SET", "appendonly", "no")
         async with AsyncHoldfast.from_url(
-            crew.url, namespace=namespace, durability=Fsynced(1, timeout=0.2)
+            replicated.url, namespace=namespace, durability=Fsynced(1, timeout=0.2)
         ) as hf:
             with pytest.raises(OutcomeUnknown, match="0 of 1 replicas"):
                 await hf.fenced("stock").set("w", 8)

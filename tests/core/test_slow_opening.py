@@ -96,10 +96,10 @@ def hasty(url: str) -> Settings:
     return replace(Settings.from_url(url), timeout_s=CALL_S, opening_s=60.0)
 
 
-def patient(*lanes: AsyncConnection) -> None:
+def patient(*connections: AsyncConnection) -> None:
     """Set a long timeout: a call that times out after it was sent closes the connection."""
-    for lane in lanes:
-        lane._settings = replace(lane._settings, timeout_s=60.0)
+    for connection in connections:
+        connection._settings = replace(connection._settings, timeout_s=60.0)
 
 
 async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Server) -> None:
@@ -107,34 +107,34 @@ async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Ser
     with Tls(standalone.address) as tls:
         async with gate_to(tls.port) as gate:
             settings = hasty(tls.url.replace(str(tls.port), str(gate.port)))
-            lane = AsyncConnection(settings, settings.addresses[0])
-            together = [lane.submit(PING), lane.submit(PING)]
-            for outcome in [*await asyncio.gather(*together), await lane.submit(PING)]:
+            connection = AsyncConnection(settings, settings.addresses[0])
+            together = [connection.submit(PING), connection.submit(PING)]
+            for outcome in [*await asyncio.gather(*together), await connection.submit(PING)]:
                 assert isinstance(outcome, Unsent)
                 assert f"no answer within {CALL_S:g} s" in outcome.reason
-                assert lane.opening
+                assert connection.opening
             assert gate.visitors == 1
-            patient(lane)
+            patient(connection)
             gate.opened.set()
-            await eventually_async(lambda: not lane.opening)
+            await eventually_async(lambda: not connection.opening)
 
             async def answered() -> bool:
-                return await lane.submit(PING) == Replied(b"PONG")
+                return await connection.submit(PING) == Replied(b"PONG")
 
             await eventually_async(answered)
             assert gate.visitors == 1
-            await lane.close()
+            await connection.close()
 
 
 async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Server) -> None:
     async with gate_to(standalone.port) as gate:
         settings = hasty(f"redis://{LOOPBACK}:{gate.port}")
-        lane = AsyncConnection(settings, settings.addresses[0])
-        assert isinstance(await lane.submit(PING), Unsent)
-        assert lane.opening
+        connection = AsyncConnection(settings, settings.addresses[0])
+        assert isinstance(await connection.submit(PING), Unsent)
+        assert connection.opening
         async with asyncio.timeout(30):
-            await lane.close()
-        assert not lane.opening
+            await connection.close()
+        assert not connection.opening
 
 
 @pytest.mark.parametrize("make_loop", [new_loop, asyncio.new_event_loop])

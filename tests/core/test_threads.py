@@ -565,7 +565,7 @@ class Storm:
         self.cancelled: set[int] = set()
         self.wrong: list[object] = []
 
-    async def lane(self, first: int) -> None:
+    async def calls(self, first: int) -> None:
         for number in range(first, self._jobs, AT_ONCE):
             kind = self._dice.randrange(4)
             call = self._threads.run(lambda n=number, k=kind: self._function(n, k))  # type: ignore[misc]
@@ -610,7 +610,7 @@ async def test_nothing_crosses_in_a_storm_of_cancellations(seed: int, jobs: int)
     freed: list[None] = []
     async with pool(PLACES, lambda: freed.append(None)) as threads:
         storm = Storm(threads, random.Random(seed), jobs)
-        await asyncio.gather(*map(storm.lane, range(AT_ONCE)))
+        await asyncio.gather(*map(storm.calls, range(AT_ONCE)))
         await settled(threads)
 
         assert storm.wrong == []

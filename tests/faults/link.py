@@ -19,7 +19,7 @@ Target = tuple[str, int] | str
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 CHUNK_BYTES = 2**16
-LANE_FRAMES = 10_000  # a reader that is this far ahead waits for its sender
+QUEUED_FRAMES = 10_000  # a reader that is this far ahead waits for its sender
 ANSWER_S = 10.0  # patience with the answers to earlier requests before a reset
 CLOSE_S = 1.0  # patience with a peer that does not take the last bytes
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER of zero seconds: RST instead of FIN
@@ -32,13 +32,13 @@ class End(Enum):
     RESET = "reset"
 
 
-class Lane:
+class FrameQueue:
     """One direction of a link: what was read and is not sent yet, each with its time to leave."""
 
     def __init__(self, direction: Direction, traffic: Traffic) -> None:
         self.direction = direction
         self._traffic = traffic
-        self._waiting: asyncio.Queue[tuple[float, bytes | End]] = asyncio.Queue(LANE_FRAMES)
+        self._waiting: asyncio.Queue[tuple[float, bytes | End]] = asyncio.Queue(QUEUED_FRAMES)
 
     async def put(self, item: bytes | End) -> None:
         """Append a frame or the end; it may leave after the delay of now."""
@@ -67,8 +67,8 @@ class Link:
         self._traffic = traffic
         self._client_reader, self._client_writer = client
         self._conversation = Conversation()
-        self._requests = Lane("requests", traffic)
-        self._replies = Lane("replies", traffic)
+        self._requests = FrameQueue("requests", traffic)
+        self._replies = FrameQueue("replies", traffic)
         self.lost_bytes = False  # a black hole took some: the link can never be healed
 
     async def run(self, target: Target) -> None:
@@ -150,10 +150,10 @@ class Link:
                 await self._conversation.quiet.wait()
                 await self._replies.drained()
 
-    async def _send(self, lane: Lane, writer: asyncio.StreamWriter) -> None:
+    async def _send(self, queue: FrameQueue, writer: asyncio.StreamWriter) -> None:
         while True:
-            item = await lane.get()
-            if lane.direction in self._traffic.swallowed:
+            item = await queue.get()
+            if queue.direction in self._traffic.swallowed:
                 self.lost_bytes = True
                 if isinstance(item, End):  # the other side does not hear of the end either
                     await asyncio.Event().wait()
@@ -166,7 +166,7 @@ class Link:
                 # If the receiver is gone, its own reader ends the link, after what it had sent.
                 with contextlib.suppress(OSError):
                     await self._write(writer, item)
-            lane.sent()
+            queue.sent()
 
     async def _write(self, writer: asyncio.StreamWriter, frame: bytes) -> None:
         step = self._traffic.slice_bytes or len(frame)

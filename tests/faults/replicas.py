@@ -1,4 +1,4 @@
-"""A primary with replicas; tests can silence the links between them: `Crew`."""
+"""A primary with replicas; tests can silence the links between them: `ReplicatedServer`."""
 
 import socket
 import threading
@@ -87,7 +87,7 @@ def _end(each: socket.socket) -> None:
     each.close()
 
 
-class Crew:
+class ReplicatedServer:
     """A primary and its replicas; `with` starts and removes them.
 
     Args:
@@ -127,5 +127,5 @@ class Crew:
     def confirmed(self) -> int:
         """Return how many replicas confirm a write now."""
         with self.primary.client() as client:
-            client.set("crew", "whole")
+            client.set("replicated", "whole")
             return int(client.execute_command("WAIT", len(self.replicas), 100))

@@ -243,14 +243,14 @@ class TestLinearizability:
 
     def test_the_search_agrees_with_trying_every_order(self, seed: int) -> None:
         chance = random.Random(seed)
-        verdicts = []
+        results = []
         for _ in range(300):
             history = _random_register_history(chance, operations=5)
             expected = _some_order_explains(history, Register())
-            verdicts.append(expected)
+            results.append(expected)
             with nullcontext() if expected else pytest.raises(AssertionError, match="not linear"):
                 linearizability(history, Register())
-        assert 30 < sum(verdicts) < 270  # both verdicts were put to the test
+        assert 30 < sum(results) < 270  # both results were put to the test
 
     def test_long_histories_are_checked_in_time(self, seed: int) -> None:
         history = _lock_history(random.Random(seed), operations=5_000, clients=16)

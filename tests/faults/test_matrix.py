@@ -40,7 +40,7 @@ def test_cell(
 ) -> None:
     if cell.fault == "F12":
         request.getfixturevalue("faketime")
-    verdict = play(cell, seed=seed, folder=tmp_path, nursery=nursery)
-    record_property("cell", json.dumps(verdict.as_json()))
-    print(verdict, *verdict.seen, sep="\n")
-    assert verdict.word == "held"
+    result = play(cell, seed=seed, folder=tmp_path, nursery=nursery)
+    record_property("cell", json.dumps(result.as_json()))
+    print(result, *result.seen, sep="\n")
+    assert result.word == "held"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from faults.history import Operation
-from faults.matrix.verdict import Violation, counted
+from faults.matrix.cell_result import Violation, counted
 from faults.matrix.workloads import (
     chats,
     counts,

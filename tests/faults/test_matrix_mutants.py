@@ -8,9 +8,9 @@ import pytest
 
 from faults.matrix import mutants
 from faults.matrix.cell import MODULES, play
+from faults.matrix.cell_result import Kind
 from faults.matrix.nemeses import FAULTS
 from faults.matrix.table import CELLS
-from faults.matrix.verdict import Kind
 from faults.nursery import Nursery
 
 FAULT = "F7"
@@ -59,8 +59,8 @@ def test_a_broken_client_is_caught(
 ) -> None:
     broken = replace(FAULTS[FAULT], how={"mutant": mutant.__name__})
     monkeypatch.setitem(FAULTS, FAULT, broken)
-    verdict = play(CELLS[FAULT, block], seed=seed, folder=tmp_path, nursery=nursery)
-    print(verdict, *verdict.seen, sep="\n")
-    assert verdict.word.startswith("broken: ")
-    assert kind in verdict.violations
-    assert "astray" not in verdict.violations, "it did not even play its part"
+    result = play(CELLS[FAULT, block], seed=seed, folder=tmp_path, nursery=nursery)
+    print(result, *result.seen, sep="\n")
+    assert result.word.startswith("broken: ")
+    assert kind in result.violations
+    assert "astray" not in result.violations, "it did not even play its part"

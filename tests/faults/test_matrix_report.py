@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from faults.matrix import report
+from faults.matrix.cell_result import CellResult
 from faults.matrix.table import CELLS
-from faults.matrix.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def verdict(fault: str, block: str, seed: int, word: str = "held") -> Verdict:
-    return Verdict(
+def result(fault: str, block: str, seed: int, word: str = "held") -> CellResult:
+    return CellResult(
         fault,
         block,
         CELLS[fault, block].mark,
@@ -26,11 +26,11 @@ def verdict(fault: str, block: str, seed: int, word: str = "held") -> Verdict:
 
 def test_rows_are_replaced_and_kept(tmp_path: Path) -> None:
     page = tmp_path / "faults.md"
-    report.write(page, [verdict("F1", "queue", 1), verdict("F9", "chat", 2)])
-    report.write(page, [verdict("F1", "queue", 3, word="broken: lost: a | b\nmore")])
+    report.write(page, [result("F1", "queue", 1), result("F9", "chat", 2)])
+    report.write(page, [result("F1", "queue", 3, word="broken: lost: a | b\nmore")])
     rows = report.read(page.read_text())
     assert rows.keys() == {("F1", "queue"), ("F9", "chat")}
-    seed, word = report.COLUMNS.index("seed"), report.COLUMNS.index("verdict")
+    seed, word = report.COLUMNS.index("seed"), report.COLUMNS.index("result")
     lost = report.COLUMNS.index("lost")
     assert [rows["F9", "chat"][column] for column in (seed, word, lost)] == ["2", "held", "2"]
     assert [rows["F1", "queue"][column] for column in (seed, word)] == ["3", "broken: lost: a / b"]
@@ -42,7 +42,7 @@ def test_rows_are_replaced_and_kept(tmp_path: Path) -> None:
 def test_recovery_is_told_beside_its_bound(tmp_path: Path) -> None:
     """The longest of all cells that a promise is about, and bold when that took too long."""
     page = tmp_path / "faults.md"
-    played = [verdict("F3", "queue", 1), verdict("F4", "chat", 2), verdict("F1", "queue", 3)]
+    played = [result("F3", "queue", 1), result("F4", "chat", 2), result("F1", "queue", 3)]
     played[0].recovered_s, played[1].recovered_s, played[2].longest_s = 0.5, 4.5, 7.25
     report.write(page, played)
     text = page.read_text()

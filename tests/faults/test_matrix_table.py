@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from faults.matrix.cell import LOSS_S, NS, judged
+from faults.matrix.cell_result import KINDS, Violation
 from faults.matrix.nemeses import FAULTS
 from faults.matrix.table import CELLS, QUICK, Cell, chosen
-from faults.matrix.verdict import KINDS, Violation
 from faults.matrix.workloads import WORKLOADS
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from faults.clusters import Cluster
+from faults.matrix.cell_result import CellResult
 from faults.matrix.nemeses.bystander import Bystander
 from faults.matrix.nemeses.topology import nobody_asked_the_replica
 from faults.matrix.recovery import RECOVERIES, late
 from faults.matrix.scene import Scene
-from faults.matrix.verdict import Verdict
 from faults.servers import Server
 from faults.waiting import eventually
 
@@ -60,8 +60,8 @@ def test_whoever_asks_a_replica_is_noticed(
 @pytest.mark.parametrize("recovery", RECOVERIES, ids=lambda each: each.faults[0])
 def test_what_takes_longer_than_promised_is_late(recovery: Any) -> None:
     bound_s = recovery.bound_s
-    verdict = Verdict(recovery.faults[0], recovery.block or "queue", "U", 17)
-    at_last = replace(verdict, **{recovery.measure: bound_s})
-    too_late = replace(verdict, **{recovery.measure: bound_s + 0.1})
+    result = CellResult(recovery.faults[0], recovery.block or "queue", "U", 17)
+    at_last = replace(result, **{recovery.measure: bound_s})
+    too_late = replace(result, **{recovery.measure: bound_s + 0.1})
     assert late(at_last) == ""
     assert late(too_late).startswith(f"late: {bound_s + 0.1:.2f} s")

@@ -7,7 +7,7 @@ import redis
 
 from faults.servers import Server
 from holdfast import PerKey, Task, TaskRegistry
-from queues.model.bench import Bench, Workman
+from queues.model.queue_server import QueueServer, Workman
 from queues.model.reference import Answer, Order, Settlement
 
 CLAIMED = 64
@@ -34,7 +34,9 @@ def commands_of(client: redis.Redis) -> int:
 class Queue:
     """A queue with many tasks of one tenant and a few of others."""
 
-    def __init__(self, bench: Bench, limit: PerKey | None, backlog: int, tenants: int) -> None:
+    def __init__(
+        self, bench: QueueServer, limit: PerKey | None, backlog: int, tenants: int
+    ) -> None:
         self.bench = bench
         self.hf = bench.clients[0]
         self.task = task_of(limit)
@@ -74,9 +76,9 @@ def test_a_step_does_not_depend_on_what_waits(
     fresh_server: Server, limit: PerKey | None, backlog: int, tenants: int
 ) -> None:
     """The same commands as with few tasks; a new tenant is next."""
-    with Bench(fresh_server, f"few-{secrets.token_hex(4)}") as bench:
+    with QueueServer(fresh_server, f"few-{secrets.token_hex(4)}") as bench:
         few = Queue(bench, limit, 100, 400).commands_of_steps()
-    with Bench(fresh_server, f"many-{secrets.token_hex(4)}") as bench:
+    with QueueServer(fresh_server, f"many-{secrets.token_hex(4)}") as bench:
         queue = Queue(bench, limit, backlog, tenants)
         assert queue.commands_of_steps() <= few + STEPS
         for _ in range(tenants // CLAIMED):  # until all tenants have had a task

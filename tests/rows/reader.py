@@ -17,12 +17,14 @@ def main() -> None:
     context = get_context("fork")  # the modules are imported only once
     processes, *where = sys.argv[1:]
     barrier = context.Barrier(int(processes))
-    crew = [context.Process(target=read, args=(barrier, *where)) for _ in range(int(processes))]
-    for process in crew:
+    processes = [
+        context.Process(target=read, args=(barrier, *where)) for _ in range(int(processes))
+    ]
+    for process in processes:
         process.start()
-    for process in crew:
+    for process in processes:
         process.join()
-    sys.exit(sum(process.exitcode != 0 for process in crew))
+    sys.exit(sum(process.exitcode != 0 for process in processes))
 
 
 def read(barrier: Barrier, url: str, namespace: str, database: str, view: str) -> None:

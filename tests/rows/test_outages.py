@@ -199,11 +199,13 @@ def test_one_of_four_refreshers_is_killed(standalone: Server, tmp_path: Path) ->
     with ExitStack() as stack:
         hf = stack.enter_context(Holdfast.from_url(standalone.url, namespace=namespace))
         args = (REFRESHER, standalone.url, namespace, tmp_path)
-        crew = [stack.enter_context(Process.python(*args, name=f"refresher {n}")) for n in range(4)]
-        for refresher in crew:
+        processes = [
+            stack.enter_context(Process.python(*args, name=f"refresher {n}")) for n in range(4)
+        ]
+        for refresher in processes:
             refresher.wait_for_output("ready", 60)
         hf.row_cache("stock").schedule_many(dict.fromkeys(range(rows), every_s))
-        for victim in crew[:3]:
+        for victim in processes[:3]:
             time.sleep(3)
             victim.kill()
         time.sleep(5)

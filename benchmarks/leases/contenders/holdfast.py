@@ -1,4 +1,4 @@
-"""Holdfast: the lanes of a process share one client."""
+"""Holdfast: the callers of a process share one client."""
 
 from __future__ import annotations
 

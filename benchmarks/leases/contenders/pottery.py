@@ -9,7 +9,7 @@ from ..contender import Blocking, Hold, take_part
 
 
 class Pottery(Blocking):
-    """One `Redlock` per lane."""
+    """One `Redlock` per caller."""
 
     def lock(self, name: str) -> Hold:
         client = redis.Redis.from_url(self.brief.url)

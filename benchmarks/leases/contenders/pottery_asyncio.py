@@ -9,7 +9,7 @@ from ..contender import AsyncHold, Asyncio, take_part
 
 
 class AsyncPottery(Asyncio):
-    """One `AIORedlock` per lane; they share a client."""
+    """One `AIORedlock` per caller; they share a client."""
 
     async def open(self) -> None:
         self._client = redis.asyncio.Redis.from_url(self.brief.url)

@@ -9,7 +9,7 @@ from ..contender import Blocking, Hold, take_part
 
 
 class PythonRedisLock(Blocking):
-    """One `Lock` per lane; with `auto_renewal` it starts a thread for each acquisition."""
+    """One `Lock` per caller; with `auto_renewal` it starts a thread for each acquisition."""
 
     def lock(self, name: str) -> Hold:
         renewed = self.brief.options.get("auto_renewal", False)

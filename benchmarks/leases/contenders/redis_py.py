@@ -8,7 +8,7 @@ from ..contender import Blocking, Hold, take_part
 
 
 class RedisPy(Blocking):
-    """One `Lock` per lane, used again and again, which is faster than a new one each time."""
+    """One `Lock` per caller, used again and again, which is faster than a new one each time."""
 
     def lock(self, name: str) -> Hold:
         client = redis.Redis.from_url(self.brief.url, single_connection_client=True)

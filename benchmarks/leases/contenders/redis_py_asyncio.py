@@ -10,7 +10,7 @@ from ..contender import AsyncHold, Asyncio, take_part
 
 
 class AsyncRedisPy(Asyncio):
-    """One `Lock` per lane, used again and again."""
+    """One `Lock` per caller, used again and again."""
 
     async def open(self) -> None:
         self._single = self.brief.options.get("single", False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from saq import Queue, Worker
 
-from ..contender import ANSWER_S, LANES, QUEUE, RESULT_TTL_S, TASK, Asyncio, take_part
+from ..contender import ANSWER_S, COROUTINES, QUEUE, RESULT_TTL_S, TASK, Asyncio, take_part
 from ..task import touch_async
 
 
@@ -20,7 +20,7 @@ class Saq(Asyncio):
     """A job is stuck when its time limit has passed; then it is tried again."""
 
     async def open(self) -> None:
-        self._queue = Queue.from_url(self.brief.url, name=QUEUE, max_concurrent_ops=LANES)
+        self._queue = Queue.from_url(self.brief.url, name=QUEUE, max_concurrent_ops=COROUTINES)
         await self._queue.connect()
 
     async def enqueue(self, number: int) -> Any:

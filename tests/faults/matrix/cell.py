@@ -1,4 +1,4 @@
-"""Plays one cell: a workload, a nemesis, calm, a verdict."""
+"""Plays one cell: a workload, a nemesis, calm, a result."""
 
 import time
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from faults.history import Operation
+from faults.matrix.cell_result import CellResult, Violation, counted
 from faults.matrix.nemeses import FAULTS, Fault
 from faults.matrix.recovery import late
 from faults.matrix.scene import Scene
 from faults.matrix.table import Cell
-from faults.matrix.verdict import Verdict, Violation, counted
 from faults.matrix.workloads import WORKLOADS, Workload
 from faults.matrix.workloads.base import STORMS
 from faults.nemesis import Nemesis
@@ -36,52 +36,52 @@ SHOWN = 8
 NS = 1e9
 
 
-def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> Verdict:
-    """Play it, and say what came of it. The word of the verdict is "held", or what is wrong."""
-    verdict = Verdict(cell.fault, cell.block, cell.mark, seed)
+def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> CellResult:
+    """Play it, and say what came of it. The word of the result is "held", or what is wrong."""
+    result = CellResult(cell.fault, cell.block, cell.mark, seed)
     fault = FAULTS[cell.fault]
     with fault.topology(folder) as scene:
         if fault.needs and not scene.knows(fault.needs):
             pytest.skip(f"this server has no {fault.needs}")
-        verdict.when = f"{datetime.now(UTC):%Y-%m-%d}"
-        verdict.server = version(scene)
+        result.when = f"{datetime.now(UTC):%Y-%m-%d}"
+        result.server = version(scene)
         workload = WORKLOADS[cell.block](scene, nursery, seed, fault.how)
         workload.lossy, workload.alone = fault.lossy, fault.alone
         try:
-            violations, began_ns = _played(workload, fault, seed, verdict)
+            violations, began_ns = _played(workload, fault, seed, result)
         except AssertionError as error:
-            verdict.word = f"broken: {error}"
-            return verdict
+            result.word = f"broken: {error}"
+            return result
         finally:
             for actor in scene.actors:
                 actor.resume()
                 actor.kill()
-    verdict.violations = counted(violations)
-    verdict.seen = [f"{each.kind}: {each.text}" for each in violations[:SHOWN]]
-    verdict.word = judged(cell, violations, began_ns)
-    if verdict.word == "held":
-        verdict.word = late(verdict) or "held"
-    return verdict
+    result.violations = counted(violations)
+    result.seen = [f"{each.kind}: {each.text}" for each in violations[:SHOWN]]
+    result.word = judged(cell, violations, began_ns)
+    if result.word == "held":
+        result.word = late(result) or "held"
+    return result
 
 
 def _played(
-    workload: Workload, fault: Fault, seed: int, verdict: Verdict
+    workload: Workload, fault: Fault, seed: int, result: CellResult
 ) -> tuple[list[Violation], int]:
     scene, printed = workload.scene, len(workload.nursery.output)
     workload.begin()
     _all_done_since(workload, 0, WARM_S)
     began_ns = time.monotonic_ns()
-    verdict.strikes, calm_ns = _struck(fault, scene, seed)
-    verdict.recovered_s = _all_done_since(workload, calm_ns, RECOVERY_S)
+    result.strikes, calm_ns = _struck(fault, scene, seed)
+    result.recovered_s = _all_done_since(workload, calm_ns, RECOVERY_S)
     workload.end()
     history = workload.history()
-    verdict.longest_s = scene.longest_s or workload.longest_s(history)
-    verdict.operations = len(history)
-    verdict.unknown = sum(op.outcome == "unknown" or "unknown" in op.fields for op in history)
-    verdict.repeated = workload.repeated(history)
+    result.longest_s = scene.longest_s or workload.longest_s(history)
+    result.operations = len(history)
+    result.unknown = sum(op.outcome == "unknown" or "unknown" in op.fields for op in history)
+    result.repeated = workload.repeated(history)
     if not fault.actions:  # the clients were the fault
-        verdict.strikes = verdict.unknown if STORMS & fault.how.keys() else verdict.operations
-        assert verdict.strikes, "the fault did not happen"
+        result.strikes = result.unknown if STORMS & fault.how.keys() else result.operations
+        assert result.strikes, "the fault did not happen"
     told = workload.nursery.output[printed:]
     crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []
     unsound = insist(lambda: audited(workload))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from faults.matrix.verdict import Verdict
+from faults.matrix.cell_result import CellResult
 
 LEASE_S = 1.0
 
@@ -20,7 +20,7 @@ class Recovery:
 
     Attributes:
         what: in words.
-        measure: what a verdict calls it.
+        measure: what a result calls it.
         faults: in whose cells.
         bound_s: what it is to be at most.
         block: in whose cells; empty: of all.
@@ -73,10 +73,10 @@ RECOVERIES = [
 ]
 
 
-def late(verdict: Verdict) -> str:
+def late(result: CellResult) -> str:
     """Return what took too long in a cell; empty if nothing did."""
     for each in RECOVERIES:
-        seconds: float = getattr(verdict, each.measure)
-        if each.concerns(verdict.fault, verdict.block) and seconds > each.bound_s:
+        seconds: float = getattr(result, each.measure)
+        if each.concerns(result.fault, result.block) and seconds > each.bound_s:
             return f"late: {seconds:.2f} s, and at most {each.bound_s:g} s for {each.what}"
     return ""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from faults.matrix.cell_result import KINDS, CellResult
 from faults.matrix.nemeses import FAULTS
 from faults.matrix.recovery import RECOVERIES
 from faults.matrix.table import CELLS, Cell
-from faults.matrix.verdict import KINDS, Verdict
 from faults.matrix.workloads import WORKLOADS
 from holdfast import __version__
 
@@ -60,11 +60,11 @@ definitions. A server killed under `appendfsync everysec` loses less than F5 cut
 
 COLUMNS = [
     *("fault", "block", "faults injected", "operations", "unknown", "done again", *KINDS),
-    *("seconds to recover", "longest wait", "verdict", "seed", "date", "versions"),
+    *("seconds to recover", "longest wait", "result", "seed", "date", "versions"),
 ]
 
 COLUMN = {"recovered_s": "seconds to recover", "longest_s": "longest wait"}
-"""Of a row, by what a verdict calls it."""
+"""Of a row, by what a result calls it."""
 
 Rows = dict[tuple[str, str], list[str]]
 
@@ -84,29 +84,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Scribe:
-    """Collects verdicts, and writes them at the end of the session."""
+    """Collects results, and writes them at the end of the session."""
 
     def __init__(self, page: Path) -> None:
         self._page = page
-        self._verdicts: list[Verdict] = []
+        self._results: list[CellResult] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take down what a cell recorded."""
         if report.when == "call":
             for name, value in report.user_properties:
                 if name == "cell":
-                    self._verdicts.append(Verdict(**json.loads(str(value))))
+                    self._results.append(CellResult(**json.loads(str(value))))
 
     def pytest_sessionfinish(self) -> None:
         """Write the page."""
-        if self._verdicts:
-            write(self._page, self._verdicts)
+        if self._results:
+            write(self._page, self._results)
 
 
-def write(page: Path, verdicts: list[Verdict]) -> None:
+def write(page: Path, results: list[CellResult]) -> None:
     """Replace the rows of these cells on a page, or begin it."""
     rows = read(page.read_text()) if page.exists() else {}
-    rows |= {(each.fault, each.block): row_of(each) for each in verdicts}
+    rows |= {(each.fault, each.block): row_of(each) for each in results}
     page.write_text(text_of(rows))
 
 
@@ -117,16 +117,16 @@ def read(text: str) -> Rows:
     return {(row[0], row[1]): row for row in cells if (row[0], row[1]) in CELLS}
 
 
-def row_of(verdict: Verdict) -> list[str]:
-    """Return a verdict as a row."""
-    numbers = [verdict.strikes, verdict.operations, verdict.unknown, verdict.repeated]
-    numbers += [verdict.violations.get(kind, 0) for kind in KINDS]
-    word = verdict.word.replace("|", "/").splitlines()[0][:200]
-    versions = f"Holdfast {__version__}, {verdict.server}"
-    seconds = f"{verdict.recovered_s:.2f}"
-    longest = f"{verdict.longest_s:.2f}" if verdict.longest_s else "-"
-    end = [seconds, longest, word, str(verdict.seed), verdict.when, versions]
-    return [verdict.fault, verdict.block, *map(str, numbers), *end]
+def row_of(result: CellResult) -> list[str]:
+    """Return a result as a row."""
+    numbers = [result.strikes, result.operations, result.unknown, result.repeated]
+    numbers += [result.violations.get(kind, 0) for kind in KINDS]
+    word = result.word.replace("|", "/").splitlines()[0][:200]
+    versions = f"Holdfast {__version__}, {result.server}"
+    seconds = f"{result.recovered_s:.2f}"
+    longest = f"{result.longest_s:.2f}" if result.longest_s else "-"
+    end = [seconds, longest, word, str(result.seed), result.when, versions]
+    return [result.fault, result.block, *map(str, numbers), *end]
 
 
 def text_of(rows: Rows) -> str:
@@ -221,7 +221,7 @@ def _must(cell: Cell) -> str:
 
 
 def _word(row: list[str]) -> str:
-    return row[COLUMNS.index("verdict")]
+    return row[COLUMNS.index("result")]
 
 
 def _section(title: str, columns: list[str], rows: list[list[str]]) -> str:

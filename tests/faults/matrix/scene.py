@@ -100,12 +100,12 @@ def clocked(folder: Path) -> Iterator[Scene]:
         yield Scene(folder, server.url, server.client, server, clock=clock)
 
 
-def sentinel(*, access: str = "", **crew: int) -> Topology:
+def sentinel(*, access: str = "", **replicated: int) -> Topology:
     """Yield a primary and replicas under Sentinels, with the options of `Watched`."""
 
     @contextmanager
     def scene(folder: Path) -> Iterator[Scene]:
-        with Watched(folder, **crew) as watched:
+        with Watched(folder, **replicated) as watched:
             yield Scene(folder, watched.url, watched.client, watched=watched, access=access)
 
     return scene
@@ -119,7 +119,7 @@ def cluster(folder: Path) -> Iterator[Scene]:
 
 
 @contextmanager
-def crew(folder: Path) -> Iterator[Scene]:
+def replicated(folder: Path) -> Iterator[Scene]:
     """Three primaries that share the slots, each with a replica; none waits for the others."""
     with Cluster(3, "--cluster-require-full-coverage", "no", replicated=True) as cluster:
         yield Scene(folder, cluster.url, cluster.client, cluster=cluster)

@@ -11,7 +11,7 @@ Every cell that is played must also recover: each kind of operation succeeds aga
 
 from dataclasses import dataclass
 
-from faults.matrix.verdict import Kind
+from faults.matrix.cell_result import Kind
 
 MARKS = """
        lock rw_lock singleton semaphore limiter queue schedules mailbox chat completions counter cache rows files tallies

@@ -21,7 +21,7 @@ from holdfast import (
 )
 from holdfast.queues import keys
 from queues.faults import chores
-from queues.faults.crew import Crew
+from queues.faults.worker_fleet import WorkerFleet
 
 CAPACITY = 25  # of every second round
 WAITERS = 4
@@ -45,14 +45,14 @@ class Plot:
     """All that is asked of a queue while it has trouble; with what is needed to judge the end.
 
     Args:
-        crew: whose queue.
+        fleet: whose queue.
         seed: of every choice.
     """
 
-    def __init__(self, crew: Crew, seed: int) -> None:
-        self._crew = crew
+    def __init__(self, fleet: WorkerFleet, seed: int) -> None:
+        self._crew = fleet
         self._choices = random.Random(seed)
-        self._queue = crew.hf.queue(chores.QUEUE, capacity=CAPACITY if seed % 2 else None)
+        self._queue = fleet.hf.queue(chores.QUEUE, capacity=CAPACITY if seed % 2 else None)
         self._told: dict[str, Told] = {}
         self._pauses: list[tuple[int, int]] = []
         self._results: dict[str, object] = {}

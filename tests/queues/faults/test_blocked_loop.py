@@ -7,32 +7,32 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast.queues import keys
 from queues.faults import chores
-from queues.faults.crew import Crew
+from queues.faults.worker_fleet import WorkerFleet
 
 LEASE_S = 6.0  # renewed after two seconds
 
 
 def test_a_task_that_blocks_the_loop_costs_no_lease(standalone: Server, tmp_path: Path) -> None:
     gate, enough = tmp_path / "gate", tmp_path / "enough"
-    with Crew(standalone, tmp_path, workers=2, lease=LEASE_S) as crew:
-        blocked, other = crew.workers
+    with WorkerFleet(standalone, tmp_path, workers=2, lease=LEASE_S) as fleet:
+        blocked, other = fleet.workers
         other.stop()
-        crew.enqueue(chores.waits_on_the_loop.call("neighbour", str(gate)), many=3)
-        crew.enqueue(chores.waits.call("in-a-thread", str(gate)), many=3)
-        eventually(lambda: len(begun := crew.history()) >= 7 and begun)
-        [handle] = crew.enqueue(chores.blocks.call("blocks", str(enough)))
-        eventually(lambda: crew.runs("blocks"))
-        before = leases(crew)
+        fleet.enqueue(chores.waits_on_the_loop.call("neighbour", str(gate)), many=3)
+        fleet.enqueue(chores.waits.call("in-a-thread", str(gate)), many=3)
+        eventually(lambda: len(begun := fleet.history()) >= 7 and begun)
+        [handle] = fleet.enqueue(chores.blocks.call("blocks", str(enough)))
+        eventually(lambda: fleet.runs("blocks"))
+        before = leases(fleet)
         other.start()
         eventually(lambda: f":{other.pid}:" in other.output)  # it serves, and finds nothing
         blocked.wait_for_output("has blocked the event loop")
-        eventually(lambda: all(leases(crew)[task] > at for task, at in before.items()))
+        eventually(lambda: all(leases(fleet)[task] > at for task, at in before.items()))
         enough.touch()
-        eventually(lambda: "blocks" in crew.completed())
+        eventually(lambda: "blocks" in fleet.completed())
         gate.touch()
-        crew.drained(60)
-        crew.retire()
-        runs = [run for run in crew.history() if run.kind == "complete"]
+        fleet.drained(60)
+        fleet.retire()
+        runs = [run for run in fleet.history() if run.kind == "complete"]
         assert len(runs) == 7
         assert all(run.process.endswith(f":{blocked.pid}") for run in runs)
         [warning] = re.findall(r".*has blocked the event loop.*", blocked.output)
@@ -41,8 +41,8 @@ def test_a_task_that_blocks_the_loop_costs_no_lease(standalone: Server, tmp_path
         assert re.search(r"at \S*chores\.py:\d+ in blocks: ", warning)
         assert "has blocked" not in other.output
         assert "lost its lease" not in blocked.output
-        crew.settled()
+        fleet.settled()
 
 
-def leases(crew: Crew) -> dict[bytes, float]:
-    return dict(crew.raw.zrange(keys.leases(crew.unit), 0, -1, withscores=True))
+def leases(fleet: WorkerFleet) -> dict[bytes, float]:
+    return dict(fleet.raw.zrange(keys.leases(fleet.unit), 0, -1, withscores=True))

@@ -10,21 +10,21 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskFailed, TaskHandle
 from queues.faults import chores
-from queues.faults.crew import Crew
+from queues.faults.worker_fleet import WorkerFleet
 
 FUNCTIONS = ["waits", "waits_on_the_loop"]
 
 
-def is_stopped(crew: Crew, key: str) -> bool:
+def is_stopped(fleet: WorkerFleet, key: str) -> bool:
     """Return whether the only execution of a task was stopped before its end."""
-    [run] = crew.runs(key)
+    [run] = fleet.runs(key)
     assert run.outcome != "ok"
     return run.return_ns is not None
 
 
-def cancelled_elsewhere(crew: Crew, task_id: str) -> TaskHandle[int]:
+def cancelled_elsewhere(fleet: WorkerFleet, task_id: str) -> TaskHandle[int]:
     """Cancel a task as another process does: it knows its id."""
-    with crew.client() as stranger:
+    with fleet.client() as stranger:
         handle = stranger.queue(chores.QUEUE).handle(task_id)
         assert handle.cancel() is True
         assert handle.cancel() is False
@@ -40,21 +40,21 @@ def test_a_running_task_is_stopped_at_once(
     lease_s = 120.0  # so its worker asks for it after 40 s
     gate = tmp_path / "gate"
     task = getattr(chores, function)
-    with Crew(standalone, tmp_path, workers=2, lease=lease_s) as crew:
-        crew.enqueue(task.call("neighbour", str(gate)), many=2)
-        [handle] = crew.enqueue(task.call("cancelled", str(tmp_path / "never")))
-        eventually(lambda: len({run.key for run in crew.history() if run.kind == "complete"}) == 3)
-        cancelled_elsewhere(crew, handle.task_id)
-        eventually(lambda: is_stopped(crew, "cancelled"), lease_s / 4)
+    with WorkerFleet(standalone, tmp_path, workers=2, lease=lease_s) as fleet:
+        fleet.enqueue(task.call("neighbour", str(gate)), many=2)
+        [handle] = fleet.enqueue(task.call("cancelled", str(tmp_path / "never")))
+        eventually(lambda: len({run.key for run in fleet.history() if run.kind == "complete"}) == 3)
+        cancelled_elsewhere(fleet, handle.task_id)
+        eventually(lambda: is_stopped(fleet, "cancelled"), lease_s / 4)
         with pytest.raises(TaskFailed) as caught:
             handle.result(timeout=30)
         assert caught.value.state == handle.status().state == "cancelled"
-        crew.places().check()
+        fleet.places().check()
         gate.touch()
-        crew.drained(60)
-        crew.retire()
-        assert crew.completed() == {"neighbour.0", "neighbour.1"}
-        assert len(crew.runs("cancelled")) == 1
+        fleet.drained(60)
+        fleet.retire()
+        assert fleet.completed() == {"neighbour.0", "neighbour.1"}
+        assert len(fleet.runs("cancelled")) == 1
         assert handle.status().state == "cancelled"
 
 
@@ -78,20 +78,20 @@ def test_a_cancellation_that_is_not_heard_comes_with_the_next_renewal(
 ) -> None:
     """The ring was lost, or the worker was not connected at that moment."""
     lease_s = 4.5  # so its worker asks for it after 1.5 s
-    with Crew(standalone, tmp_path, workers=1, lease=lease_s, url=proxy.url) as crew:
-        [handle] = crew.enqueue(getattr(chores, function).call("deaf", str(tmp_path / "never")))
-        eventually(lambda: crew.runs("deaf"))
+    with WorkerFleet(standalone, tmp_path, workers=1, lease=lease_s, url=proxy.url) as fleet:
+        [handle] = fleet.enqueue(getattr(chores, function).call("deaf", str(tmp_path / "never")))
+        eventually(lambda: fleet.runs("deaf"))
         happened = loss(proxy, standalone, handle.task_id)
         if loss is cut_subscriptions:
             happened()
-        with Holdfast.from_url(standalone.url, namespace=crew.namespace) as direct:
+        with Holdfast.from_url(standalone.url, namespace=fleet.namespace) as direct:
             assert direct.queue(chores.QUEUE).handle(handle.task_id).cancel()
-        eventually(lambda: is_stopped(crew, "deaf"))
+        eventually(lambda: is_stopped(fleet, "deaf"))
         assert happened()
-        crew.retire()
+        fleet.retire()
         assert handle.status().state == "cancelled"
-        assert crew.dead() == {}
-        crew.places().check()
+        assert fleet.dead() == {}
+        fleet.places().check()
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -100,29 +100,29 @@ def test_the_same_id_may_be_used_again_at_once(
 ) -> None:
     old_gate, new_gate = tmp_path / "old", tmp_path / "new"
     task = getattr(chores, function)
-    with Crew(standalone, tmp_path, workers=1, lease=60.0, url=proxy.url) as crew:
-        [worker] = crew.workers
-        [old] = crew.enqueue(task.call("old", str(old_gate)).options(task_id="sale"))
-        eventually(lambda: crew.runs("old"))
+    with WorkerFleet(standalone, tmp_path, workers=1, lease=60.0, url=proxy.url) as fleet:
+        [worker] = fleet.workers
+        [old] = fleet.enqueue(task.call("old", str(old_gate)).options(task_id="sale"))
+        eventually(lambda: fleet.runs("old"))
         deaf = proxy.drop_pushes(1, match=b"sale")
         assert old.cancel()
-        [new] = crew.enqueue(task.call("new", str(new_gate)).options(task_id="sale"))
+        [new] = fleet.enqueue(task.call("new", str(new_gate)).options(task_id="sale"))
         assert new.task_id == old.task_id
-        eventually(lambda: crew.runs("new"))
+        eventually(lambda: fleet.runs("new"))
         deaf.wait()
         old_gate.touch()
-        eventually(lambda: "old" in crew.completed())
+        eventually(lambda: "old" in fleet.completed())
         worker.wait_for_output("after it was taken away; that does not count")
         assert new.status().state == "running"
-        crew.places().check()
+        fleet.places().check()
         new_gate.touch()
-        [run] = crew.runs("new")
+        [run] = fleet.runs("new")
         assert new.result(timeout=20) == run.fields["token"]
-        assert run.fields["token"] > crew.runs("old")[0].fields["token"]
-        crew.drained(60)
-        crew.retire()
+        assert run.fields["token"] > fleet.runs("old")[0].fields["token"]
+        fleet.drained(60)
+        fleet.retire()
         assert worker.output.count("that does not count") == 1
-        crew.settled()
+        fleet.settled()
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -132,20 +132,20 @@ def test_the_same_id_runs_again_after_it_was_stopped(
     """Cancelled and enqueued again at once, five times over; the last one may come to its end."""
     gate = tmp_path / "gate"
     task = getattr(chores, function)
-    with Crew(standalone, tmp_path, workers=2, lease=60.0) as crew:
+    with WorkerFleet(standalone, tmp_path, workers=2, lease=60.0) as fleet:
         for n in range(5):
             call = task.call(f"cancelled-{n}", str(tmp_path / "never"))
-            [handle] = crew.enqueue(call.options(task_id="sale"))
-            eventually(lambda n=n: crew.runs(f"cancelled-{n}"))
+            [handle] = fleet.enqueue(call.options(task_id="sale"))
+            eventually(lambda n=n: fleet.runs(f"cancelled-{n}"))
             assert handle.cancel()
-        [last] = crew.enqueue(task.call("last", str(gate)).options(task_id="sale"))
-        eventually(lambda: crew.runs("last"))
+        [last] = fleet.enqueue(task.call("last", str(gate)).options(task_id="sale"))
+        eventually(lambda: fleet.runs("last"))
         for n in range(5):
-            eventually(lambda n=n: is_stopped(crew, f"cancelled-{n}"))
+            eventually(lambda n=n: is_stopped(fleet, f"cancelled-{n}"))
         assert last.status().state == "running"
         gate.touch()
-        assert last.result(timeout=20) == crew.runs("last")[0].fields["token"]
-        crew.drained(60)
-        crew.retire()
-        assert crew.completed() == {"last"}
-        assert crew.dead() == {}
+        assert last.result(timeout=20) == fleet.runs("last")[0].fields["token"]
+        fleet.drained(60)
+        fleet.retire()
+        assert fleet.completed() == {"last"}
+        assert fleet.dead() == {}

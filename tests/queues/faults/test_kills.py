@@ -15,7 +15,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from queues.faults import chores
-from queues.faults.crew import Crew, is_at_work
+from queues.faults.worker_fleet import WorkerFleet, is_at_work
 from soundness import assert_sound
 
 LEASE_S = 1.0
@@ -69,11 +69,11 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
     choices = random.Random(seed)
     with (
         Proxy(server.address) as proxy,
-        Crew(server, folder, workers=2 + seed % 2, lease=LEASE_S, url=proxy.url) as crew,
+        WorkerFleet(server, folder, workers=2 + seed % 2, lease=LEASE_S, url=proxy.url) as fleet,
     ):
         with ExitStack() as trouble:
             trouble.callback(proxy.heal)
-            for n, worker in enumerate(crew.workers):
+            for n, worker in enumerate(fleet.workers):
                 nemesis = Nemesis(
                     seed + n,
                     [worker],
@@ -86,14 +86,14 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
                 seed, [server], actions=SERVER_TROUBLE, every=(0.1, 0.5), lasting=(0, 0.2)
             )
             trouble.enter_context(nemesis)
-            produce(crew, proxy, choices)
-        crew.drained(DRAINED_S)
-        crew.retire()
-        assert_sound(server.url, crew.namespace)
-        print(f"round with seed {seed}: {crew.settled()}, {len(crew.dead())} dead")
+            produce(fleet, proxy, choices)
+        fleet.drained(DRAINED_S)
+        fleet.retire()
+        assert_sound(server.url, fleet.namespace)
+        print(f"round with seed {seed}: {fleet.settled()}, {len(fleet.dead())} dead")
 
 
-def produce(crew: Crew, proxy: Proxy, choices: random.Random) -> None:
+def produce(fleet: WorkerFleet, proxy: Proxy, choices: random.Random) -> None:
     """Enqueue tasks of all kinds for a time, and look now and then where they all are.
 
     Some replies are lost: the producer's, or those to steps and renewals of the workers.
@@ -106,22 +106,22 @@ def produce(crew: Crew, proxy: Proxy, choices: random.Random) -> None:
             proxy.drop_reply(match=b"EVALSHA")
         match choices.randrange(12):
             case 0:
-                crew.enqueue(chores.hopeless.call(f"hopeless-{n}"))
+                fleet.enqueue(chores.hopeless.call(f"hopeless-{n}"))
             case 1 | 2:
-                crew.enqueue(chores.fails_at_first.call(f"fails-{n}", choices.randint(1, 2)))
+                fleet.enqueue(chores.fails_at_first.call(f"fails-{n}", choices.randint(1, 2)))
             case 3:
-                crew.enqueue(chores.plain.call(f"many-{n}"), many=choices.randint(2, 20))
+                fleet.enqueue(chores.plain.call(f"many-{n}"), many=choices.randint(2, 20))
             case 4:
-                crew.enqueue(chores.plain.call(f"delayed-{n}").options(delay=choices.random()))
+                fleet.enqueue(chores.plain.call(f"delayed-{n}").options(delay=choices.random()))
             case 5:
-                crew.enqueue(chores.on_the_loop.call(f"long-{n}", choices.uniform(0, 0.5)))
+                fleet.enqueue(chores.on_the_loop.call(f"long-{n}", choices.uniform(0, 0.5)))
             case 6 | 7 | 8:
-                crew.enqueue(chores.on_the_loop.call(f"loop-{n}", choices.uniform(0, 0.02)))
+                fleet.enqueue(chores.on_the_loop.call(f"loop-{n}", choices.uniform(0, 0.02)))
             case _:
-                crew.enqueue(chores.plain.call(f"plain-{n}", choices.uniform(0, 0.02)))
+                fleet.enqueue(chores.plain.call(f"plain-{n}", choices.uniform(0, 0.02)))
         if n % 10 == 0:
             with contextlib.suppress(redis.ConnectionError, redis.TimeoutError):
-                crew.places().check()
+                fleet.places().check()
         time.sleep(choices.uniform(0, 0.02))
 
 
@@ -139,32 +139,32 @@ def test_a_worker_that_was_believed_dead_has_no_say(
 ) -> None:
     """It was stopped for longer than its lease; the task runs elsewhere, or is done."""
     gate = tmp_path / "gate"
-    with Crew(standalone, tmp_path, workers=2, lease=3.0) as crew:
-        late, other = crew.workers
+    with WorkerFleet(standalone, tmp_path, workers=2, lease=3.0) as fleet:
+        late, other = fleet.workers
         other.stop()
-        crew.enqueue(getattr(chores, task).call("sold", str(gate)))
-        eventually(lambda: crew.runs("sold"))
+        fleet.enqueue(getattr(chores, task).call("sold", str(gate)))
+        eventually(lambda: fleet.runs("sold"))
         late.pause()
         other.start()
-        eventually(lambda: len(crew.runs("sold")) == 2)
+        eventually(lambda: len(fleet.runs("sold")) == 2)
         if meanwhile == "has ended":
             gate.touch()
-            crew.drained(60)
-        before = crew.places()
+            fleet.drained(60)
+        before = fleet.places()
         late.resume()
         # Where the gate is open, its task may end before anybody can stop it.
         words = (
             ("it is stopped", "does not count") if meanwhile == "has ended" else ("it is stopped",)
         )
         eventually(lambda: any(word in late.output for word in words))
-        assert crew.places() == before
+        assert fleet.places() == before
         gate.touch()
-        crew.drained(60)
+        fleet.drained(60)
         eventually(lambda: is_at_work(other))
-        crew.retire()
+        fleet.retire()
         assert "does not count" not in other.output
-        assert len(crew.runs("sold")) == 2
-        crew.settled()
+        assert len(fleet.runs("sold")) == 2
+        fleet.settled()
 
 
 @pytest.mark.parametrize("concurrency", [2, pytest.param(8, marks=pytest.mark.long)])
@@ -173,15 +173,15 @@ def test_a_worker_that_is_told_to_end_finishes_what_runs(
 ) -> None:
     """Whether or not it has places left; then it ends, and has spent no time on waiting."""
     before = os.times()
-    with Crew(standalone, tmp_path, workers=1, lease=60.0, concurrency=concurrency) as crew:
-        crew.enqueue(chores.on_the_loop.call("on the loop", 3.0))
-        crew.enqueue(chores.plain.call("in a thread", 3.0))
-        eventually(lambda: crew.runs("on the loop") and crew.runs("in a thread"))
+    with WorkerFleet(standalone, tmp_path, workers=1, lease=60.0, concurrency=concurrency) as fleet:
+        fleet.enqueue(chores.on_the_loop.call("on the loop", 3.0))
+        fleet.enqueue(chores.plain.call("in a thread", 3.0))
+        eventually(lambda: fleet.runs("on the loop") and fleet.runs("in a thread"))
         time.sleep(2.0)
-        crew.retire()
-        crew.settled()
-        assert crew.completed() == {"on the loop", "in a thread"}
-        assert len(crew.history()) == 4
+        fleet.retire()
+        fleet.settled()
+        assert fleet.completed() == {"on the loop", "in a thread"}
+        assert len(fleet.history()) == 4
     after = os.times()
     spent_s = after.children_user + after.children_system
     spent_s -= before.children_user + before.children_system

@@ -16,7 +16,7 @@ from holdfast import AsyncHoldfast, OutcomeUnknown, ServerUnavailable, TaskHandl
 from holdfast.queues import keys
 from holdfast.queues._sync.handle import AWAIT
 from queues.faults import chores
-from queues.faults.crew import Crew
+from queues.faults.worker_fleet import WorkerFleet
 
 LEASE_S = 2.0
 PATIENCE_S = 30.0
@@ -34,30 +34,30 @@ def awaited(handle: TaskHandle[Any]) -> Any:
             time.sleep(0.05)
 
 
-def is_awaited(crew: Crew) -> bool:
-    return bool(crew.raw.exists(keys.awaited(crew.unit)))
+def is_awaited(fleet: WorkerFleet) -> bool:
+    return bool(fleet.raw.exists(keys.awaited(fleet.unit)))
 
 
-def lose_rings(crew: Crew, proxy: Proxy, server: Server) -> None:
+def lose_rings(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
     proxy.drop_pushes(1_000, match=b"notify:")
 
 
-def cut(crew: Crew, proxy: Proxy, server: Server) -> None:
+def cut(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
     proxy.cut()
 
 
-def refuse(crew: Crew, proxy: Proxy, server: Server) -> None:
+def refuse(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
     """Refuse connections for a while."""
     with proxy.refuse():
         time.sleep(1.5)
 
 
-def restart(crew: Crew, proxy: Proxy, server: Server) -> None:
+def restart(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
     """Stop the server, and start it again."""
     server.restart()
 
 
-def kill(crew: Crew, proxy: Proxy, server: Server) -> None:
+def kill(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
     """Kill the server, and start it again."""
     server.kill()
     time.sleep(0.5)
@@ -72,55 +72,55 @@ def kill(crew: Crew, proxy: Proxy, server: Server) -> None:
 def test_a_result_arrives_in_spite_of(
     fresh_server: Server,
     tmp_path: Path,
-    trouble: Callable[[Crew, Proxy, Server], None],
+    trouble: Callable[[WorkerFleet, Proxy, Server], None],
     moment: str,
 ) -> None:
     """Trouble that comes before the task has ended, or just when it has."""
     gate = tmp_path / "gate"
     with (
         Proxy(fresh_server.address) as proxy,
-        Crew(fresh_server, tmp_path, workers=1, lease=LEASE_S, url=proxy.url) as crew,
+        WorkerFleet(fresh_server, tmp_path, workers=1, lease=LEASE_S, url=proxy.url) as fleet,
         ThreadPoolExecutor(2) as pool,
     ):
-        [handle] = crew.enqueue(chores.waits_on_the_loop.call("sold", str(gate)))
+        [handle] = fleet.enqueue(chores.waits_on_the_loop.call("sold", str(gate)))
         try:
-            with crew.client() as other:
+            with fleet.client() as other:
                 stranger = other.queue(chores.QUEUE).handle(handle.task_id)
                 waiting = [pool.submit(awaited, each) for each in (handle, stranger)]
-                eventually(lambda: is_awaited(crew) and crew.runs("sold"))
+                eventually(lambda: is_awaited(fleet) and fleet.runs("sold"))
                 if moment == "after":
                     gate.touch()
-                trouble(crew, proxy, fresh_server)
+                trouble(fleet, proxy, fresh_server)
                 gate.touch()
                 results = [each.result(PATIENCE_S) for each in waiting]
         finally:
             gate.touch()
-        ended = [run for run in crew.runs("sold") if run.outcome == "ok"]
+        ended = [run for run in fleet.runs("sold") if run.outcome == "ok"]
         assert results == [ended[-1].fields["token"]] * 2
         proxy.heal()
-        crew.drained(60)
-        crew.retire()
-        crew.settled()
+        fleet.drained(60)
+        fleet.retire()
+        fleet.settled()
 
 
 async def test_hundreds_may_wait_for_one_result(standalone: Server, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    crew = Crew(standalone, tmp_path, workers=1, lease=60.0)
-    await asyncio.to_thread(crew.__enter__)
+    fleet = WorkerFleet(standalone, tmp_path, workers=1, lease=60.0)
+    await asyncio.to_thread(fleet.__enter__)
     try:
-        async with AsyncHoldfast.from_url(standalone.url, namespace=crew.namespace) as hf:
+        async with AsyncHoldfast.from_url(standalone.url, namespace=fleet.namespace) as hf:
             handle = await hf.enqueue(chores.waits_on_the_loop.call("sold", str(gate)))
             waiting = [asyncio.create_task(handle.result(timeout=60)) for _ in range(200)]
-            await eventually_async(lambda: is_awaited(crew))
+            await eventually_async(lambda: is_awaited(fleet))
             await asyncio.sleep(0.5)
             gate.touch()
             results = await asyncio.gather(*waiting)
-        [run] = crew.runs("sold")
+        [run] = fleet.runs("sold")
         assert results == [run.fields["token"]] * 200
-        crew.drained(60)
-        eventually(lambda: not is_awaited(crew), 70)
+        fleet.drained(60)
+        eventually(lambda: not is_awaited(fleet), 70)
     finally:
-        await asyncio.to_thread(crew.__exit__)
+        await asyncio.to_thread(fleet.__exit__)
 
 
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
@@ -129,9 +129,9 @@ def test_waiting_for_a_result_changes_nothing_so_a_lost_reply_is_not_told(
 ) -> None:
     """It is asked again; at the least the error can be repeated, as each `OutcomeUnknown` can."""
     gate = tmp_path / "gate"
-    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, url=proxy.url) as crew:
-        [handle] = crew.enqueue(chores.waits_on_the_loop.call("sold", str(gate)))
-        eventually(lambda: crew.runs("sold"))
+    with WorkerFleet(standalone, tmp_path, workers=1, lease=LEASE_S, url=proxy.url) as fleet:
+        [handle] = fleet.enqueue(chores.waits_on_the_loop.call("sold", str(gate)))
+        eventually(lambda: fleet.runs("sold"))
         fault = getattr(proxy, lost)(match=AWAIT.sha1.encode())
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(handle.result, timeout=PATIENCE_S)
@@ -142,4 +142,4 @@ def test_waiting_for_a_result_changes_nothing_so_a_lost_reply_is_not_told(
             except OutcomeUnknown as error:
                 result = error.repeat()
         # On a busy machine its lease may end, and it runs again: the result is that of one run.
-        assert result in [run.fields["token"] for run in crew.runs("sold")]
+        assert result in [run.fields["token"] for run in fleet.runs("sold")]

@@ -16,9 +16,9 @@ from conftest import Site
 from faults.nemesis import Nemesis, kill, pause
 from faults.proxy import Proxy
 from faults.servers import Server
-from queues.faults.crew import Crew
 from queues.faults.plot import Plot
 from queues.faults.test_kills import DRAINED_S, LEASE_S, LOST, SERVER_TROUBLE, TROUBLE_S
+from queues.faults.worker_fleet import WorkerFleet
 
 ROUNDS = 1
 
@@ -41,18 +41,18 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
     """Make some seconds of faults, let the workers finish, and check everything."""
     with (
         Proxy(server.address) as proxy,
-        Crew(server, folder, workers=2, lease=LEASE_S, url=proxy.url) as crew,
+        WorkerFleet(server, folder, workers=2, lease=LEASE_S, url=proxy.url) as fleet,
     ):
         with ExitStack() as trouble:
             trouble.callback(proxy.heal)
-            for nemesis in nemeses(crew, seed):
+            for nemesis in nemeses(fleet, seed):
                 trouble.enter_context(nemesis)
             on_the_server = Nemesis(
                 seed, [server], actions=SERVER_TROUBLE, every=(0.1, 0.5), lasting=(0, 0.2)
             )
             trouble.enter_context(on_the_server)
-            plot = played(crew, seed, proxy)
-        audited(crew, plot, seed)
+            plot = played(fleet, seed, proxy)
+        audited(fleet, plot, seed)
 
 
 @pytest.mark.parametrize(
@@ -61,17 +61,17 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
 def test_each_task_ends_in_one_way_wherever_the_server_runs(
     site: Site, tmp_path: Path, seed: int
 ) -> None:
-    with Crew(
+    with WorkerFleet(
         site.server, tmp_path, workers=2, lease=LEASE_S, url=site.url, namespace=site.namespace
-    ) as crew:
+    ) as fleet:
         with ExitStack() as trouble:
-            for nemesis in nemeses(crew, seed):
+            for nemesis in nemeses(fleet, seed):
                 trouble.enter_context(nemesis)
-            plot = played(crew, seed)
-        audited(crew, plot, seed)
+            plot = played(fleet, seed)
+        audited(fleet, plot, seed)
 
 
-def nemeses(crew: Crew, seed: int) -> list[Nemesis]:
+def nemeses(fleet: WorkerFleet, seed: int) -> list[Nemesis]:
     return [
         Nemesis(
             seed + n,
@@ -80,17 +80,17 @@ def nemeses(crew: Crew, seed: int) -> list[Nemesis]:
             every=(0.1, 0.9),
             lasting=(0.02, 1.5 * LEASE_S),
         )
-        for n, worker in enumerate(crew.workers)
+        for n, worker in enumerate(fleet.workers)
     ]
 
 
-def played(crew: Crew, seed: int, proxy: Proxy | None = None) -> Plot:
+def played(fleet: WorkerFleet, seed: int, proxy: Proxy | None = None) -> Plot:
     """Use the queue in all ways for a time, and look now and then where its tasks are.
 
     Some replies are lost, where there is a proxy: of the producer, or of the workers.
     """
     choices = random.Random(seed)
-    plot = Plot(crew, seed)
+    plot = Plot(fleet, seed)
     ends_at_s = time.monotonic() + TROUBLE_S
     n = 0
     while time.monotonic() < ends_at_s:
@@ -100,15 +100,15 @@ def played(crew: Crew, seed: int, proxy: Proxy | None = None) -> Plot:
         plot.act()
         if n % 10 == 0:
             with contextlib.suppress(redis.ConnectionError, redis.TimeoutError):
-                crew.places().check()
+                fleet.places().check()
         time.sleep(choices.uniform(0, 0.02))
     return plot
 
 
-def audited(crew: Crew, plot: Plot, seed: int) -> None:
+def audited(fleet: WorkerFleet, plot: Plot, seed: int) -> None:
     """Let the workers finish and end, and check what is left."""
-    crew.drained(DRAINED_S)
-    crew.retire()
+    fleet.drained(DRAINED_S)
+    fleet.retire()
     ends = plot.settled()
     print(f"round with seed {seed}: {dict(ends)}")
-    crew.settled(cancelled=plot.cancelled)
+    fleet.settled(cancelled=plot.cancelled)

@@ -15,9 +15,9 @@ from holdfast import Holdfast, TaskRegistry
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores
-from queues.faults.crew import Crew
 from queues.faults.queue_snapshot import let_leases_end
 from queues.faults.test_stale_workers import Hand, note
+from queues.faults.worker_fleet import WorkerFleet
 
 LEASE_S = 1.0
 AGAIN_S = LEASE_S + 30.0  # the tasks of a killed worker run again by then, on slow machines too
@@ -40,33 +40,35 @@ class Fate:
         Path(f"{self.killing}.{attempt}").touch()
 
 
-def enqueue_together(crew: Crew, fate: Fate, killers: int, innocents: int = INNOCENTS) -> None:
+def enqueue_together(
+    fleet: WorkerFleet, fate: Fate, killers: int, innocents: int = INNOCENTS
+) -> None:
     """Put killers in the midst of innocent tasks."""
     half = innocents // 2
-    crew.enqueue(chores.waits_on_the_loop.call("innocent-a", str(fate.gate)), many=half)
+    fleet.enqueue(chores.waits_on_the_loop.call("innocent-a", str(fate.gate)), many=half)
     for n in range(killers):
-        crew.enqueue(chores.deadly_in_turn.call(f"deadly-{n}", str(fate.killing)))
+        fleet.enqueue(chores.deadly_in_turn.call(f"deadly-{n}", str(fate.killing)))
     rest = innocents - half
-    crew.enqueue(chores.waits_on_the_loop.call("innocent-b", str(fate.gate)), many=rest)
+    fleet.enqueue(chores.waits_on_the_loop.call("innocent-b", str(fate.gate)), many=rest)
 
 
-def begun(crew: Crew) -> dict[str, int]:
+def begun(fleet: WorkerFleet) -> dict[str, int]:
     """Return how often each task was started."""
     counts: dict[str, int] = {}
-    for run in crew.history():
+    for run in fleet.history():
         if run.kind == "complete":
             counts[run.key] = counts.get(run.key, 0) + 1
     return counts
 
 
 @contextmanager
-def restarted(crew: Crew) -> Iterator[None]:
+def restarted(fleet: WorkerFleet) -> Iterator[None]:
     """Workers that die are started again, as long as the block lasts."""
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(0.05):
-            for worker in crew.workers:
+            for worker in fleet.workers:
                 worker.start()
 
     thread = threading.Thread(target=watch, name="supervisor", daemon=True)
@@ -84,49 +86,49 @@ def test_innocent_tasks_that_were_claimed_with_a_killer_live(
 ) -> None:
     fate = Fate(tmp_path)
     everyone = INNOCENTS + killers
-    with Crew(standalone, tmp_path, workers=1, lease=4.0, concurrency=50) as crew:
-        [worker] = crew.workers
+    with WorkerFleet(standalone, tmp_path, workers=1, lease=4.0, concurrency=50) as fleet:
+        [worker] = fleet.workers
         worker.stop()
-        enqueue_together(crew, fate, killers)
+        enqueue_together(fleet, fate, killers)
         for life in (1, 2):
             worker.start()
             eventually(
-                lambda life=life: list(begun(crew).values()) == [life] * everyone,
+                lambda life=life: list(begun(fleet).values()) == [life] * everyone,
                 AGAIN_S,
                 reason=f"all {everyone} run at once, for the {life}. time",
             )
-            assert crew.hf.queue(chores.QUEUE).stats().running == everyone
+            assert fleet.hf.queue(chores.QUEUE).stats().running == everyone
             fate.kill(life)
             worker.wait(60)
             assert worker.returncode == -9
-            let_leases_end(crew.raw, crew.unit)
+            let_leases_end(fleet.raw, fleet.unit)
         fate.open()
         fate.kill(3)
-        with restarted(crew):
-            crew.drained(60)
-        crew.retire()
-        assert set(crew.dead()) == {f"deadly-{n}" for n in range(killers)}
-        assert all(task.reason.startswith("crashed: 3 ") for task in crew.dead().values())
-        assert len(crew.completed()) == INNOCENTS
-        assert max(begun(crew).values()) == 3
-        crew.settled()
+        with restarted(fleet):
+            fleet.drained(60)
+        fleet.retire()
+        assert set(fleet.dead()) == {f"deadly-{n}" for n in range(killers)}
+        assert all(task.reason.startswith("crashed: 3 ") for task in fleet.dead().values())
+        assert len(fleet.completed()) == INNOCENTS
+        assert max(begun(fleet).values()) == 3
+        fleet.settled()
 
 
 @pytest.mark.long
 def test_several_workers_bury_the_killer_and_nobody_else(
     standalone: Server, tmp_path: Path
 ) -> None:
-    with Crew(standalone, tmp_path, workers=3, lease=LEASE_S, concurrency=50) as crew:
-        with restarted(crew):
-            crew.enqueue(chores.on_the_loop.call("innocent-a", 1.0), many=INNOCENTS // 2)
-            crew.enqueue(chores.deadly.call("deadly", 0.2))
-            crew.enqueue(chores.plain.call("innocent-b", 0.5), many=INNOCENTS // 2)
-            crew.drained(60)
-        crew.retire()
-        assert set(crew.dead()) == {"deadly"}
-        assert len(crew.runs("deadly")) == 3
-        assert len(crew.completed()) == INNOCENTS
-        crew.settled()
+    with WorkerFleet(standalone, tmp_path, workers=3, lease=LEASE_S, concurrency=50) as fleet:
+        with restarted(fleet):
+            fleet.enqueue(chores.on_the_loop.call("innocent-a", 1.0), many=INNOCENTS // 2)
+            fleet.enqueue(chores.deadly.call("deadly", 0.2))
+            fleet.enqueue(chores.plain.call("innocent-b", 0.5), many=INNOCENTS // 2)
+            fleet.drained(60)
+        fleet.retire()
+        assert set(fleet.dead()) == {"deadly"}
+        assert len(fleet.runs("deadly")) == 3
+        assert len(fleet.completed()) == INNOCENTS
+        fleet.settled()
 
 
 @pytest.mark.long
@@ -139,24 +141,24 @@ def test_a_killer_that_comes_late_costs_two_suspects_at_most(
     """
     first, second = Fate(tmp_path), Fate(tmp_path)
     second.killing = tmp_path / "late"
-    with Crew(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=50) as crew:
-        [worker] = crew.workers
+    with WorkerFleet(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=50) as fleet:
+        [worker] = fleet.workers
         worker.stop()
-        enqueue_together(crew, first, 1)
+        enqueue_together(fleet, first, 1)
         for life in (1, 2):
             worker.start()
             everyone = [life] * (INNOCENTS + 1)
-            eventually(lambda ran=everyone: list(begun(crew).values()) == ran, AGAIN_S)
+            eventually(lambda ran=everyone: list(begun(fleet).values()) == ran, AGAIN_S)
             first.kill(life)
             worker.wait(10)
-        crew.enqueue(chores.deadly_in_turn.call("deadly-late", str(second.killing)))
+        fleet.enqueue(chores.deadly_in_turn.call("deadly-late", str(second.killing)))
         for life in (1, 2):  # each time beside one suspect, which is in the middle of its work
             worker.start()
             eventually(
                 lambda life=life: (
-                    begun(crew).get("deadly-late") == life
-                    and list(begun(crew).values()).count(3) == life
-                    and crew.hf.queue(chores.QUEUE).stats().running == 2
+                    begun(fleet).get("deadly-late") == life
+                    and list(begun(fleet).values()).count(3) == life
+                    and fleet.hf.queue(chores.QUEUE).stats().running == 2
                 ),
                 AGAIN_S,
                 reason=f"the late killer runs for the {life}. time, and one suspect beside it",
@@ -166,18 +168,18 @@ def test_a_killer_that_comes_late_costs_two_suspects_at_most(
         first.open()
         first.kill(3)
         second.kill(3)
-        with restarted(crew):
-            crew.drained(60)
-        victims = set(crew.dead()) - {"deadly-0", "deadly-late"}
+        with restarted(fleet):
+            fleet.drained(60)
+        victims = set(fleet.dead()) - {"deadly-0", "deadly-late"}
         print(f"a second killer took {len(victims)} of {INNOCENTS} along")
         assert len(victims) <= 2
-        assert set(crew.dead()) >= {"deadly-late"}
-        ids = [task.task_id for key, task in crew.dead().items() if key in victims]
-        assert crew.hf.queue(chores.QUEUE).replay(ids) == len(victims)
-        crew.drained(60)
-        assert len([key for key in crew.completed() if key.startswith("innocent")]) == INNOCENTS
-        crew.retire()
-        crew.settled()
+        assert set(fleet.dead()) >= {"deadly-late"}
+        ids = [task.task_id for key, task in fleet.dead().items() if key in victims]
+        assert fleet.hf.queue(chores.QUEUE).replay(ids) == len(victims)
+        fleet.drained(60)
+        assert len([key for key in fleet.completed() if key.startswith("innocent")]) == INNOCENTS
+        fleet.retire()
+        fleet.settled()
 
 
 quick = TaskRegistry()

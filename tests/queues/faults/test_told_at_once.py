@@ -10,7 +10,7 @@ import pytest
 from faults.servers import Server
 from faults.waiting import eventually
 from queues.faults import chores
-from queues.faults.crew import Crew
+from queues.faults.worker_fleet import WorkerFleet
 
 LEASE_S = 1.0
 CONCURRENCY = 8
@@ -24,9 +24,9 @@ TASKS = {
 }
 
 
-def finished_and_run_again(crew: Crew) -> dict[str, int]:
+def finished_and_run_again(fleet: WorkerFleet) -> dict[str, int]:
     """Return by process how many of its finished tasks a later process started again."""
-    runs = [run for run in crew.history() if run.kind == "complete"]
+    runs = [run for run in fleet.history() if run.kind == "complete"]
     last = {run.key: run for run in runs}  # they are in the order in which they began
     repeated: Counter[str] = Counter()
     for run in runs:
@@ -39,25 +39,25 @@ def killed_often(server: Server, folder: Path, seed: int, ack: str, kills: int, 
     """Kill a worker at random moments while it runs many short tasks."""
     choices = random.Random(seed)
     task, bound = TASKS[ack]
-    with Crew(server, folder, workers=1, lease=LEASE_S, concurrency=CONCURRENCY) as crew:
-        [worker] = crew.workers
+    with WorkerFleet(server, folder, workers=1, lease=LEASE_S, concurrency=CONCURRENCY) as fleet:
+        [worker] = fleet.workers
         for kill in range(kills):
             worker.start()
-            if crew.hf.queue(chores.QUEUE).stats().ready < each:
-                crew.enqueue(task.call(f"short-{kill}"), many=each)
-            done = len(crew.completed())
-            eventually(lambda done=done: len(crew.completed()) > done, 30)
+            if fleet.hf.queue(chores.QUEUE).stats().ready < each:
+                fleet.enqueue(task.call(f"short-{kill}"), many=each)
+            done = len(fleet.completed())
+            eventually(lambda done=done: len(fleet.completed()) > done, 30)
             time.sleep(choices.uniform(0, 0.1))
             worker.kill()
         worker.start()
-        crew.drained(DRAINED_S)
-        crew.retire()
-        repeated = finished_and_run_again(crew)
+        fleet.drained(DRAINED_S)
+        fleet.retire()
+        repeated = finished_and_run_again(fleet)
         print(f"{ack}, seed {seed}: finished tasks that each kill repeated: {repeated}")
         assert all(count <= bound for count in repeated.values())
         assert len(repeated) <= kills
-        assert crew.dead() == {}  # a task is not claimed so often that it is thought a killer
-        counts = crew.settled()
+        assert fleet.dead() == {}  # a task is not claimed so often that it is thought a killer
+        counts = fleet.settled()
         assert counts.completed == counts.acknowledged
 
 

@@ -65,11 +65,11 @@ def check(
     with Holdfast.from_url(url, namespace=namespace) as hf, ExitStack() as open_:
         hf.queue(CALLBACKS).redefine(history=1000)
         program = ("-m", "queues.groups.group_worker", url, namespace)
-        crew = [Process.python(*program, name=f"worker {n}") for n in range(workers)]
-        for worker in crew:
+        fleet = [Process.python(*program, name=f"worker {n}") for n in range(workers)]
+        for worker in fleet:
             open_.enter_context(worker)
         with ExitStack() as trouble:
-            for n, worker in enumerate(crew):
+            for n, worker in enumerate(fleet):
                 worker.wait_for_output("serves", 60)
                 times = {"every": (0.3, 1.2), "lasting": (0.02, 0.5)}
                 nemesis = Nemesis(seed + n, [worker], actions=(kill, kill, pause), **times)

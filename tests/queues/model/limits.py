@@ -283,9 +283,9 @@ def differences(model: QueueModel, seen: LimitsSeen) -> list[str]:
     apart: dict[tuple[str, int], list[tuple[int, str]]] = {}
     for task in tasks:
         if task.place == "apart" and task.limit is not None:
-            lane = apart.setdefault((task.limit.field, task.priority), [])
-            lane.append((task.at, task.task_id))
-    waiting = {lane: [task_id for _, task_id in sorted(found)] for lane, found in apart.items()}
+            line = apart.setdefault((task.limit.field, task.priority), [])
+            line.append((task.at, task.task_id))
+    waiting = {line: [task_id for _, task_id in sorted(found)] for line, found in apart.items()}
     now_ms, problems = seen.now_ms, []
     for what, mine, theirs in (
         ("admitted", places, seen.admitted),

@@ -28,8 +28,17 @@ from holdfast import (
 from holdfast.core.definitions import OnConflict
 from holdfast.queues import keys
 from holdfast.queues.steps.store import RECORD, WAIT
-from queues.model.bench import AWAIT, DECLARE, RENEW, Bench, Window, Workman, instants, said
 from queues.model.limits import Limited
+from queues.model.queue_server import (
+    AWAIT,
+    DECLARE,
+    RENEW,
+    QueueServer,
+    Window,
+    Workman,
+    instants,
+    said,
+)
 from queues.model.reference import (
     PRIORITIES,
     WAIT_NAMES,
@@ -164,7 +173,7 @@ def other_choices(made: tuple[bool, ...], number: int) -> list[tuple[bool, ...]]
 class QueueMachine(RuleBasedStateMachine):
     """Two queues with three workers each, and two producers. Subclasses set *bench*."""
 
-    bench: ClassVar[Bench]
+    bench: ClassVar[QueueServer]
 
     def __init__(self) -> None:
         super().__init__()

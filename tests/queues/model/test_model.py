@@ -10,14 +10,14 @@ from hypothesis import seed as seeded
 from hypothesis.stateful import run_state_machine_as_test
 
 from faults.servers import Server
-from queues.model.bench import Bench
 from queues.model.machine import SOON_S, QueueMachine
+from queues.model.queue_server import QueueServer
 
 
 def check(server: Server, examples: int, steps: int, *, seed: int | None) -> None:
     """Let the machine run; without a seed it does the same each time."""
     namespace = f"model-{secrets.token_hex(4)}"
-    with Bench(server, namespace) as bench:
+    with QueueServer(server, namespace) as bench:
         machine = type("Machine", (QueueMachine,), {"bench": bench})
         if seed is not None:
             machine = seeded(seed)(machine)
@@ -40,7 +40,7 @@ def check(server: Server, examples: int, steps: int, *, seed: int | None) -> Non
 @pytest.fixture
 def machine(standalone: Server) -> Iterator[QueueMachine]:
     """Return a machine for the cases that each run must cover."""
-    with Bench(standalone, f"model-{secrets.token_hex(4)}") as bench:
+    with QueueServer(standalone, f"model-{secrets.token_hex(4)}") as bench:
         machine: QueueMachine = type("Machine", (QueueMachine,), {"bench": bench})()
         yield machine
         machine.teardown()

@@ -10,7 +10,7 @@ import pytest
 
 from faults.servers import Server
 from holdfast import PerKey, Task, TaskRegistry
-from queues.model.bench import Bench, Workman
+from queues.model.queue_server import QueueServer, Workman
 from queues.model.reference import Order, Settlement
 
 TENANTS = "abcdef"
@@ -18,8 +18,8 @@ ROUNDS = 250
 
 
 @pytest.fixture
-def bench(standalone: Server) -> Iterator[Bench]:
-    with Bench(standalone, f"turns-{secrets.token_hex(4)}") as bench:
+def bench(standalone: Server) -> Iterator[QueueServer]:
+    with QueueServer(standalone, f"turns-{secrets.token_hex(4)}") as bench:
         yield bench
 
 
@@ -49,7 +49,9 @@ class Starts:
 
 
 @pytest.mark.parametrize("limit", [None, PerKey("tenant", concurrency=9999)])
-def test_each_tenant_that_waits_has_its_turn(bench: Bench, seed: int, limit: PerKey | None) -> None:
+def test_each_tenant_that_waits_has_its_turn(
+    bench: QueueServer, seed: int, limit: PerKey | None
+) -> None:
     """Whatever comes when, also from tenants that send their tasks one by one."""
     dice, starts, task = random.Random(seed), Starts(), task_of("q", limit)
     workman = Workman(bench.unit("q"), "worker", bench.unit("q").key("notify:0"))

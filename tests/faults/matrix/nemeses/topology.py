@@ -5,7 +5,7 @@ import time
 from faults.clusters import Cluster
 from faults.matrix.nemeses.bystander import Bystander
 from faults.matrix.nemeses.fault import Fault, Target, whole
-from faults.matrix.scene import Scene, cluster, crew, sentinel
+from faults.matrix.scene import Scene, cluster, replicated, sentinel
 from faults.servers import Server
 
 PATIENT_MS = 30_000
@@ -125,7 +125,7 @@ FAULTS = {
     ),
     "F10b": Fault(
         "of a cluster of three and three a primary dies, and its replica takes over",
-        crew,
+        replicated,
         whole,
         [fail_over_one],
         trouble_s=0.0,

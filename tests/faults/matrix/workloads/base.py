@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from faults.history import Operation, read
+from faults.matrix.cell_result import Violation
 from faults.matrix.scene import Scene
-from faults.matrix.verdict import Violation
 from faults.nursery import Actor, Nursery
 from holdfast import Holdfast
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 from faults.history import Operation
-from faults.matrix.verdict import Kind, Violation, caught
+from faults.matrix.cell_result import Kind, Violation, caught
 from faults.matrix.workloads.base import Workload
 from faults.nursery import Actor
 from faults.servers import Server

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from faults.history import Operation
+from faults.matrix.cell_result import Violation
 from faults.matrix.client import AGAIN_S, Client
-from faults.matrix.verdict import Violation
 from faults.matrix.workloads.base import Workload
 from faults.nursery import Actor
 from faults.stubborn import insist

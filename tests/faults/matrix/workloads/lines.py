@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from faults.history import Operation
+from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
-from faults.matrix.verdict import Violation
 from faults.matrix.workloads.base import Workload
 from faults.nursery import Actor
 from holdfast import AsyncLocalFiles, Counted, LocalFiles

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from faults.checkers import interval_overlap, rising_fences
 from faults.history import Operation
-from faults.matrix.verdict import Violation, caught
+from faults.matrix.cell_result import Violation, caught
 from faults.matrix.workloads.base import STORMS, Workload
 from faults.nursery import Actor
 from faults.stubborn import insist

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from faults.checkers.total_queue import missing
 from faults.history import Operation
+from faults.matrix.cell_result import Violation, caught
 from faults.matrix.client import Client
-from faults.matrix.verdict import Violation, caught
 from faults.matrix.workloads.base import POISON, Workload
 from faults.nursery import Actor
 from faults.waiting import eventually
@@ -22,8 +22,12 @@ from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores, workman
 from queues.faults import supervised as supervising
-from queues.faults.crew import each_call_is_one_task, each_claim_ran_once, no_stored_step_ran_again
 from queues.faults.queue_snapshot import QueueSnapshot
+from queues.faults.worker_fleet import (
+    each_call_is_one_task,
+    each_claim_ran_once,
+    no_stored_step_ran_again,
+)
 
 LEASE_S = 1.0
 AT_ONCE = 4

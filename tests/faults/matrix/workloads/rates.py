@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from faults.history import Operation
+from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
-from faults.matrix.verdict import Violation
 from faults.matrix.workloads.base import Workload
 from faults.nursery import Actor
 from holdfast import Limit, RateLimited

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from zlib import crc32
 
 from faults.history import Operation
+from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
-from faults.matrix.verdict import Violation
 from faults.matrix.workloads import rows
 from faults.matrix.workloads.base import Workload
 from faults.matrix.workloads.rows import ROWS, Table

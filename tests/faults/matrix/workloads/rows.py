@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from faults.halves import Interrupted
 from faults.history import Operation
+from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
-from faults.matrix.verdict import Violation
 from faults.matrix.workloads.base import POISON, Workload
 from faults.nursery import Actor
 from holdfast import Holdfast, LoadFailed

@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any, ClassVar
 
 from faults.history import Operation
+from faults.matrix.cell_result import Violation, caught
 from faults.matrix.client import Client
-from faults.matrix.verdict import Violation, caught
 from faults.matrix.workloads import queues
 from faults.nursery import Actor
 from faults.stubborn import insist
 from holdfast import Every, Holdfast
 from queues.faults import chores
-from queues.faults.crew import each_claim_ran_once
+from queues.faults.worker_fleet import each_claim_ran_once
 
 NAMES = [f"each-second-{n}" for n in range(4)]
 INTERVAL_MS = 1000

@@ -42,14 +42,14 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 class Program:
-    """Coroutines that make calls on one lane, in a loop that is run again and again."""
+    """Coroutines that make calls on one connection, in a loop that is run again and again."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, url: str) -> None:
         self.loop = loop
         self._words = count()
         self._settings = Settings.from_url(f"{url}?socket_timeout={TIMEOUT_S}")
         self._tasks: list[asyncio.Task[bool]] = []
-        self.lane = loop.run_until_complete(self._opened())
+        self.connection = loop.run_until_complete(self._opened())
 
     async def _opened(self) -> AsyncConnection:
         return AsyncConnection(self._settings, self._settings.addresses[0])
@@ -64,7 +64,7 @@ class Program:
         outcomes = []
         for _ in range(calls):
             word = str(next(self._words))
-            outcome = await self.lane.submit(Request.of("ECHO", word))
+            outcome = await self.connection.submit(Request.of("ECHO", word))
             outcomes.append(isinstance(outcome, Replied))
             assert not isinstance(outcome, Replied) or outcome.value == word.encode()
         return all(outcomes)
@@ -88,7 +88,7 @@ class Program:
         assert all(task.result() for task in self._tasks)
 
     def close(self) -> None:
-        self.loop.run_until_complete(asyncio.wait_for(self.lane.close(), HANGS_S))
+        self.loop.run_until_complete(asyncio.wait_for(self.connection.close(), HANGS_S))
 
 
 @pytest.mark.parametrize("raised", RAISED)

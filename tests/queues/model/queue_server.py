@@ -34,7 +34,7 @@ Window = tuple[int, int]
 """Two instants of the server's clock, in microseconds: what lies between them happened then."""
 
 
-class Bench:
+class QueueServer:
     """A server, with clients of both kinds.
 
     Args:
@@ -109,7 +109,7 @@ class Workman:
     number: int = 0
     last: tuple[Order, Answer] | None = None
 
-    def step(self, bench: Bench, order: Order, number: int) -> tuple[Answer, Window]:
+    def step(self, bench: QueueServer, order: Order, number: int) -> tuple[Answer, Window]:
         """Make a step; the arguments are those of `worker/claimer.py`."""
         unit = self.unit
         names = [str(name) for name in STEP.keys(unit)]

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NoReturn
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..orders import ContenderFailed, Servant, Staff, kill
 from ..venvs import ROOT, interpreter
 from .contender import BOARD, HOLD_S, STEPS, Brief
@@ -27,7 +27,7 @@ _REHEARSAL_S: Final = 30.0
 _POLL_S: Final = 0.005
 
 
-class Crew:
+class ContenderProcesses:
     """The processes of one contender.
 
     Args:
@@ -117,27 +117,27 @@ class Crew:
 
 
 @contextmanager
-def crews(
-    bench: Bench, entries: Sequence[Entry], tasks: int, **settings: Any
-) -> Iterator[list[Crew]]:
-    """Yield a crew for each of *entries*, in this order.
+def running_contenders(
+    bench: BenchmarkRun, entries: Sequence[Entry], tasks: int, **settings: Any
+) -> Iterator[list[ContenderProcesses]]:
+    """Yield processes for each of *entries*, in this order.
 
-    *settings* are those of `Crew`.
+    *settings* are those of `ContenderProcesses`.
     """
     with ExitStack() as opened:
         found = []
         for entry in entries:
             folder = opened.enter_context(TemporaryDirectory(prefix="holdfast-bench-"))
-            crew = Crew(entry, Path(folder), bench.server.url, tasks, **settings)
-            opened.callback(crew.close)
-            found.append(crew)
+            contender = ContenderProcesses(entry, Path(folder), bench.server.url, tasks, **settings)
+            opened.callback(contender.close)
+            found.append(contender)
         yield found
 
 
 def rehearsed(
-    bench: Bench, crews: Sequence[Crew], verb: str = "many"
-) -> tuple[list[Crew], list[str]]:
-    """Return those of *crews* that do what is measured, and what is wrong with the others.
+    bench: BenchmarkRun, contenders: Sequence[ContenderProcesses], verb: str = "many"
+) -> tuple[list[ContenderProcesses], list[str]]:
+    """Return those of *contenders* that do what is measured, and what is wrong with the others.
 
     Tasks that are enqueued by *verb* have to run once each, and their results have to be kept.
 
@@ -145,28 +145,28 @@ def rehearsed(
         ContenderFailed: one that is no rival does not.
     """
     able, failures = [], []
-    for crew in crews:
+    for contender in contenders:
         bench.server.clear()
-        crew.board.clear()
-        crew.start_worker()
+        contender.board.clear()
+        contender.start_worker()
         try:
-            crew.greet()
-            _check(crew, verb)
+            contender.greet()
+            _check(contender, verb)
         except ContenderFailed as failure:
-            if crew.entry.adapter not in PACKAGES:
+            if contender.entry.adapter not in PACKAGES:
                 raise
             failures.append(f"left out: {failure}")
         else:
-            able.append(crew)
-        crew.kill_workers()
+            able.append(contender)
+        contender.kill_workers()
     return able, failures
 
 
-def _check(crew: Crew, verb: str) -> None:
-    count = min(_REHEARSAL, crew.board.size - 1)
-    crew.order(verb, count=count)
-    done = crew.wait_done(count, _REHEARSAL_S)
-    repeated = crew.board.runs(count).repeated
+def _check(contender: ContenderProcesses, verb: str) -> None:
+    count = min(_REHEARSAL, contender.board.size - 1)
+    contender.order(verb, count=count)
+    done = contender.wait_done(count, _REHEARSAL_S)
+    repeated = contender.board.runs(count).repeated
     if not done or repeated:
-        left = crew.board.left(count)
-        crew.fail(f"of {count} tasks {left} did not run, {repeated} ran more than once")
+        left = contender.board.left(count)
+        contender.fail(f"of {count} tasks {left} did not run, {repeated} ran more than once")

@@ -1,4 +1,4 @@
-"""Lanes: many calls on one connection, whatever it is made of and wherever it breaks."""
+"""Connections: many calls on one connection, whatever it is made of and wherever it breaks."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Some worker processes and a producer that share a queue, and what they put on record: `Crew`."""
+"""Worker processes and a producer that share a queue, and what they recorded: `WorkerFleet`."""
 
 import json
 import re
@@ -40,7 +40,7 @@ REASONS = {
 """Why a task may be dead, by the first word of its key; of others only `crashed: `."""
 
 
-class Crew:
+class WorkerFleet:
     """Workers that start and end with the block, in a namespace of their own.
 
     Args:
@@ -68,7 +68,7 @@ class Crew:
         url: str = "",
         namespace: str = "",
     ) -> None:
-        self.namespace = namespace or f"crew-{secrets.token_hex(4)}"
+        self.namespace = namespace or f"fleet-{secrets.token_hex(4)}"
         self.unit = Namespace.of(self.namespace).unit(keys.KIND, QUEUE)
         self.folder = folder / self.namespace
         self.url = patient(url or server.url, 1)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NoReturn
 
-from ..harness import Bench
+from ..harness import BenchmarkRun
 from ..orders import ContenderFailed, Servant, Staff
 from ..venvs import ROOT, interpreter
 from .contender import Brief
@@ -36,7 +36,7 @@ _GLIMPSE_HOLD_S: Final = 0.001
 _FEW: Final = 4
 
 
-class Crew:
+class ContenderProcesses:
     """The processes of one contender.
 
     Args:
@@ -44,7 +44,7 @@ class Crew:
         folder: of its own, for its files.
         url: of the server.
         processes: how many.
-        lanes: threads or coroutines in each.
+        callers: threads or coroutines in each.
         lease_s: of whatever they hold.
     """
 
@@ -55,19 +55,19 @@ class Crew:
         url: str,
         *,
         processes: int = 1,
-        lanes: int = 1,
+        callers: int = 1,
         lease_s: int = LEASE_S,
     ) -> None:
         self.entry = entry
-        self.lanes = lanes
+        self.callers = callers
         self._staff = Staff(entry.name, ROOT, {}, folder / "output")
         witness = folder / "witness"
-        Witness.make(witness, processes * lanes)
+        Witness.make(witness, processes * callers)
         python = interpreter(entry.library or "", PACKAGES.get(entry.library or ""))
         command: list[str | Path] = [python, "-m", f"benchmarks.leases.contenders.{entry.adapter}"]
         options = dict(entry.options)
         briefs = [
-            Brief(url, str(witness), number * lanes, lanes, lease_s, options)
+            Brief(url, str(witness), number * callers, callers, lease_s, options)
             for number in range(processes)
         ]
         self.servants = [
@@ -80,28 +80,28 @@ class Crew:
         *,
         hold_s: float = 0.0,
         limit: int | None = None,
-        lanes: int | None = None,
+        callers: int | None = None,
     ) -> Contest:
-        """Let all lanes of all processes want the same place for so long.
+        """Let all callers of all processes want the same place for so long.
 
         Args:
             seconds: of it.
             hold_s: how long each stays inside.
             limit: of a semaphore; None: it is a lock.
-            lanes: of each process that take part; None: all.
+            callers: of each process that take part; None: all.
         """
         begin_ns = time.monotonic_ns() + round(_STARTING_S * 1e9)
         count_ns = begin_ns + round(_LATE_S * 1e9)
         end_ns = count_ns + round(seconds * 1e9)
-        rules = Rules(NAME, limit, lanes, hold_s, begin_ns, count_ns, end_ns)
+        rules = Rules(NAME, limit, callers, hold_s, begin_ns, count_ns, end_ns)
         for servant in self.servants:
             servant.send("contend", **asdict(rules))
         return Contest.of(seconds, limit or 1, [servant.answer() for servant in self.servants])
 
     def glimpse(self, seconds: float, limit: int | None = None) -> Contest:
-        """Run a contest of a few lanes of each process, to see whether a lock excludes."""
-        lanes = min(self.lanes, _FEW)
-        return self.contest(seconds, hold_s=_GLIMPSE_HOLD_S, limit=limit, lanes=lanes)
+        """Run a contest of a few callers of each process, to see whether a lock excludes."""
+        callers = min(self.callers, _FEW)
+        return self.contest(seconds, hold_s=_GLIMPSE_HOLD_S, limit=limit, callers=callers)
 
     def rehearse(self, limit: int | None = None) -> None:
         """Start and connect everybody, and have a short contest."""
@@ -128,38 +128,40 @@ class Crew:
 
 
 @contextmanager
-def crews(bench: Bench, entries: Sequence[Entry], **settings: Any) -> Iterator[list[Crew]]:
-    """Yield a crew for each of *entries*, in this order.
+def running_contenders(
+    bench: BenchmarkRun, entries: Sequence[Entry], **settings: Any
+) -> Iterator[list[ContenderProcesses]]:
+    """Yield processes for each of *entries*, in this order.
 
-    *settings* are those of `Crew`.
+    *settings* are those of `ContenderProcesses`.
     """
     with ExitStack() as opened:
         found = []
         for entry in entries:
             folder = opened.enter_context(TemporaryDirectory(prefix="holdfast-bench-"))
-            crew = Crew(entry, Path(folder), bench.server.url, **settings)
-            opened.callback(crew.close)
-            found.append(crew)
+            contender = ContenderProcesses(entry, Path(folder), bench.server.url, **settings)
+            opened.callback(contender.close)
+            found.append(contender)
         yield found
 
 
 def rehearsed(
-    bench: Bench, crews: Sequence[Crew], limit: int | None = None
-) -> tuple[list[Crew], list[str]]:
-    """Return those of *crews* that work at all, and what is wrong with the others.
+    bench: BenchmarkRun, contenders: Sequence[ContenderProcesses], limit: int | None = None
+) -> tuple[list[ContenderProcesses], list[str]]:
+    """Return those of *contenders* that work at all, and what is wrong with the others.
 
     Raises:
         ContenderFailed: one that needs nothing but our own packages does not.
     """
     able, failures = [], []
-    for crew in crews:
+    for contender in contenders:
         bench.server.clear()
         try:
-            crew.rehearse(limit)
+            contender.rehearse(limit)
         except ContenderFailed as failure:
-            if crew.entry.library is None:
+            if contender.entry.library is None:
                 raise
             failures.append(f"left out: {failure}")
         else:
-            able.append(crew)
+            able.append(contender)
     return able, failures

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from faults.clusters import Cluster
-from faults.replicas import Crew, can_sync
+from faults.replicas import ReplicatedServer, can_sync
 from faults.servers import Server
 from faults.waiting import eventually, eventually_async
 from holdfast import (
@@ -32,9 +32,9 @@ INCREMENT = Script.of("test/incr", "#!lua\nreturn redis.call('INCR', KEYS[1])")
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
-    with Crew(1) as crew:
-        yield crew
+def replicated() -> Iterator[ReplicatedServer]:
+    with ReplicatedServer(1) as replicated:
+        yield replicated
 
 
 @pytest.fixture
@@ -50,45 +50,53 @@ def is_waited_for(server: Server) -> bool:
     return int(server.execute("INFO", "clients")["blocked_clients"]) > 0
 
 
-async def test_calls_of_one_turn_share_their_seal(crew: Crew, namespace: str) -> None:
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
+async def test_calls_of_one_turn_share_their_seal(
+    replicated: ReplicatedServer, namespace: str
+) -> None:
+    async with AsyncHoldfast.from_url(
+        replicated.url, namespace=namespace, durability=PATIENT
+    ) as hf:
         hits = hf.counter("hits")
         await hits.add()
-        before = waits(crew.primary)
+        before = waits(replicated.primary)
         await asyncio.gather(*(hits.add() for _ in range(100)))
-        assert waits(crew.primary) - before == 1
-        crew.replicas[0].pause()
+        assert waits(replicated.primary) - before == 1
+        replicated.replicas[0].pause()
         try:
             first = asyncio.create_task(hits.add())
-            await eventually_async(lambda: is_waited_for(crew.primary))
+            await eventually_async(lambda: is_waited_for(replicated.primary))
             others = [asyncio.create_task(hits.add()) for _ in range(100)]
             await asyncio.sleep(0)  # they are made now
         finally:
-            crew.replicas[0].resume()
+            replicated.replicas[0].resume()
         await asyncio.gather(first, *others)
-        assert waits(crew.primary) - before == 3
+        assert waits(replicated.primary) - before == 3
         assert await hits.total(60) == 202
 
 
-def test_calls_that_travel_together_share_their_seal(crew: Crew, namespace: str) -> None:
-    with Holdfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
+def test_calls_that_travel_together_share_their_seal(
+    replicated: ReplicatedServer, namespace: str
+) -> None:
+    with Holdfast.from_url(replicated.url, namespace=namespace, durability=PATIENT) as hf:
         hf.counter("hits").add()
-        before = waits(crew.primary)
+        before = waits(replicated.primary)
         with hf.counter_buffer(flush_every=3600) as buffer:
             for n in range(50):
                 buffer.add(f"n{n}")
-        assert waits(crew.primary) - before == 1
+        assert waits(replicated.primary) - before == 1
 
 
-async def test_others_do_not_wait(crew: Crew, namespace: str) -> None:
-    async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
+async def test_others_do_not_wait(replicated: ReplicatedServer, namespace: str) -> None:
+    async with AsyncHoldfast.from_url(
+        replicated.url, namespace=namespace, durability=PATIENT
+    ) as hf:
         lease = await hf.lock("l", auto_renew=False).acquire()
         await hf.counter("hits").add(100)  # so that the server knows the script
-        crew.replicas[0].pause()
+        replicated.replicas[0].pause()
         try:
             slow = asyncio.create_task(hf.counter("hits").add(1))
             given_up = asyncio.create_task(hf.counter("hits").add(10))
-            await eventually_async(lambda: is_waited_for(crew.primary))
+            await eventually_async(lambda: is_waited_for(replicated.primary))
             assert await hf.counter("hits").total(60) == 111
             await lease.renew()
             given_up.cancel()
@@ -96,25 +104,25 @@ async def test_others_do_not_wait(crew: Crew, namespace: str) -> None:
                 await given_up
             assert not slow.done()
         finally:
-            crew.replicas[0].resume()
+            replicated.replicas[0].resume()
         await slow
         await lease.release()
 
 
-def test_threads_wait_beside_each_other(crew: Crew, namespace: str) -> None:
+def test_threads_wait_beside_each_other(replicated: ReplicatedServer, namespace: str) -> None:
     with (
-        Holdfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf,
+        Holdfast.from_url(replicated.url, namespace=namespace, durability=PATIENT) as hf,
         ThreadPoolExecutor(4) as pool,
     ):
         hf.counter("hits").add()
-        crew.replicas[0].pause()
+        replicated.replicas[0].pause()
         try:
             adding = [pool.submit(hf.counter("hits").add) for _ in range(4)]
-            clients = crew.primary.client()
+            clients = replicated.primary.client()
             eventually(lambda: int(clients.info("clients")["blocked_clients"]) == 4)
             assert hf.counter("hits").total(60) == 5
         finally:
-            crew.replicas[0].resume()
+            replicated.replicas[0].resume()
         for each in adding:
             each.result(30)
 
@@ -123,41 +131,43 @@ def test_threads_wait_beside_each_other(crew: Crew, namespace: str) -> None:
 def test_what_ends_the_waiting_leaves_it_unknown(how: str, namespace: str) -> None:
     """A failover above all: the next primary may not have it."""
     with (
-        Crew(1) as crew,
-        Holdfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf,
+        ReplicatedServer(1) as replicated,
+        Holdfast.from_url(replicated.url, namespace=namespace, durability=PATIENT) as hf,
         ThreadPoolExecutor(1) as pool,
     ):
         hf.counter("misses").add()
-        crew.replicas[0].pause()
+        replicated.replicas[0].pause()
         try:
             adding = pool.submit(hf.counter("misses").add)
-            eventually(lambda: is_waited_for(crew.primary))
+            eventually(lambda: is_waited_for(replicated.primary))
             if how == "demoted":
-                crew.primary.execute("REPLICAOF", *crew.replicas[0].address)
+                replicated.primary.execute("REPLICAOF", *replicated.replicas[0].address)
             elif how == "killed":
-                crew.primary.kill()
+                replicated.primary.kill()
             else:
-                crew.primary.execute("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+                replicated.primary.execute("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
             with pytest.raises(OutcomeUnknown) as unknown:
                 adding.result(30)
             assert unknown.value.op_id
         finally:
-            crew.replicas[0].resume()
+            replicated.replicas[0].resume()
 
 
 async def test_asyncio_hears_of_a_failover_as_well(namespace: str) -> None:
-    with Crew(1) as crew:
-        async with AsyncHoldfast.from_url(crew.url, namespace=namespace, durability=PATIENT) as hf:
+    with ReplicatedServer(1) as replicated:
+        async with AsyncHoldfast.from_url(
+            replicated.url, namespace=namespace, durability=PATIENT
+        ) as hf:
             hits = hf.counter("hits")
             await hits.add()
-            crew.replicas[0].pause()
+            replicated.replicas[0].pause()
             try:
                 adding = [asyncio.create_task(hits.add()) for _ in range(10)]
-                await eventually_async(lambda: is_waited_for(crew.primary))
-                crew.primary.execute("REPLICAOF", *crew.replicas[0].address)
+                await eventually_async(lambda: is_waited_for(replicated.primary))
+                replicated.primary.execute("REPLICAOF", *replicated.replicas[0].address)
                 ends = await asyncio.gather(*adding, return_exceptions=True)
             finally:
-                crew.replicas[0].resume()
+                replicated.replicas[0].resume()
             assert {type(end) for end in ends} == {OutcomeUnknown}
 
 
@@ -172,20 +182,20 @@ async def test_a_worker_that_could_not_settle_does_not_begin(
 
 @pytest.mark.long
 async def test_each_node_of_a_cluster_has_its_own_replicas(namespace: str) -> None:
-    with Cluster(replicated=True) as crew:
+    with Cluster(replicated=True) as replicated:
         durability = Replicated(1, timeout=1.0)
         async with AsyncHoldfast.from_url(
-            crew.url, namespace=namespace, durability=durability
+            replicated.url, namespace=namespace, durability=durability
         ) as hf:
             names = {}
             for n in range(30):
                 slot = Namespace.of(namespace).unit("counter", f"n{n}").slot
-                names.setdefault(crew.owner(slot), f"n{n}")
+                names.setdefault(replicated.owner(slot), f"n{n}")
             assert len(names) == 3
             for name in names.values():
                 await hf.counter(name).add()
             silent = next(iter(names))
-            crew.followers[silent].pause()
+            replicated.followers[silent].pause()
             try:
                 for primary, name in names.items():
                     if primary is silent:
@@ -195,7 +205,7 @@ async def test_each_node_of_a_cluster_has_its_own_replicas(namespace: str) -> No
                         await hf.counter(name).add()
                     assert await hf.counter(name).total(60) == 2
             finally:
-                crew.followers[silent].resume()
+                replicated.followers[silent].resume()
             eventually(lambda: _confirms(silent))
             await unknown.value.repeat()
             assert await hf.counter(names[silent]).total(60) == 2

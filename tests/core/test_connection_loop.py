@@ -1,4 +1,4 @@
-"""Lanes of asyncio: what only a loop, and those who cancel in it, can do to them."""
+"""Connections of asyncio: what only a loop, and those who cancel in it, can do to them."""
 
 import asyncio
 import contextlib
@@ -41,15 +41,15 @@ async def echo(caller: AsyncCaller, unit: Unit, word: str) -> None:
     assert await caller.call(ECHO, unit, [unit.key("k")], [word]) == word.encode()
 
 
-def lane_to(url: str) -> AsyncConnection:
+def connection_to(url: str) -> AsyncConnection:
     settings = Settings.from_url(url)
     return AsyncConnection(settings, settings.addresses[0])
 
 
 async def test_calls_are_sent_however_long_a_turn_of_the_loop_takes(standalone: Server) -> None:
     """A program that computes in small pieces makes its calls all the same."""
-    lane = lane_to(standalone.url)
-    assert await lane.submit(PING) == Replied(b"PONG")
+    connection = connection_to(standalone.url)
+    assert await connection.submit(PING) == Replied(b"PONG")
 
     async def compute() -> None:
         while True:
@@ -58,15 +58,15 @@ async def test_calls_are_sent_however_long_a_turn_of_the_loop_takes(standalone: 
 
     computing = asyncio.create_task(compute())
     await asyncio.sleep(0.05)
-    assert await asyncio.wait_for(lane.submit(PING), PATIENCE_S) == Replied(b"PONG")
+    assert await asyncio.wait_for(connection.submit(PING), PATIENCE_S) == Replied(b"PONG")
     computing.cancel()
-    await lane.close()
+    await connection.close()
 
 
 async def test_what_is_submitted_together_travels_together(
     standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lane = lane_to(standalone.url)
+    connection = connection_to(standalone.url)
     written: list[bytes] = []
     write = AsyncStream.write
 
@@ -76,18 +76,18 @@ async def test_what_is_submitted_together_travels_together(
 
     monkeypatch.setattr(AsyncStream, "write", noted)
     for _ in range(2):  # when it opens, and when it is open
-        assert await asyncio.gather(*lane.submit_all([PING] * 10)) == [Replied(b"PONG")] * 10
+        assert await asyncio.gather(*connection.submit_all([PING] * 10)) == [Replied(b"PONG")] * 10
         assert written == [PING.payload * 10]
         written.clear()
-    assert lane.submit_all([]) == []
-    await lane.close()
+    assert connection.submit_all([]) == []
+    await connection.close()
 
 
-async def test_one_timer_watches_all_calls_of_a_lane(
+async def test_one_timer_watches_all_calls_of_a_connection(
     standalone: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lane = lane_to(f"{standalone.url}?socket_timeout=60")
-    assert await lane.submit(PING) == Replied(b"PONG")
+    connection = connection_to(f"{standalone.url}?socket_timeout=60")
+    assert await connection.submit(PING) == Replied(b"PONG")
     loop, timers = asyncio.get_running_loop(), list[float]()
     call_at = loop.call_at
 
@@ -97,8 +97,8 @@ async def test_one_timer_watches_all_calls_of_a_lane(
 
     monkeypatch.setattr(loop, "call_at", noted)
     for _ in range(20):
-        await asyncio.gather(*(lane.submit(PING) for _ in range(50)))
-    await lane.close()
+        await asyncio.gather(*(connection.submit(PING) for _ in range(50)))
+    await connection.close()
     assert len(timers) <= 1
 
 
@@ -115,11 +115,11 @@ async def test_a_reply_that_nobody_asked_for_costs_no_call_its_own() -> None:
             await writer.wait_closed()
 
     async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
-        lane = lane_to(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        connection = connection_to(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         for connections in (1, 2, 3):
-            assert await lane.submit(PING) == Replied(b"OK")
+            assert await connection.submit(PING) == Replied(b"OK")
             assert len(talks) == connections
-        await lane.close()
+        await connection.close()
         await asyncio.gather(*filter(None, talks))
 
 
@@ -166,14 +166,14 @@ async def test_what_the_user_gave_fails_for_all_calls_and_is_told_once(
 
 
 async def test_closing_drains_without_spinning(proxy: Proxy) -> None:
-    lane = lane_to(proxy.url)
-    await lane.submit(PING)
+    connection = connection_to(proxy.url)
+    await connection.submit(PING)
     proxy.delay(0.5)
-    future = lane.submit(PING)
+    future = connection.submit(PING)
     await asyncio.sleep(0.05)
     future.cancel()
     began = time.thread_time()
-    await lane.close()
+    await connection.close()
     assert time.thread_time() - began < 0.15
 
 
@@ -182,10 +182,10 @@ def test_a_loop_that_ends_opens_no_connection_for_those_who_left(proxy: Proxy) -
     kept: list[Any] = []
 
     async def main() -> None:
-        lane = lane_to(proxy.url)
+        connection = connection_to(proxy.url)
 
         async def call() -> None:
-            await lane.submit(PING)
+            await connection.submit(PING)
 
         kept.append(asyncio.create_task(call()))
         await eventually_async(lambda: proxy.connections)
@@ -198,13 +198,13 @@ def test_a_loop_that_ends_opens_no_connection_for_those_who_left(proxy: Proxy) -
 
 
 async def test_an_aborted_opening_that_has_just_ended_is_closed(proxy: Proxy) -> None:
-    lane = lane_to(proxy.url)
-    future = lane.submit(PING)
+    connection = connection_to(proxy.url)
+    future = connection.submit(PING)
     await asyncio.sleep(0)
     opening = next(task for task in asyncio.all_tasks() if task.get_name() == "holdfast calls")
-    opening.remove_done_callback(lane._opened)
-    opening.add_done_callback(lambda _: lane.abort())  # comes first
-    opening.add_done_callback(lane._opened)
+    opening.remove_done_callback(connection._opened)
+    opening.add_done_callback(lambda _: connection.abort())  # comes first
+    opening.add_done_callback(connection._opened)
     assert isinstance(await future, Unsent)
     await asyncio.sleep(0.1)
     await eventually_async(lambda: proxy.open_connections == 0)

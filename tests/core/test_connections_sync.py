@@ -1,5 +1,5 @@
-# Generated from test_lanes_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""Lanes: many calls on one connection, whatever it is made of and wherever it breaks."""
+# Generated from test_connections_async.py by tools/unasync.py: edit that, then run `make sync`.
+"""Connections: many calls on one connection, whatever it is made of and wherever it breaks."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""What a cell showed, and whether that was to be expected: `Violation`, `Verdict`."""
+"""What a cell showed, and whether that was to be expected: `Violation`, `CellResult`."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class Violation:
 
 
 @dataclass
-class Verdict:
+class CellResult:
     """What came of one cell.
 
     Attributes:
@@ -68,7 +68,7 @@ class Verdict:
     server: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the verdict for a report."""
+        """Return the result for a report."""
         return asdict(self)
 
 
