@@ -19,6 +19,11 @@ def order() -> None:
     task.sleep(days=3)
 
 
+@tasks.task(queue="orders")
+def note() -> None:
+    """End at once."""
+
+
 def test_the_steps_of_a_task_are_a_timeline(live: RunningApp) -> None:
     handle = live.hf.enqueue(order.call())
     live.hf.worker(tasks).run(until_idle=True)
@@ -44,3 +49,14 @@ def test_a_task_that_sleeps_shows_until_when(live: RunningApp) -> None:
     TaskBench(live.hf).drain(tasks)
     page = live.visitor("viewer", Accept="text/html").get(f"/task?queue=orders&id={handle.task_id}")
     assert "Sleeps <small>until" in page.text
+
+
+def test_an_ended_task_has_its_name_worker_and_duration(live: RunningApp) -> None:
+    """The task itself is no longer stored: they come from the history of its queue."""
+    handle = live.hf.enqueue(note.call())
+    live.hf.worker(tasks).run(until_idle=True)
+    record = see(live, "task", queue="orders", id=handle.task_id)["record"]
+    assert (record["task"], record["task_id"]) == (note.name, handle.task_id)
+    page = live.visitor("viewer", Accept="text/html").get(f"/task?queue=orders&id={handle.task_id}")
+    for text in (note.name, record["worker"], "<dt>Duration</dt>"):
+        assert text in page.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from .... import TaskStatus, TaskSteps
+from .... import AsyncHoldfast, EndedTask, TaskStatus, TaskSteps
 from ....inspect.formats import counted, number
 from ....inspect.survey import for_each
 from ...problems import Problem
@@ -75,7 +75,16 @@ async def show_task(view: PageRequest) -> dict[str, Any]:
     steps = TaskSteps()
     if status.state not in ENDED:
         steps = await handle.steps(result_bytes=RESULT_BYTES if view.arguments else 0)
-    return {"queue": queue, "task": _without_arguments(view, status), "steps": steps}
+    found = {"queue": queue, "task": _without_arguments(view, status), "steps": steps}
+    return {**found, "record": await _record(view.hf, queue, status)}
+
+
+async def _record(hf: AsyncHoldfast, queue: str, status: TaskStatus) -> EndedTask | None:
+    """Return what the history still knows about a task that is no longer stored."""
+    if status.state not in ("done", "cancelled"):
+        return None
+    listed = await hf.queue(queue).history(PAGE_SIZE, search=status.task_id)
+    return next((task for task in listed if task.task_id == status.task_id), None)
 
 
 def _count_in(stats: Any, state: str) -> int:
