@@ -63,10 +63,10 @@ async def test_the_first_in_line_says_since_when_it_waits(hf: AsyncHoldfast) -> 
     @registry.task(queue="lines")
     def hides(**more: int) -> None: ...
 
-    await hf.enqueue(hides.call(enqueued_ms=1).options(delay=3600.0))
+    await hf.enqueue(hides.call(ts=1).options(delay=3600.0))
     assert (await queue.stats()).oldest_at is None
-    await hf.enqueue(hides.call(enqueued_ms=1).options(priority="low"))
-    await hf.enqueue(hides.call(enqueued_ms=1).options(priority="high"))
+    await hf.enqueue(hides.call(ts=1).options(priority="low"))
+    await hf.enqueue(hides.call(ts=1).options(priority="high"))
     oldest_at = (await queue.stats()).oldest_at
     assert oldest_at is not None
     assert before - timedelta(milliseconds=1) <= oldest_at <= datetime.now(UTC)

@@ -64,10 +64,10 @@ def test_the_first_in_line_says_since_when_it_waits(hf: Holdfast) -> None:
     @registry.task(queue="lines")
     def hides(**more: int) -> None: ...
 
-    hf.enqueue(hides.call(enqueued_ms=1).options(delay=3600.0))
+    hf.enqueue(hides.call(ts=1).options(delay=3600.0))
     assert (queue.stats()).oldest_at is None
-    hf.enqueue(hides.call(enqueued_ms=1).options(priority="low"))
-    hf.enqueue(hides.call(enqueued_ms=1).options(priority="high"))
+    hf.enqueue(hides.call(ts=1).options(priority="low"))
+    hf.enqueue(hides.call(ts=1).options(priority="high"))
     oldest_at = (queue.stats()).oldest_at
     assert oldest_at is not None
     assert before - timedelta(milliseconds=1) <= oldest_at <= datetime.now(UTC)

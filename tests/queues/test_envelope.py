@@ -19,7 +19,8 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )
-NEEDED = {"v": VERSION, "id": "a", "queue": "email", "task": "mail"}
+NEEDED = {"v": VERSION, "task": "mail"}
+FULL = {"v": VERSION, "id": "a", "queue": "email", "task": "mail"}
 
 tasks = TaskRegistry()
 
@@ -38,7 +39,7 @@ def unpacked(fields: object) -> Envelope:
     st.builds(
         Envelope,
         v=st.just(VERSION),
-        id=TEXT,
+        id=st.sampled_from(["", "a"]),
         queue=TEXT,
         task=TEXT,
         args=st.lists(VALUES, max_size=4),
@@ -48,17 +49,31 @@ def unpacked(fields: object) -> Envelope:
     )
 )
 def test_an_envelope_comes_back_as_it_was(envelope: Envelope) -> None:
-    assert Envelope.unpacked(envelope.packed(), envelope.id) == envelope
+    assert Envelope.unpacked(envelope.packed(), "a") == envelope
 
 
 def test_an_envelope_is_the_json_that_is_documented() -> None:
     """Other languages rely on it: names, order and all."""
-    envelope = Envelope(1, "a", "email", "mail", ["17", 97], {"buyer": "27"}, "high", 1763718000123)
-    assert envelope.packed() == (
-        b'{"v":1,"id":"a","queue":"email","task":"mail",'
-        b'"args":["17",97],"kwargs":{"buyer":"27"},"priority":"high",'
-        b'"enqueued_ms":1763718000123}'
+    envelope = Envelope(
+        v=1,
+        task="mail",
+        args=["17", 97],
+        kwargs={"buyer": "27"},
+        priority="high",
+        enqueued_ms=1763718000123,
     )
+    assert envelope.packed() == (
+        b'{"v":1,"task":"mail","args":["17",97],"kwargs":{"buyer":"27"},"priority":"high",'
+        b'"ts":1763718000123}'
+    )
+
+
+def test_the_id_and_the_queue_are_where_it_is_stored() -> None:
+    """Every byte is stored; other programs may repeat them, and then they have to be right."""
+    envelope = json.loads(packed(mail.call("17"), "sold-17")[-1])
+    assert envelope.keys() == {"v", "task", "args", "priority", "ts"}
+    full = unpacked(FULL)
+    assert (full.id, full.queue, full.task) == ("a", "email", "mail")
 
 
 def test_what_is_empty_is_left_out() -> None:
@@ -77,7 +92,7 @@ def test_unknown_fields_do_no_harm() -> None:
 
 BROKEN = [
     *(
-        ({key: NEEDED[key] for key in NEEDED if key != name}, rf"task 'a' .* field `{name}`")
+        ({key: FULL[key] for key in FULL if key != name}, rf"task 'a' .* field `{name}`")
         for name in NEEDED
     ),
     *(
@@ -85,7 +100,7 @@ BROKEN = [
         for version in (0, 2, -1, 2**40)
     ),
     ({"v": 2, "id": "a", "call": ["mail", 17]}, "version 2, this worker reads 1"),
-    ({**NEEDED, "id": "b"}, r"the envelope of task 'a' .* it says to be 'b'"),
+    ({**FULL, "id": "b"}, r"the envelope of task 'a' .* it says to be 'b'"),
     *(
         ({**NEEDED, name: value}, rf"\$\.{name}")
         for name, values in {
@@ -95,7 +110,7 @@ BROKEN = [
             "queue": [{}],
             "args": [{"a": 1}, "ab"],
             "kwargs": [[], None],
-            "enqueued_ms": ["today"],
+            "ts": ["today"],
         }.items()
         for value in values
     ),
@@ -156,7 +171,7 @@ def test_a_call_is_packed_with_its_own_options_first() -> None:
     task_id, priority, wait, expires, body = packed(call, "a")
     assert (task_id, priority, wait, expires) == ("a", 3, "0", "0")
     envelope = Envelope.unpacked(body, "a")
-    assert (envelope.queue, envelope.task) == ("email", "mail")
+    assert envelope.task == "mail"
     assert (envelope.args, envelope.kwargs) == (["17"], {"buyer": "27"})
     assert abs(envelope.enqueued_ms / 1000 - datetime.now(UTC).timestamp()) < 60
     later = call.options(priority="high", delay=5, expires=60)

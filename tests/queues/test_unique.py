@@ -88,8 +88,21 @@ def test_the_field_is_the_last_one_of_every_envelope() -> None:
     """The scripts look for it there, because an argument may contain the same text."""
     said = "end skip 0 abc"
     full = Envelope(
-        *(1, "id", "q", "t", [1], {"unique": said}, "low", 7, "00-a-b-01", "x=y", {"a": "b"}, 5),
-        *(StoredRetry(attempts=1), "2 0 0 0 t a", said),
+        v=1,
+        id="id",
+        queue="q",
+        task="t",
+        args=[1],
+        kwargs={"unique": said},
+        priority="low",
+        enqueued_ms=7,
+        traceparent="00-a-b-01",
+        tracestate="x=y",
+        headers={"a": "b"},
+        timeout_ms=5,
+        retry=StoredRetry(attempts=1),
+        limit="2 0 0 0 t a",
+        unique=said,
     )
     assert full.packed().endswith(f',"limit":"2 0 0 0 t a","unique":"{said}"}}'.encode())
     assert len(full.packed()) < 400

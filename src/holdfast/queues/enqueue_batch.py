@@ -47,8 +47,6 @@ def packed(
         args, kwargs = definition.stored(args, kwargs)
     envelope = Envelope(
         v=VERSION,
-        id=task_id,
-        queue=call.queue,
         task=call.task,
         args=list(args),
         kwargs=dict(kwargs),

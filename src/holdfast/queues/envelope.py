@@ -1,12 +1,13 @@
 """The wire envelope: one task as JSON, which any language can write.
 
-    {"v": 1, "id": "…", "queue": "email", "task": "send_sold_email",
-     "args": ["17", "itemX", 97], "kwargs": {"buyer": "27"}, "enqueued_ms": 1763718000123}
+    {"v": 1, "task": "send_sold_email", "args": ["17", "itemX", 97], "kwargs": {"buyer": "27"},
+     "ts": 1763718000123}
 
-`v`, `id`, `queue` and `task` are required, the other fields are optional. Decoding never runs or
-imports anything. The worker looks up the task by name in its own registry, and converts the
-arguments to the types in its signature. Unknown fields are ignored, so that a newer producer does
-no harm.
+`v` and `task` are required, the other fields are optional. The key and the field under which an
+envelope is stored already name the queue and the id, so Holdfast does not repeat them. Decoding
+never runs or imports anything. The worker looks up the task by name in its own registry, and
+converts the arguments to the types in its signature. Unknown fields are ignored, so that a newer
+producer does no harm.
 """
 
 from __future__ import annotations
@@ -71,18 +72,20 @@ def _stored(retry: Retry) -> dict[str, Any]:
     }
 
 
-class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
+class Envelope(
+    msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, rename={"enqueued_ms": "ts"}
+):
     """One task on the wire.
 
     Attributes:
         v: version of this format.
-        id: names the task within its queue.
-        queue: the queue it was put into.
+        id: names the task within its queue; empty: as where it is stored.
+        queue: the queue it was put into; empty: the one where it is stored.
         task: name in the registry.
         args: positional arguments.
         kwargs: keyword arguments.
         priority: `high`, `medium` or `low`; for people to read.
-        enqueued_ms: when it was enqueued, in ms since 1970 by the producer's clock.
+        enqueued_ms: `ts`, when it was enqueued, in ms since 1970 by the producer's clock.
         traceparent: the trace in which it was enqueued, as in the HTTP header of that name.
         tracestate: vendor data of that trace, as in the HTTP header of that name.
         headers: names and values that accompany it.
@@ -95,8 +98,8 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     v: int
-    id: str
-    queue: str
+    id: str = ""
+    queue: str = ""
     task: str
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -147,7 +150,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True):
             _check_version(decoded(JSON, data, _Versioned, what), what)
             raise
         _check_version(envelope, what)
-        if envelope.id != task_id:
+        if envelope.id not in ("", task_id):
             raise DecodeError(what, f"it says to be {envelope.id!r}")
         return envelope
 

@@ -187,7 +187,7 @@ def _unended(
     try:
         envelope = Envelope.unpacked(body, task_id)
     except DecodeError:
-        envelope = Envelope(v=0, id=task_id, queue="", task="")
+        envelope = Envelope(v=0, task="")
     unique_key = key_in(envelope.unique)
     if unique_key and state != "running":
         stored = b""  # a later call may have changed the priority since; its envelope is newer

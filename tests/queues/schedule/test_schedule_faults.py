@@ -225,7 +225,7 @@ def check(
     for task_id, body in bodies.items():
         name, _, instant = task_id.decode().rpartition("@")
         enqueued[name].append(int(instant))
-        late[name, int(instant)] = msgspec.json.decode(body)["enqueued_ms"] - int(instant)
+        late[name, int(instant)] = msgspec.json.decode(body)["ts"] - int(instant)
     found = hf.schedules()
     assert {each.name for each in found} == {*names}
     for status in found:

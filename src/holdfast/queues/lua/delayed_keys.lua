@@ -36,7 +36,7 @@ for _ = 1, tonumber(ARGV[2]) do
     redis.call('ZCOUNT', admitted, first + 1, first + 3),
     redis.call('ZCOUNT', admitted, first, first),
     string.format('%.0f', key.not_before > limits.now_ms and key.not_before or 0),
-    body:match('.*"enqueued_ms":%s*(%d+)') or '0',
+    body:match('.*"ts":%s*(%d+)') or '0',
   }) do
     out[#out + 1] = value
   end

@@ -131,7 +131,7 @@ for _, unique in ipairs(uniques) do
   if digits[n] == '1' then
     take_new_key(queue, unique, ids[n])
   elseif digits[n] ~= '2' then
-    change_task(queue, holders[n], unique, ids[n], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+    change_task(queue, holders[n], unique, tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
   end
 end
 if #uniques > 0 then

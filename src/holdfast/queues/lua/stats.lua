@@ -40,7 +40,7 @@ local function oldest_ms()
   for priority = 1, 3 do
     local id = redis.call('LINDEX', KEYS[priority], 0)
     local body = id and redis.call('HGET', KEYS[12], id) or ''
-    take(tonumber(body:match('.*"enqueued_ms":%s*(%d+)')))
+    take(tonumber(body:match('.*"ts":%s*(%d+)')))
     local due = redis.call('ZRANGE', KEYS[3 + priority], '-inf', now_ms, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
     take(tonumber(due[2] or nil))
   end

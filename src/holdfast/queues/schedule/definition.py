@@ -40,7 +40,7 @@ class ScheduleDefinition:
     Attributes:
         name: of the schedule.
         timing: a `Cron`, `Every` or `Once`.
-        envelope: of its tasks, without id.
+        envelope: of its tasks, with their queue.
         missed: what happens to occurrences that no worker could fire in time.
         overlap: whether an occurrence is enqueued while the task of the one before has not ended.
         expires: of its tasks, as in `Call.expires`.
@@ -87,7 +87,7 @@ class ScheduleDefinition:
                 "occurrence has its own; expires= takes seconds"
             )
         envelope = msgspec.structs.replace(
-            Envelope.unpacked(packed(call, "-")[-1], "-"), id="", enqueued_ms=0
+            Envelope.unpacked(packed(call, "-")[-1], "-"), queue=call.queue, enqueued_ms=0
         )
         return cls(name, timing, envelope, missed, overlap, call.expires, declared)
 
@@ -102,6 +102,8 @@ class ScheduleDefinition:
         stored: _Stored = decoded(JSON, data[1:], _Stored, what)
         if stored.v != 1 or data[:1] not in (b"d", b"s"):
             raise DecodeError(what, f"version {stored.v}, this version reads 1")
+        if not stored.envelope.queue:
+            raise DecodeError(what, "it names no queue")
         try:
             timing = timing_of(stored.timing)
         except (ValueError, TypeError, KeyError) as error:
@@ -133,7 +135,7 @@ class ScheduleDefinition:
             task_id: of an occurrence beside the schedule; by default the name and the instant.
         """
         task_id = task_id or f"{self.name}@{instant_ms}"
-        envelope = msgspec.structs.replace(self.envelope, id=task_id, enqueued_ms=now_ms)
+        envelope = msgspec.structs.replace(self.envelope, queue="", enqueued_ms=now_ms)
         priority = PRIORITIES.index(envelope.priority) + 1
         return task_id, priority, "0", self.expires, envelope.packed()
 

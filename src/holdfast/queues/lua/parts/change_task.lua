@@ -40,8 +40,8 @@ local function move_unlimited(queue, id, priority, start_ms)
   end
 end
 
--- Puts the task that is given, of the id *from*, into the waiting task *id*.
-local function change_task(queue, id, unique, from, priority, wait, expires, envelope)
+-- Puts the task that is given into the waiting task *id*.
+local function change_task(queue, id, unique, priority, wait, expires, envelope)
   local before, limit = limit_of(redis.call('HGET', queue.bodies, id)), limit_of(envelope)
   local _, due_at = place_of(queue, id)
   local start_ms = unique.when == 'postpone' and postponed_ms(queue, unique.key, wait, due_at) or due_at or 0
@@ -57,5 +57,5 @@ local function change_task(queue, id, unique, from, priority, wait, expires, env
   if expires ~= '0' then
     redis.call('ZADD', queue.expiring, epoch_ms_of(queue, expires), id)
   end
-  redis.call('HSET', queue.bodies, id, renamed(envelope, from, id))
+  redis.call('HSET', queue.bodies, id, envelope)
 end

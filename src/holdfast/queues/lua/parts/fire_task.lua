@@ -15,7 +15,7 @@ local function fire_task(queue, batch, id, priority, expires, envelope)
     else
       local changes = digit == '3' or digit == '4'
       if changes then
-        change_task(queue, holder, unique, id, priority, '0', expires, envelope)
+        change_task(queue, holder, unique, priority, '0', expires, envelope)
       end
       return changes, holder
     end

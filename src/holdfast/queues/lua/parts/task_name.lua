@@ -5,8 +5,8 @@ local NAME_BYTES = 200
 
 -- Returns the facts of the task with this envelope (see parts/history): no duration, and its name.
 local function facts_of(body)
-  -- An envelope of Holdfast begins like this. Other programs may put the fields in another order.
-  local name = body:match('^{"v":%d+,"id":"[^"\\]*","queue":"[^"\\]*","task":"([^"\\]*)"')
+  -- An envelope of Holdfast begins like this. Other programs may put other fields before it.
+  local name = body:match('^{"v":%d+,"task":"([^"\\]*)"')
   if not name and #body <= DECODED_BYTES then
     local readable, envelope = pcall(cjson.decode, body)
     name = readable and type(envelope) == 'table' and envelope.task

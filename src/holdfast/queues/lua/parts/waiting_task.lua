@@ -3,16 +3,6 @@
 --
 -- *queue* is as in parts/add_tasks, with the key `unique`, and with `keys.tombstones`.
 
-local function quoted(id)
-  return '"' .. id:gsub('["\\]', '\\%0') .. '"'
-end
-
--- Returns the envelope of *from* as that of the task *id*.
-local function renamed(envelope, from, id)
-  local head = envelope:match('^{"v":%d+,"id":')
-  return head .. quoted(id) .. envelope:sub(#head + #quoted(from) + 1)
-end
-
 -- Returns the priority of a task that waits, and when it is due (ms; nil if it is in a ready list).
 local function place_of(queue, id)
   for priority = 1, 3 do
