@@ -92,6 +92,7 @@ CHECKS: Final = (
     Check("server", pages=(("README.md", 0), ("README.md", 1), ("README.md", 2))),
     Check("web", ("httpx",), pages=(("docs/gateway.md", 0), ("docs/dashboard.md", 0))),
     Check("fastapi", code="import holdfast.fastapi"),
+    Check("sentry", code="from holdfast.sentry import SentryMiddleware; SentryMiddleware()"),
     Check("otel", ("opentelemetry-sdk",), pages=(("docs/telemetry.md", 1),)),
     Check("prometheus", pages=(("docs/telemetry.md", 3),)),
     Check("sql", pages=(("docs/rows.md", 0),), code=LAZY),

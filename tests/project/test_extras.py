@@ -30,6 +30,7 @@ NEEDS: Final = {
     **dict.fromkeys((f"holdfast.tallies.geo.{name}" for name in GEO), "geo"),
     "holdfast.outbox.database_clock": "sql",
     "holdfast.outbox.statements": "sql",
+    "holdfast.sentry": "sentry",
     "holdfast.telemetry.instruments": "otel",
     "holdfast.telemetry.meters": "prometheus",
     "holdfast.telemetry.spans": "otel",
@@ -109,6 +110,10 @@ USES: Final = {
         except ModuleNotFoundError as error:
             print(error)
         try:
+            import holdfast.sentry
+        except ModuleNotFoundError as error:
+            print(error)
+        try:
             from holdfast.cli import main
             main()
         except SystemExit as error:
@@ -135,6 +140,10 @@ USES: Final = {
     "django": "from holdfast.django import HoldfastBackend, outbox_enqueue, worker",
     "web": "import holdfast.web; import holdfast.web.server, holdfast.web.metrics.metrics_app",
     "fastapi": "from holdfast.fastapi import lifespan; lifespan('redis://localhost')",
+    "sentry": """
+        from holdfast.sentry import SentryMiddleware
+        SentryMiddleware()
+        """,
     "cron": "import holdfast; holdfast.Cron('0 3 * * *')",
     "zstd": "from holdfast.core.compression import zstd; zstd()",
     "geo": "import polars, maxminddb",
@@ -248,7 +257,7 @@ def test_every_extra_is_tried() -> None:
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     told = run("", dedent(USES[""]), cwd=tmp_path).splitlines()
-    wanted = ["otel", "prometheus", "sql", "geo", "web", "django", "cli"]
+    wanted = ["otel", "prometheus", "sql", "geo", "web", "django", "sentry", "cli"]
     assert len(told) == len(wanted), told
     for line, extra in zip(told, wanted, strict=True):
         assert f"install `holdfast[{extra}]`" in line, line

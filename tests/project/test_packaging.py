@@ -38,7 +38,7 @@ def test_every_dependency_has_a_lower_bound() -> None:
 def test_the_extras_are_those_promised() -> None:
     extras = PROJECT["optional-dependencies"]
     used = {"cli", "demo", "dev", "server", "web", "sql", "geo", "otel", "prometheus", "zstd"}
-    used |= {"cron", "django", "fastapi", "uvloop"}
+    used |= {"cron", "django", "fastapi", "sentry", "uvloop"}
     assert set(extras) == used | {"bench", "docs", "test", "all"}
     [everything] = requirements(extras["all"])
     assert set(everything.removeprefix("holdfast[").removesuffix("]").split(",")) == used

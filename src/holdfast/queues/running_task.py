@@ -5,19 +5,53 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 import msgspec
 
 from ..core.clock import MAX_MS, Duration, from_epoch_ms, not_early_ms
 from .events.progress import packed_progress
 from .events.task_event import OWN, PROGRESS, packed_event
-from .retry import from_now_s
+from .retry import Retry, from_now_s
 from .steps.running_steps import AsyncSteps, PlainSteps, current_step
 from .steps.step_record import checked_name
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+AttemptOutcome: TypeAlias = Literal["retry", "snooze", "suspend", "give_up", "dead", "release"]
+"""How an attempt ends that an exception leaves.
+
+- `retry`: it has failed, and the task runs again.
+- `snooze`: the task has asked to run later.
+- `suspend`: the task sleeps, or waits for a signal.
+- `give_up`: the task is dead-lettered, as it has asked for with `GiveUp`.
+- `dead`: the task is dead-lettered: it has failed, and no attempt is left.
+- `release`: the worker gives the task back, because it stops or has lost the lease.
+"""
+
+
+class Rules(Protocol):
+    """What the worker knows of an attempt before it ends."""
+
+    @property
+    def retry(self) -> Retry:
+        """Return the retry policy."""
+
+    @property
+    def crashes(self) -> int:
+        """Return the number of earlier attempts during which the worker vanished."""
+
+    @property
+    def timeout_s(self) -> float | None:
+        """Return the seconds that the attempt may take."""
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether the attempt was ended because of its timeout."""
+
+    def outcome_of(self, error: BaseException) -> AttemptOutcome:
+        """Return how the attempt ends if *error* leaves it."""
 
 
 class RunningTask(msgspec.Struct, frozen=True, eq=False):
@@ -53,6 +87,45 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
     _report: Callable[[bytes, bytes], None] | None = None
     _steps: AsyncSteps | PlainSteps | None = None
     group_id: str = ""
+    _rules: Rules | None = None
+
+    @property
+    def attempts(self) -> int:
+        """Return how many attempts the task has at most. Those that crashed do not count."""
+        return self._known().retry.attempts
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Return whether the task is dead-lettered if this attempt fails."""
+        rules = self._known()
+        return self.attempt - rules.crashes >= rules.retry.attempts
+
+    @property
+    def timeout_s(self) -> float | None:
+        """Return the seconds that this attempt may take; None: there is no limit."""
+        return self._known().timeout_s
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether this attempt is being ended because of its timeout.
+
+        Then middleware sees the exception that interrupts the function, and the attempt fails with
+        a TimeoutError. A task with `cpu=True` is killed instead, so it sees nothing.
+        """
+        return self._known().is_late
+
+    def outcome_of(self, error: BaseException) -> AttemptOutcome:
+        """Return how this attempt ends if *error* leaves it; for middleware.
+
+        Args:
+            error: what `call_next()` has raised.
+        """
+        return self._known().outcome_of(error)
+
+    def _known(self) -> Rules:
+        if self._rules is None:
+            raise RuntimeError(f"task {self.task!r} has no worker that knows its options")
+        return self._rules
 
     @overload
     def step(

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from ...core.concurrency._async.background_task import current_task, is_cancelling, is_current_task
-from ...core.concurrency._async.cancellation import Cancelled, time_limit
+from ...core.concurrency._async.cancellation import Cancelled, TimeLimit, time_limit
 from ...core.error_text import type_name
 from ...core.names import Unit
 from ...core.telemetry import Activity, Fact, during
@@ -29,6 +29,7 @@ from ..steps.store import StepStore
 from . import settlements
 from .attempt_events import AttemptEvents, EventSink
 from .attempt_log import log_attempt
+from .attempt_rules import AttemptRules, timeout_of
 from .claim import Claim
 from .cpu_pool import CpuPool, TaskCrashed
 from .step import Settlement
@@ -143,7 +144,7 @@ class Runner:
 
         report = partial(self._report, AttemptEvents(claim, self._events))
         raised: BaseException | None = None
-        timeout_s = _timeout_s(envelope, task)
+        timeout_s = timeout_of(envelope, task)
         enter_trace(envelope.trace)
         with self._recorded(claim, envelope.trace, task.name) as work:
             enter_trace(work.trace)
@@ -178,6 +179,8 @@ class Runner:
         events = AttemptEvents(claim, self._events)
         make = AsyncSteps if task.is_async else PlainSteps
         steps = make(self._steps, claim, task.name)
+        timeout_s = timeout_of(envelope, task)
+        limit = None if timeout_s is None or task.cpu else time_limit(timeout_s)
         running = RunningTask(
             claim.task_id,
             task.name,
@@ -193,11 +196,11 @@ class Runner:
             events.add,
             steps,
             envelope.group_id,
+            AttemptRules(claim, task, envelope, steps, limit),
         )
-        timeout_s = _timeout_s(envelope, task)
         here = current_task()
         try:
-            result = await self._invoke(task, running, timeout_s, args, kwargs)
+            result = await self._invoke(task, running, limit, args, kwargs)
             if steps.suspended is not None:  # the task caught the exception
                 return settlements.suspended(claim, task, steps.suspended), None
             steps.check_end()
@@ -220,21 +223,20 @@ class Runner:
         self,
         task: Task[..., Any],
         running: RunningTask,
-        timeout_s: float | None,
+        limit: TimeLimit | None,
         args: Any,
         kwargs: Any,
     ) -> Any:
         enter(running)  # each task runs in a context of its own
-        if timeout_s is None or task.cpu:
+        if limit is None:
             return await self._result(task, running, args, kwargs)
-        limit = time_limit(timeout_s)
         try:
             async with limit:
                 return await self._result(task, running, args, kwargs)
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            late = _late(timeout_s)
+            late = _late(running.timeout_s)
             for note in getattr(error.__context__, "__notes__", ()):  # where its thread was
                 late.add_note(note)
             raise late from None
@@ -297,10 +299,6 @@ class Runner:
         """Record one attempt; *name* is empty for a task that is not in the registry."""
         facts: dict[str, Fact] = {"id": claim.task_id, "task": name, "attempt": claim.attempt}
         return during(self._telemetry, "process", self._unit, trace=trace, facts=facts)
-
-
-def _timeout_s(envelope: Envelope, task: Task[..., Any]) -> float | None:
-    return envelope.timeout_ms / 1000 if envelope.timeout_ms else task.timeout_s
 
 
 def _late(timeout_s: float | None) -> TimeoutError:

@@ -13,6 +13,7 @@ from ..envelope import Envelope
 from ..outcomes import REASON_LIMIT, ending_of, reason_of
 from ..registry import Task
 from ..steps.interrupts import TaskSuspended
+from .attempt_rules import retry_of
 from .claim import MAX_CRASHES, Claim
 from .cpu_pool import TaskCrashed
 from .step import Settlement
@@ -41,8 +42,7 @@ def failed(
     claim: Claim, task: Task[..., Any], envelope: Envelope, error: BaseException
 ) -> Settlement:
     """Return the settlement of a task that failed with *error*, by its retry policy."""
-    retry = envelope.retry.applied_to(task.retry) if envelope.retry else task.retry
-    ending = ending_of(error, retry, claim.failures, claim.snoozes)
+    ending = ending_of(error, retry_of(envelope, task), claim.failures, claim.snoozes)
     urgent = task.ack == "now"
     if ending.pause_ms is not None:
         longest_ms = max(ending.wait_ms, ending.pause_ms)

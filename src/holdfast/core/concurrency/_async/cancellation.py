@@ -13,6 +13,8 @@ Item = TypeVar("Item")
 
 Cancelled = asyncio.CancelledError
 
+TimeLimit = asyncio.Timeout
+
 _shielded: set[asyncio.Task[Any]] = set()
 
 

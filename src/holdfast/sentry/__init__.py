@@ -1,0 +1,17 @@
+"""Report tasks to Sentry (extra `sentry`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+try:
+    from .middleware import SentryMiddleware
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "sentry_sdk":
+        raise
+    raise ModuleNotFoundError(
+        "holdfast.sentry needs an extra: install `holdfast[sentry]` from where you got Holdfast",
+        name=error.name,
+    ) from None
+
+__all__: Final = ["SentryMiddleware"]
