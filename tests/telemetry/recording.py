@@ -24,6 +24,7 @@ class Recording:
         tracers.add_span_processor(SimpleSpanProcessor(self._exporter))
         meters = MeterProvider([self._reader])
         self.telemetry = OpenTelemetry(tracer_provider=tracers, meter_provider=meters)
+        self.tracers = tracers
         self.tracer = tracers.get_tracer("test")
 
     @property
