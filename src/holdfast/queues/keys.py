@@ -117,7 +117,7 @@ def limited(unit: Unit) -> str:
     """ZSET of the limited tasks that are kept apart until their key has room.
 
     The score is 2²⁸ times the slot of the key, plus 2²⁶ times the priority, plus a number that
-    grows with each task.
+    grows with each task, or is less than the others for a task that is released.
     """
     return unit.key("limit:waiting")
 

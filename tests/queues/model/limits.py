@@ -139,6 +139,14 @@ def places_left(model: QueueModel, limit: Limited, priority: int) -> float:
     return left
 
 
+def has_successor(model: QueueModel, task: Task) -> bool:
+    """Return whether the next task of the key of a running one has its turn already."""
+    if not task.admitted or task.limit is None or not has_one_ready(model, task.limit):
+        return False
+    queued = of_key(model, task.limit, "ready", "due")
+    return any(other.priority == task.priority for other in queued)
+
+
 def keep_apart(model: QueueModel, task: Task) -> None:
     """Let a task wait for a place."""
     model.last += 1

@@ -503,12 +503,12 @@ class QueueModel:
         freed = [
             before[one.task_id]
             for one, yes in zip(order.settlements, accepted, strict=True)
-            if yes == "1" and one.verb != "release"
+            if yes == "1" and (one.verb != "release" or self._is_apart(one.task_id))
         ]
         released = [one for one, yes in zip(order.settlements, accepted, strict=True) if yes == "1"]
         for one in reversed(released):
             task = self.tasks.get(one.task_id)
-            if one.verb == "release" and task is not None and task.place == "ready":
+            if one.verb == "release" and task is not None and task.place in {"ready", "apart"}:
                 self.first -= 1
                 task.at = self.first
         limits.give_back(self, [task for task in freed if task is not None], now_ms)
@@ -562,6 +562,10 @@ class QueueModel:
                 lost += [task_id, str(token)]
         return lost
 
+    def _is_apart(self, task_id: str) -> bool:
+        task = self.tasks.get(task_id)
+        return task is not None and task.place == "apart"
+
     def _settle(self, one: Settlement, now_ms: int, max_crashes: int) -> bool:
         task = self.tasks.get(one.task_id)
         if task is None or task.place != "running" or task.token != one.token:
@@ -600,13 +604,18 @@ class QueueModel:
                 task.at = (task.steps or Steps()).wakes_ms(now_ms)
                 task.attempts -= 1
             case "release":
-                if task.since is None:
-                    self.to_the_end(task, now_ms)
-                else:
-                    task.place, task.at = "due", task.since
-                task.parked = 0
-                task.attempts -= 1
-                self._unstart(task, now_ms)
+                self._release(task, now_ms)
+
+    def _release(self, task: Task, now_ms: int) -> None:
+        if limits.has_successor(self, task):
+            task.place = "apart"
+        elif task.since is None:
+            self.to_the_end(task, now_ms)
+        else:
+            task.place, task.at = "due", task.since
+        task.parked = 0
+        task.attempts -= 1
+        self._unstart(task, now_ms)
 
     def _crash(self, task: Task, one: Settlement, now_ms: int, max_crashes: int) -> None:
         task.crashes += 1

@@ -4,14 +4,15 @@ import random
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from faults.servers import Server
 from holdfast import PerKey, Task, TaskRegistry
+from holdfast.queues import keys
 from queues.model.queue_server import QueueServer, Workman
-from queues.model.reference import Order, Settlement
+from queues.model.reference import Claimed, Order, Settlement
 
 TENANTS = "abcdef"
 ROUNDS = 250
@@ -70,3 +71,25 @@ def test_each_tenant_that_waits_has_its_turn(
         for claim in answer.claims:
             starts.start(claim.value)
         running += answer.claims
+
+
+def test_a_released_task_is_the_next_of_its_key(bench: QueueServer) -> None:
+    """Its key still has one ready task: the one that followed it keeps its turn."""
+    task, unit = task_of("q", None), bench.unit("q")
+    workman = Workman(unit, "worker", unit.key("notify:0"))
+    bench.clients[0].enqueue_many([task.call(tenant) for tenant in (1, 1, 1, 2)])
+
+    def step(want: int, *settled: Settlement) -> Sequence[Claimed]:
+        workman.number += 1
+        order = Order(workman.channel, workman.name, want, 1, 60_000, 3, settled)
+        return workman.step(bench, order, workman.number)[0].claims
+
+    first, second = step(2)
+    released = [Settlement(one.task_id, one.token, "release", 0, "") for one in (first, second)]
+    assert [one.value for one in (first, second)] == [1, 2]
+    assert not step(0, *released)
+    assert bench.plain.zcard(keys.limited(unit)) == 2
+    again = step(4)
+    assert sorted(one.value for one in again) == [1, 1, 1, 2]
+    of_first = [one.task_id for one in again if one.value == 1]
+    assert of_first.index(first.task_id) == 1  # behind its follower, before the third

@@ -49,6 +49,7 @@
 -- include starts
 -- include turns
 -- include idle_keys
+-- include keep_apart
 -- include admit
 -- include admit_next
 -- include give_back

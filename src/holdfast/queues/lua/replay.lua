@@ -46,6 +46,7 @@
 -- include starts
 -- include turns
 -- include idle_keys
+-- include keep_apart
 -- include admit
 -- include enter
 

@@ -78,12 +78,14 @@
 -- include starts
 -- include turns
 -- include idle_keys
+-- include keep_apart
 -- include admit
 -- include admit_next
 -- include enter
 -- include give_back
 -- include pause_key
 -- include return_task
+-- include release
 -- include waiting_signal
 -- include suspend
 -- include forget_steps

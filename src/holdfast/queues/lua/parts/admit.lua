@@ -5,15 +5,15 @@
 -- Returns how many more tasks of *key* may be admitted as far as its concurrency goes.
 local function concurrency_left(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
-  return concurrency == 0 and math.huge or concurrency - key.pending
+  return concurrency == 0 and math.huge or concurrency - (key.counts and key.counts.all or 0)
     - redis.call('ZCOUNT', limits.admitted, first, first + ADMITTED_KEY - 1)
 end
 
 -- Returns how many more tasks of *key* may be ready with this priority, if that is limited.
 local function ready_left(limits, key, priority)
   local lane = ADMITTED_KEY * key.slot + priority
-  return key.definition.one_ready
-    and 1 + (key.started and key.started[priority] or 0) - redis.call('ZCOUNT', limits.admitted, lane, lane) or math.huge
+  return key.definition.one_ready and 1 - (key.counts and key.counts[priority] or 0)
+    - redis.call('ZCOUNT', limits.admitted, lane, lane) or math.huge
 end
 
 -- Returns whether one more task of *key* may be admitted.
@@ -21,19 +21,11 @@ local function has_room(limits, key, priority)
   return concurrency_left(limits, key) > 0 and ready_left(limits, key, priority) > 0
 end
 
--- Keeps a task apart, behind the others of its key and priority.
-local function keep_apart(limits, key, id, priority)
-  local first = LIMITED_KEY * key.slot + LIMITED_LANE * priority
-  local most = first + LIMITED_LANE - 1
-  local last = redis.call('ZRANGE', limits.limited, most, first, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
-  redis.call('ZADD', limits.limited, last[2] and math.min(tonumber(last[2]) + 1, most) or first, id)
-end
-
 -- Gives a place of *key* to a task, and puts it where it waits for a worker.
 local function admit(limits, key, id, priority)
   set_admitted(limits, key, id, priority)
-  key.pending = key.pending + 1
-  table.insert(limits.counted_keys, key)
+  local counts = counts_of(limits, key)
+  counts[priority], counts.all = counts[priority] + 1, counts.all + 1
   if has_tombstone(limits.tombstones, id) then
     redis.call('ZADD', limits.due[priority], limits.now_ms, id)
   elseif key.definition.fair then

@@ -20,10 +20,14 @@ local function admit_one_each(limits, key, left)
 end
 
 -- Admits up to *most* tasks of *key* that are kept apart, while there is room. The caller has given back *most*
--- places, so there is room for so many, unless a definition has changed. Returns how many were admitted.
-local function admit_next(limits, key, most)
+-- places, so there is room for so many, unless a definition has changed. *ran*: whether all of them ran. Returns how
+-- many were admitted.
+local function admit_next(limits, key, most, ran)
   if key.definition.one_ready then
-    return admit_one_each(limits, key, concurrency_left(limits, key))
+    local left = concurrency_left(limits, key)
+    -- A key that has a place left has a ready task of each priority, or none is kept apart.
+    local had_room = ran and left > most and not limits.is_changed
+    return had_room and 0 or admit_one_each(limits, key, left)
   end
   local found = first_apart(limits, key, 1, most)
   local left = #found / 2
@@ -36,12 +40,12 @@ local function admit_next(limits, key, most)
   return math.max(left, 0)
 end
 
--- Admits the next task of *key* after one with this priority has started, if only one may be ready. Returns
--- whether it did.
+-- Admits the next task of *key* after one with this priority has started, if only one may be ready. No other one is
+-- ready then, unless a definition has changed. Returns whether it did.
 local function follow(limits, key, priority)
   local found = first_apart(limits, key, priority, 1)
   if found[1] and tonumber(found[2]) < LIMITED_KEY * key.slot + LIMITED_LANE * (priority + 1)
-    and has_room(limits, key, priority) then
+    and concurrency_left(limits, key) > 0 and (not limits.is_changed or ready_left(limits, key, priority) > 0) then
     admit_apart(limits, key, found[1], found[2])
     return true
   end

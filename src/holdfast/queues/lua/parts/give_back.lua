@@ -28,7 +28,7 @@ local function give_back(limits, ids)
   for _, slot in ipairs(slots) do
     local key = limits.by_slot[slot]
     if key.definition.concurrency > 0 or not ran[slot] then
-      admitted = admitted + admit_next(limits, key, freed[slot])
+      admitted = admitted + admit_next(limits, key, freed[slot], ran[slot])
     end
   end
   write_limits(limits)

@@ -16,7 +16,7 @@ local function parsed_key(limits, slot, record)
   return {
     slot = slot, not_before = tonumber(not_before) or 0, turn = tonumber(turn) or 0,
     priority = tonumber(priority) or 2, starts = starts or '-', name = name or '-', key = key or '-',
-    definition = definition_of(limits, name or '-'), pending = 0,
+    definition = definition_of(limits, name or '-'),
   }
 end
 

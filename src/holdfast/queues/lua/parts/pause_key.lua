@@ -16,10 +16,14 @@ local function pause_key(limits, id, ms)
   end
 end
 
--- Stores that an admitted task does not run any more, and is ready or due again.
+-- Stores that an admitted task does not run any more, and is ready or due again. Returns its key instead if only one
+-- task of it may be ready, and one is.
 local function unstart(limits, id, priority)
   local key = key_of_admitted(limits, id)
-  if key then
+  if key and ready_left(limits, key, priority) <= 0 then
+    return key
+  elseif key then
     redis.call('ZADD', limits.admitted, ADMITTED_KEY * key.slot + priority, id)
   end
+  return nil
 end

@@ -1,5 +1,5 @@
 -- Puts a task that has not ended back into its queue.
--- Expects: tombstones, record, own_key, pause_key.
+-- Expects: record, own_key.
 
 -- Writes the record of a task that goes back to its queue; its attempt does not count.
 local function write_unstarted(step, id, task, note)
@@ -19,22 +19,6 @@ local function run_again(step, id, task, wait_ms, reason, outcome)
   write_queued(step, id, task, reason)
 end
 
--- Puts a task back where it was, without counting the attempt. A task that was due gets its old
--- score; another one is added to *released*, by priority, and goes to the front of its ready list.
-local function release(step, released, id, task, reason)
-  task.parked = 0
-  local due_at = task.note:match('^%S+ %S+ (%d+)')
-  if due_at or has_tombstone(step.tombstones, id) then
-    add_due(step, id, task.priority, due_at or step.now_ms)
-  else
-    table.insert(released[task.priority], id)
-  end
-  if step.limits then
-    unstart(step.limits, id, task.priority)
-  end
-  write_unstarted(step, id, task, reason)
-end
-
 -- Parks a task that the worker does not know: the task stays queued for a worker that knows it,
 -- with pauses that grow from one second to one minute. After *max_ms* in all, the task is dead.
 local function park(step, id, task, max_ms, reason)
@@ -47,15 +31,4 @@ local function park(step, id, task, max_ms, reason)
   write_unstarted(step, id, task, reason)
   local pause_ms = math.min(math.max(parked_ms, 1000), 60000, max_ms - parked_ms)
   add_due(step, id, task.priority, now_ms + pause_ms)
-end
-
--- Puts the *released* ids at the front of their ready lists.
-local function write_released(step, released)
-  for priority = 1, 3 do
-    local ids = released[priority]
-    for i = #ids, 1, -1 do
-      redis.call('LPUSH', step.keys.ready[priority], ids[i])
-      step.has_ready[priority] = true
-    end
-  end
 end

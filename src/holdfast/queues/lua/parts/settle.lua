@@ -12,7 +12,7 @@
 --   retry_key, dead_key  as retry and dead, and no task of its limit key starts for ms
 --   release  the task goes back to the front, no attempt is counted
 --   park     the worker does not know the task, no attempt is counted; ms: after so long it is dead
--- Expects: record, return_task, settle_one, give_back, forget_steps.
+-- Expects: record, return_task, release, settle_one, give_back, forget_steps.
 
 local SETTLEMENT = 6  -- arguments of each task
 
@@ -36,7 +36,7 @@ local function settle_all(step, args, first, keys, first_result)
   if #ids == 0 then
     return '', false
   end
-  local records, released, next_result = leased_records(step, ids), {{}, {}, {}}, first_result
+  local records, released, next_result = leased_records(step, ids), {{}, {}, {}, apart = {}}, first_result
   for n, id in ipairs(ids) do
     local i, record = first + SETTLEMENT * (n - 1), records[id]
     local _, token, verb, ms, text, facts = unpack(args, i, i + SETTLEMENT - 1)
@@ -53,7 +53,8 @@ local function settle_all(step, args, first, keys, first_result)
         settle_unfinished(step, released, id, task, verb, tonumber(ms), text)
       end
       accepted[n], ended[#ended + 1], records[id] = '1', id, false  -- refuses a second settlement of this claim
-      freed[#freed + 1] = verb ~= 'release' and id or nil  -- a released task keeps the place of its key
+      -- A released task keeps the place of its key, unless another one has its turn.
+      freed[#freed + 1] = (verb ~= 'release' or released.apart[id]) and id or nil
     end
     next_result, requeued = next_result + given, requeued or given == 0
   end

@@ -14,7 +14,7 @@ end
 local function is_full(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
   return limits.is_changed and concurrency > 0
-    and redis.call('ZCOUNT', limits.admitted, first, first) + (key.started and key.started.all or 0) >= concurrency
+    and redis.call('ZCOUNT', limits.admitted, first, first) + (key.counts and key.counts.running or 0) >= concurrency
 end
 
 -- Stores that a task of *key* starts now, and admits the next one if the key has one ready task at a time.
@@ -22,9 +22,8 @@ local function start(limits, key, id, priority)
   local definition = key.definition
   set_admitted(limits, key, id, 0)
   if definition.one_ready or limits.is_changed then
-    local started = key.started or {0, 0, 0, all = 0}
-    key.started, started[priority], started.all = started, started[priority] + 1, started.all + 1
-    table.insert(limits.counted_keys, key)
+    local counts = counts_of(limits, key)
+    counts[priority], counts.running = counts[priority] - 1, counts.running + 1
   end
   if definition.amount > 0 then
     key.starts = with_starts(key.starts, definition, limits.now_ms, 1)

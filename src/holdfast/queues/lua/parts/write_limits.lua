@@ -2,9 +2,8 @@
 -- Expects: limit_key, write_keys.
 --
 -- *limits* has `admitted_now`, `left` and `ready_now`, the scores, ids and lists that are to be written, and
--- `changed_keys`, the keys with a record to write. A key has `pending`, how many of its tasks are admitted and not
--- written yet, and `started`, how many of each priority are stored as ready and run; `counted_keys` has those
--- keys.
+-- `changed_keys`, the keys with a record to write. A key has `counts` if tasks of it are not written yet: by how many
+-- more of each priority are ready, run (`running`), and have a place (`all`). `counted_keys` has those keys.
 
 -- Returns *limits* with nothing to write. `is_changed` is whether a definition has ever changed; by default, it may have.
 local function with_writes(limits)
@@ -13,6 +12,16 @@ local function with_writes(limits)
   limits.admitted_now, limits.left, limits.ready_now, limits.turns_now = {}, {}, {{}, {}, {}}, {0, 0, 0}
   limits.is_changed = limits.is_changed == nil or limits.is_changed
   return limits
+end
+
+-- Returns the `counts` of *key*.
+local function counts_of(limits, key)
+  local counts = key.counts
+  if not counts then
+    counts = {0, 0, 0, running = 0, all = 0}
+    key.counts, limits.counted_keys[#limits.counted_keys + 1] = counts, key
+  end
+  return counts
 end
 
 -- Stores that a task has a place of *key*. *lane*: 0 if it runs, otherwise its priority.
@@ -50,7 +59,7 @@ local function write_limits(limits)
     write_keys(limits)
   end
   for _, key in ipairs(limits.counted_keys) do
-    key.pending, key.started = 0, nil
+    key.counts = nil
   end
   limits.counted_keys = {}
 end
