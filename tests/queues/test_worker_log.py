@@ -18,6 +18,7 @@ from holdfast import (
     Retry,
     RetryAfter,
     TaskRegistry,
+    current_task,
 )
 
 # What a worker logs of tasks that another program named
@@ -75,6 +76,26 @@ def test_only_an_outcome_that_surprises_has_a_traceback(
     with_traceback = [record.getMessage() for record in attempts if record.exc_info]
     assert len(with_traceback) == 1
     assert "because of an error" in with_traceback[0]
+
+
+def test_a_step_of_a_task_that_was_taken_away_has_no_traceback(
+    standalone: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server has forgotten the task: no line of it explains that."""
+    registry, space = TaskRegistry(), f"log-{secrets.token_hex(4)}"
+
+    @registry.task()
+    def forgotten() -> None:
+        with standalone.client() as raw:
+            raw.delete(*raw.scan_iter(f"{space}:*"))
+        current_task().step("charge", int)
+
+    with Holdfast.from_url(standalone.url, namespace=space) as hf:
+        hf.enqueue(forgotten.call())
+        hf.worker(registry).run(until_idle=True)
+    [attempt] = [record for record in caplog.records if hasattr(record, "holdfast_task")]
+    assert "does not hold the task any more" in attempt.getMessage()
+    assert attempt.exc_info is None
 
 
 # An idle worker costs the server next to nothing, and still wakes at once

@@ -47,6 +47,7 @@ def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> CellResult
         result.server = version(scene)
         workload = WORKLOADS[cell.block](scene, nursery, seed, fault.how)
         workload.lossy, workload.alone = fault.lossy, fault.alone
+        workload.refuses_events = fault.refuses_events
         try:
             violations, began_ns = _played(workload, fault, seed, result)
         except AssertionError as error:

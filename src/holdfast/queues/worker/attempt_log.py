@@ -13,6 +13,7 @@ from ...core.trace import current_trace
 from ...errors import on_one_line
 from ...errors.one_line_logger import logger_of
 from ..outcomes import GiveUp, RetryAfter
+from ..steps.interrupts import ClaimLost, StepInterrupt
 from .step import Settlement
 
 logger = logger_of("holdfast.worker")
@@ -93,7 +94,12 @@ def log_attempt(
 
 
 def _was_planned(error: BaseException) -> bool:
-    """Return whether the task chose this outcome, so that a traceback would explain nothing."""
+    """Return whether the task chose this outcome, so that a traceback would explain nothing.
+
+    Neither does it explain why the server did not store a step.
+    """
+    if type(error) in (ClaimLost, StepInterrupt):
+        return True
     if not issubclass(type(error), GiveUp | RetryAfter) or _CAUSE.__get__(error) is not None:
         return False
     # The worker itself may run while an exception is handled, which is the context of every other.

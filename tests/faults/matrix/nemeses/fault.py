@@ -24,6 +24,7 @@ class Fault:
         how: what it tells the clients, who do it themselves if there are no actions.
         lossy: the server loses what it acknowledged.
         alone: there is one worker and one refresher, so none takes over what the other forgot.
+        refuses_events: events of tasks are dropped meanwhile, as docs/progress.md says.
         heal: what ends it.
         needs: a command without which a server cannot play it.
     """
@@ -38,6 +39,7 @@ class Fault:
     how: dict[str, Any] = field(default_factory=dict)
     lossy: bool = False
     alone: bool = False
+    refuses_events: bool = False
     heal: Callable[[Scene], object] = lambda _: None
     needs: str = ""
 

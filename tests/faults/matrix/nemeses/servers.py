@@ -157,6 +157,7 @@ FAULTS = {
         server,
         [fill],
         lasting=(0.2, 0.6),
+        refuses_events=True,
     ),
     "F15": Fault(
         "scripts are forgotten (`SCRIPT FLUSH`), connections cut (`CLIENT KILL`)",

@@ -44,6 +44,9 @@ class Workload(ABC):
     alone = False
     """Whether there is one worker and one refresher: none takes over what the other forgot."""
 
+    refuses_events = False
+    """Whether the server may refuse what running tasks report."""
+
     def __init__(self, scene: Scene, nursery: Nursery, seed: int, how: dict[str, Any]) -> None:
         self.scene = scene
         self.nursery = nursery
