@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from conftest import Site
-from holdfast import Gap, Holdfast
+from holdfast import Gap, Holdfast, Position
 
 
 def key(site: Site, part: str) -> str:
@@ -68,6 +68,32 @@ def test_an_inactive_member_holds_nothing_back_and_gets_a_gap(hf: Holdfast, site
     assert read_all(hf, "b") == [4]
     assert len(chat.history()) == 1, "the member is active again, so it holds messages back"
     assert read_all(hf, "silent") == [4]
+
+
+def test_a_gap_is_reported_beside_other_chats(hf: Holdfast, site: Site) -> None:
+    """All unread messages were dropped in a chat that a call reads together with others."""
+    for chat_id in "cde":
+        hf.create_chat(
+            ["silent"], sender="a", body=1, chat_id=chat_id, keep="until_read", idle_ttl=3600
+        )
+    inbox = hf.inbox("silent")
+    for _ in range(2):  # The second fetch knows the states of d and e.
+        batches = inbox.fetch()
+        inbox.ack_all([batch for batch in batches if batch.source != "c"])
+    make_inactive(site, 4000)
+    hf.chat("c").send(2, sender="a")
+    for _ in range(2):
+        hf.chat("c").join("reader", start="floor")
+        for batch in hf.inbox("reader").fetch():
+            hf.inbox("reader").ack(batch)
+        hf.chat("c").leave("reader")
+    assert hf.chat("c").history() == []
+    for reader in (inbox, hf.inbox("silent")):
+        [batch] = reader.fetch()
+        assert (batch.source, batch.gap) == ("c", Gap(1, 2, "dropped"))
+    after = {chat: Position(0, 0) for chat in "cde"}
+    gaps = {batch.source: batch.gap for batch in inbox.fetch(after=after)}
+    assert gaps["c"] == Gap(1, 2, "dropped")
 
 
 def test_the_status_shows_members_that_hold_messages_back(hf: Holdfast, site: Site) -> None:

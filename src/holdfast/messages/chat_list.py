@@ -21,19 +21,29 @@ class ChatList(NamedTuple):
         chats: chat → stored score. The user's own chats come first, in each part the chat that was
             added last.
         skipped: number of chats of the user that are not in this list, because there are too many.
+        stored: the reply of the server that was parsed.
     """
 
     created_us: int
     chats: Mapping[str, bytes]
     skipped: int = 0
+    stored: Sequence[bytes] = ()
 
     @classmethod
-    def of(cls, reply: Sequence[bytes], skipped: int = 0) -> ChatList:
-        """Parse a *reply* of chats and scores, alternating."""
+    def of(cls, reply: Sequence[bytes], before: ChatList, skipped: int = 0) -> ChatList:
+        """Parse a *reply* of chats and scores, alternating; return *before* if that has the same.
+
+        Args:
+            reply: the reply.
+            before: the list that was read before.
+            skipped: number of chats that are not in the reply.
+        """
+        if reply == before.stored and skipped == before.skipped:
+            return before
         scores = dict(zip(reply[::2], reply[1::2], strict=True))
         created_us = float(scores.pop(b"", 0))
         chats = {chat: score for stored, score in scores.items() if (chat := _chat_id(stored))}
-        return cls(int(created_us) if math.isfinite(created_us) else 0, chats, skipped)
+        return cls(int(created_us) if math.isfinite(created_us) else 0, chats, skipped, reply)
 
     def is_own(self, chat: str) -> bool:
         """Return whether *chat* is the user's own (see `Inbox`)."""
@@ -55,6 +65,10 @@ class ChatList(NamedTuple):
     def replaces(self, before: ChatList) -> bool:
         """Return whether the server has lost the list *before*, so that this is a new list."""
         return before.created_us not in (0, self.created_us)
+
+
+NO_CHATS: Final = ChatList(0, {})
+"""A list that was not read yet."""
 
 
 def _added_ms(score: bytes) -> float:

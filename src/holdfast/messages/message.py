@@ -135,6 +135,7 @@ class FetchReply(NamedTuple):
             limits of the call allow.
         top_ms: when the newest message was sent; None: unknown, or there are entries.
         holds_seen: whether the position that was sent is valid, so that no message was lost.
+        state: the state of a log without new messages, to send in the next request; empty: unknown.
     """
 
     epoch: int
@@ -145,6 +146,7 @@ class FetchReply(NamedTuple):
     entries: Sequence[Any]
     top_ms: int | None
     holds_seen: bool
+    state: str = ""
 
     @classmethod
     def of(cls, unit: Unit, reply: Any) -> FetchReply:
@@ -153,10 +155,12 @@ class FetchReply(NamedTuple):
         Raises:
             DecodeError: the metadata of the log is damaged.
         """
-        if isinstance(reply, bytes):  # the reply is only the epoch if there are no new messages
-            if not _is_whole(reply):
-                raise _damaged(unit, reply, b"0", b"0", b"0")
-            return cls(int(reply), 0, 1, 0, None, (), None, holds_seen=True)
+        if isinstance(reply, bytes):  # the reply is only the state if there are no new messages
+            stored = reply.partition(b":")[0]
+            if not _is_whole(stored):
+                raise _damaged(unit, stored, b"0", b"0", b"0")
+            state = reply.decode(errors="replace")
+            return cls(int(stored), 0, 1, 0, None, (), None, holds_seen=True, state=state)
         epoch, top, floor, cursor, oldest, entries, top_ms, holds_seen = reply
         if not all(map(_is_whole, (epoch or b"0", top, floor, cursor or b"0"))):
             raise _damaged(unit, epoch, top, floor, cursor)

@@ -127,6 +127,11 @@ async def _fetch_inbox(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> No
         await inbox.ack(batch)
 
 
+async def _ack_inbox(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
+    inbox = hf.inbox(NAME)
+    await inbox.ack_all(await inbox.fetch())
+
+
 async def _fetch_mailbox(hf: AsyncHoldfast, folder: Path, op_id: str | None) -> None:
     box = hf.mailbox(NAME)
     await box.ack(await box.fetch(timeout=SHORT_S))
@@ -273,6 +278,7 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
     },
     "inbox": {
         "fetch": _fetch_inbox,
+        "ack_all": _ack_inbox,
         "unread": lambda hf, _, op: hf.inbox(NAME).unread(),
         "chats": lambda hf, _, op: hf.inbox(NAME).chats(),
         "create": lambda hf, _, op: hf.create_chat([NAME], sender=NAME, body="x"),

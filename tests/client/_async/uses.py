@@ -259,6 +259,8 @@ async def message_reads(hf: AsyncHoldfast) -> None:
     await chat.status()
     inbox = hf.inbox("jeff")
     await inbox.ack((await inbox.fetch())[0])
+    await chat.send("again", sender="jason")
+    await inbox.ack_all(await inbox.fetch())
     await inbox.fetch(timeout=0.01)
     await inbox.unread()
     await inbox.chats()

@@ -128,6 +128,11 @@ def _fetch_inbox(hf: Holdfast, folder: Path, op_id: str | None) -> None:
         inbox.ack(batch)
 
 
+def _ack_inbox(hf: Holdfast, folder: Path, op_id: str | None) -> None:
+    inbox = hf.inbox(NAME)
+    inbox.ack_all(inbox.fetch())
+
+
 def _fetch_mailbox(hf: Holdfast, folder: Path, op_id: str | None) -> None:
     box = hf.mailbox(NAME)
     box.ack(box.fetch(timeout=SHORT_S))
@@ -274,6 +279,7 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
     },
     "inbox": {
         "fetch": _fetch_inbox,
+        "ack_all": _ack_inbox,
         "unread": lambda hf, _, op: hf.inbox(NAME).unread(),
         "chats": lambda hf, _, op: hf.inbox(NAME).chats(),
         "create": lambda hf, _, op: hf.create_chat([NAME], sender=NAME, body="x"),

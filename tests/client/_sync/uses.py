@@ -260,6 +260,8 @@ def message_reads(hf: Holdfast) -> None:
     chat.status()
     inbox = hf.inbox("jeff")
     inbox.ack((inbox.fetch())[0])
+    chat.send("again", sender="jason")
+    inbox.ack_all(inbox.fetch())
     inbox.fetch(timeout=0.01)
     inbox.unread()
     inbox.chats()

@@ -1,6 +1,7 @@
 """What actors write to and read from: a chat or a mailbox of either half, or a textbook chat."""
 
 import json
+import random
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -101,6 +102,7 @@ class HoldfastEndpoint:
         self._hf = hf = self._half.client(url, namespace, access)
         self._target = hf.chat(TARGET) if kind == "chat" else hf.mailbox(TARGET)
         self._reading = hf.inbox(user) if kind == "chat" else self._target
+        self._is_inbox = kind == "chat"
 
     def send(self, body: Any, sender: str, op_id: str) -> int:
         return self._retry(lambda: self._target.send(body, sender=sender, op_id=op_id))
@@ -115,7 +117,10 @@ class HoldfastEndpoint:
         return _fetched(batches[0]) if any(batches) else NOTHING
 
     def ack(self, result: Fetched) -> None:
-        self._do(lambda: self._reading.ack(result.batch))
+        if self._is_inbox and random.random() < 0.5:
+            self._do(lambda: self._reading.ack_all([result.batch]))
+        else:
+            self._do(lambda: self._reading.ack(result.batch))
 
     def join(self, user: str) -> None:
         self._retry(lambda: self._target.join(user, start="floor"))

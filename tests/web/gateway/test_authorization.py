@@ -61,6 +61,7 @@ def requests(chat: str) -> dict[str, tuple[str, str, dict[str, Any]]]:
         "chat.read ": ("GET", f"{path}/history", {}),
         "chat.members": ("GET", f"{path}/members", {}),
         "chat.ack": ("POST", "/v1/inbox/ack", {"json": {"chat": chat, "position": "1:1"}}),
+        "chat.ack ": ("POST", "/v1/inbox/ack-all", {"json": {"positions": {chat: "1:1"}}}),
         "chat.leave": ("DELETE", f"{path}/members/me", {}),
         "task.follow": ("GET", "/v1/tasks/reports/unheard-of/events", {}),
     }
@@ -84,8 +85,44 @@ def test_each_request_is_asked_for(standalone: Server, rules: tuple[Rules, Hook]
         assert set(live.hf.inbox("jill").chats()) == {chat}
         for action, (method, path, options) in requests(chat).items():
             code = jill.request(method, path, **options).status_code
-            assert code < 300 or (action, code) == ("chat.ack", 409)  # a position of another chat
+            assert code < 300 or (action.strip(), code) == (
+                "chat.ack",
+                409,
+            )  # a position of another chat
         assert {action for _, action, _ in rule.asked} == set(ACTIONS)
+
+
+def test_a_refused_chat_stops_no_other_acknowledgement(
+    standalone: Server, rules: tuple[Rules, Hook]
+) -> None:
+    rule, hook = rules
+    with guarded(standalone, hook) as live:
+        for n in range(3):
+            live.hf.create_chat(["jack"], sender="jill", body=1, chat_id=f"c{n}")
+        jack = live.of("jack")
+        batches = jack.get("/v1/inbox").json()["batches"]
+        positions = {each["chat"]: each["position"] for each in batches}
+        assert len(positions) == 4
+        rule.refused = {"chat.ack c1"}
+        answer = jack.post("/v1/inbox/ack-all", json={"positions": positions})
+        assert answer.status_code == 403
+        assert [batch.source for batch in live.hf.inbox("jack").fetch()] == ["c1"]
+        rule.refused = set()
+        live.hf.chat("c1").leave("jack")
+        live.hf.chat("c2").send(2, sender="jill")
+        [batch] = jack.get("/v1/inbox").json()["batches"]
+        positions["c2"] = batch["position"]
+        answer = jack.post("/v1/inbox/ack-all", json={"positions": positions})
+        assert answer.status_code == 404
+        assert live.hf.inbox("jack").fetch() == []
+        del positions["c1"]
+        for _ in range(2):
+            answer = jack.post("/v1/inbox/ack-all", json={"positions": positions})
+            assert answer.status_code == 204
+        wrong: list[dict[str, object]] = [{"c2": "soon"}, {"": "1:1"}, {"c2": 1}]
+        for given in wrong:
+            answer = jack.post("/v1/inbox/ack-all", json={"positions": given})
+            assert answer.status_code == 400
 
 
 def test_each_frame_is_asked_for(standalone: Server, rules: tuple[Rules, Hook]) -> None:

@@ -125,6 +125,18 @@ def test_chats_that_are_looked_at_are_paid_for(url: str, path: str) -> None:
             assert phone.hear("error")["problem"]["status"] == 429
 
 
+def test_chats_that_are_acknowledged_together_are_paid_for(url: str) -> None:
+    with opened(url, "costs-ack-all", Limits(user=SLOW)) as live:
+        for n in range(100):
+            live.hf.create_chat(["jill"], sender="jack", body=1, chat_id=f"c{n}")
+        found = live.hf.inbox("jill").fetch(limit=1000)
+        positions = {each.source: f"{each.epoch}:{each.upto}:{each.upto_ms}" for each in found}
+        jill, body = live.of("jill"), {"positions": positions}
+        codes = [jill.post("/v1/inbox/ack-all", json=body).status_code for _ in range(20)]
+        assert codes == [204] * 16 + [429] * 4
+        assert live.hf.inbox("jill").fetch() == []
+
+
 def test_a_stream_reads_only_the_chats_with_news(url: str) -> None:
     """A message costs its reader nothing, however many chats there are."""
     with opened(url, "costs-news", Limits(user=Limit(4, per=4_000))) as live:

@@ -21,6 +21,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/v1/mailbox/ack"): {"json": {"position": "1:1"}},
     ("POST", "/v1/mailboxes/{user}"): {"json": "hi"},
     ("POST", "/v1/inbox/ack"): {"json": {"chat": "{chat}", "position": "1:1"}},
+    ("POST", "/v1/inbox/ack-all"): {"json": {"positions": {"{chat}": "1:1"}}},
     ("POST", "/v1/chats"): {"json": {"members": [], "body": "hi"}},
     ("POST", "/v1/chats/{chat}/messages"): {"json": "hi"},
     ("POST", "/v1/chats/{chat}/members"): {"json": {"user": "eve"}},
@@ -57,6 +58,8 @@ def ask(
     chat = chat or live.chat.chat_id
     if isinstance(options.get("json"), dict) and "chat" in options["json"]:
         options["json"] = {"chat": chat, "position": "1:1"}
+    if path.endswith("/ack-all"):
+        options["json"] = {"positions": {chat: "1:1"}}
     where = path.replace("{chat}", chat).replace("{user}", "jack").replace("{seq}", "1")
     return client.request(method, where, **options)
 

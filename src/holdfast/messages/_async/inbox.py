@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ...core.clock import Duration
 from ...core.names import Unit
-from ..chat_list import ChatList
+from ..chat_list import NO_CHATS, ChatList
 from ..inbox_values import InboxBatches, InboxChatIds, InboxUnread
 from ..message import Batch, Position
 from ..options import checked_name, checked_positions
@@ -37,7 +37,8 @@ class AsyncInbox(AsyncMessageReader):
         self.user = checked_name(user, "a user")
         super().__init__(messaging, messaging.membership.unit(user))
         self._chats = AsyncInboxChats(messaging, self.user, self._seen)
-        self._listed = ChatList(0, {})
+        self._listed = NO_CHATS
+        self._followed = NO_CHATS, frozenset([self._unit])
 
     def __repr__(self) -> str:
         return f"AsyncInbox({self.user!r})"
@@ -98,14 +99,36 @@ class AsyncInbox(AsyncMessageReader):
             NoSuchChat: the chat does not exist.
             NoSuchMessage: the server lost the newest messages. Fetch again.
         """
-        if not isinstance(batch, Batch):
-            raise TypeError(f"ack takes a Batch that fetch returned, not {type(batch).__name__}")
+        _check_batch(batch, "ack")
         if not batch.upto:
             return
         log = self._messaging.chat(batch.source)
         await log.ack(self.user, batch_position(batch), batch.position)
         self._seen.note(batch.source, batch.position)
         await self._messaging.membership.note_activity(self.user, batch.source)
+
+    async def ack_all(self, batches: Iterable[Batch]) -> None:
+        """Acknowledge several batches, such as all that `fetch` returned, in few calls.
+
+        Each batch is acknowledged by itself, as `ack` does. If some cannot be acknowledged, all
+        others are, and then the error of the first one is raised. Harmless to repeat.
+
+        Raises:
+            StaleBatch, NotAMember, NoSuchChat, NoSuchMessage: as `ack`.
+        """
+        given = list(batches)
+        for batch in given:
+            _check_batch(batch, "ack_all")
+        asked = [batch for batch in given if batch.upto]
+        errors = await self._chats.ack(asked)
+        acked = [batch for number, batch in enumerate(asked) if number not in errors]
+        for batch in acked:
+            self._seen.note(batch.source, batch.position)
+        await self._messaging.membership.note_activity(
+            self.user, *dict.fromkeys(batch.source for batch in acked)
+        )
+        for number in sorted(errors):
+            raise errors[number]
 
     async def unread(self) -> InboxUnread:
         """Return how many messages are unread in each chat of the user, in the order of `chats`.
@@ -136,7 +159,7 @@ class AsyncInbox(AsyncMessageReader):
     async def _unread(self) -> tuple[list[tuple[str, Unread]], int]:
         """Return chats and unread messages, the chat with the newest message first; and the number
         of chats that were not read."""
-        listed = await self._messaging.membership.read(self.user)
+        listed = await self._messaging.membership.read(self.user, self._listed)
         found = await self._chats.unread(listed.chats)
         order = {chat: number for number, chat in enumerate(listed.chats)}
         found.sort(key=lambda each: (-each[1].newest_ms, order[each[0]]))
@@ -146,10 +169,22 @@ class AsyncInbox(AsyncMessageReader):
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
         seen, before = self._seen.snapshot() | dict(after), self._listed
-        listed = await self._messaging.membership.read(self.user)
+        listed = await self._messaging.membership.read(self.user, before)
         found = await self._chats.read(listed, listed.chats, seen, limit, after, before=before)
         self._listed = listed
-        # Follow also chats in the list that the user has not joined yet: the client that adds the
-        # user may crash after the join, before it notifies the inbox.
-        units = frozenset([self._unit, *(self._messaging.chat(c).unit for c in listed.chats)])
-        return found.checked(), units
+        return found.checked(), self._followed_units(listed)
+
+    def _followed_units(self, listed: ChatList) -> frozenset[Unit]:
+        """Return the units in which there may be news for the user."""
+        followed = self._followed
+        if followed[0] is not listed:
+            # Follow also chats in the list that the user has not joined yet: the client that adds
+            # the user may crash after the join, before it notifies the inbox.
+            chats = (self._messaging.chat(chat).unit for chat in listed.chats)
+            self._followed = followed = (listed, frozenset([self._unit, *chats]))
+        return followed[1]
+
+
+def _check_batch(batch: object, method: str) -> None:
+    if not isinstance(batch, Batch):
+        raise TypeError(f"{method} takes what fetch returned: a Batch, not {type(batch).__name__}")

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from ...core._async.caller import Step
+from ...core._async.caller import Argument, Step
 from ...core.gap import Gap
 from ...core.script import Script
 from ...errors import DecodeError, HoldfastError
-from ..chat_list import ChatList
+from ..chat_list import NO_CHATS, ChatList
 from ..fetch_quota import LOGS_PER_CALL, in_order, quota
 from ..message import Batch, FetchReply, InboxResult, Position, batch_of
-from ..seen_positions import SeenPositions, lost_since, position_text
+from ..seen_positions import SeenPositions, batch_position, lost_since, position_text
 from ..states import Unread
-from .log import FETCH, REPLY_BYTES, UNREAD, AsyncLog
+from .log import ACK, FETCH, REPLY_BYTES, UNREAD, AsyncLog
 from .membership import JOINING_MS
 from .messaging import AsyncMessaging
+
+Item = TypeVar("Item")
+
+
+class _FetchGroup(NamedTuple):
+    """Chats that one call of `fetch.lua` reads.
+
+    Attributes:
+        chats: ids of the chats; the user's own come first.
+        logs: their logs.
+        keys: the keys of the call.
+        own: number of the user's own chats.
+    """
+
+    chats: Sequence[str]
+    logs: Sequence[AsyncLog]
+    keys: Sequence[str | bytes]
+    own: int
 
 
 class AsyncInboxChats:
@@ -32,6 +50,9 @@ class AsyncInboxChats:
         self.seen = seen
         self._messaging = messaging
         self._user = user
+        # Chat → the position at which there was nothing new, its text, and the state of the chat.
+        self._states: dict[str, tuple[Position, str, str]] = {}
+        self._groups: tuple[ChatList, Sequence[_FetchGroup]] = NO_CHATS, ()
 
     async def read(
         self,
@@ -53,12 +74,9 @@ class AsyncInboxChats:
             after: chat → position that the device gave.
             before: the list of the user's chats at the previous read.
         """
-        replies, damaged = await self._fetch(chats, listed, limit, seen, after)
-        known = {chat: at for chat, at in seen.items() if chat not in damaged}
-        unchanged = listed.unchanged_since(before).union(after)
-        gone = list(
-            self._gone(replies, known, list_is_lost=listed.replaces(before), unchanged=unchanged)
-        )
+        replies, damaged, same = await self._fetch(chats, listed, limit, seen, after)
+        asked = {chat: at for chat, at in seen.items() if chat not in same and chat not in damaged}
+        gone = list(self._gone(replies, asked, listed, before, after)) if asked else []
         await self._repair(listed, replies)
         mine = {chat: reply for chat, reply in replies.items() if _is_member(reply)}
         ordered = in_order(mine, listed)
@@ -92,8 +110,15 @@ class AsyncInboxChats:
                 self.seen.reset(chat, reply)
             else:
                 if position is None or position.epoch != reply.epoch:
-                    self.seen.note(chat, Position(reply.epoch, 0))
+                    position = Position(reply.epoch, 0)
+                    self.seen.note(chat, position)
                 if reply.is_read:
+                    if reply.state and chat not in after:
+                        self._states[chat] = (
+                            position,
+                            position_text(position, own=False),
+                            reply.state,
+                        )
                     continue
             batch = batch_of(chat, reply, lost)
             limit -= len(batch.messages)
@@ -104,23 +129,26 @@ class AsyncInboxChats:
         self,
         replies: dict[str, FetchReply],
         seen: dict[str, Position],
-        *,
-        list_is_lost: bool,
-        unchanged: Container[str],
+        listed: ChatList,
+        before: ChatList,
+        after: Container[str],
     ) -> Iterator[Batch]:
         """Forget the positions of chats that the user has left.
 
         Yield a batch with a gap for each such chat that the server has lost.
         """
-        for chat, position in seen.items():
+        left = {chat: at for chat, at in seen.items() if not _is_reader(replies.get(chat))}
+        list_is_lost = listed.replaces(before)
+        unchanged = listed.unchanged_since(before) if left else set[str]()
+        for chat, position in left.items():
             reply = replies.get(chat)
-            if reply is not None and reply.cursor is not None:
-                continue
             self.seen.forget(chat)
+            self._states.pop(chat, None)
             # A user who leaves a chat also removes it from the list, so a chat that is still in the
             # list was lost. But if the chat was added to the list again, it is not lost: another
             # user is about to create it.
-            chat_is_lost = reply is not None and not reply.epoch and chat in unchanged
+            is_listed = chat in unchanged or chat in after
+            chat_is_lost = reply is not None and not reply.epoch and is_listed
             if position.epoch and (list_is_lost if reply is None else chat_is_lost):
                 yield Batch(chat, (), Gap(1, position.seq, "reset"), 0, 0)
 
@@ -138,26 +166,52 @@ class AsyncInboxChats:
         limit: int,
         seen: Mapping[str, Position],
         after: Container[str],
-    ) -> tuple[dict[str, FetchReply], dict[str, DecodeError]]:
-        """Return chat → reply, and for damaged chats, chat → error."""
-        groups = self._grouped(chats)
+    ) -> tuple[dict[str, FetchReply], dict[str, DecodeError], set[str]]:
+        """Return chat → reply; for damaged chats, chat → error; and the chats that are in the same
+        state as before, without new messages."""
+        groups = self._fetch_groups(chats, listed)
         messages, size = quota(limit, REPLY_BYTES, len(groups))
         steps: list[Step] = []
         for group in groups:
-            names = [name for _, log in group for name in log.fetch_keys]
-            own = sum(listed.is_own(chat) for chat, _ in group)
-            at = [position_text(seen.get(chat), own=chat in after) for chat, _ in group]
-            limits = (messages, size, len(group), own)
-            steps.append((group[0][1].unit, names, [self._user, *limits, *at]))
+            args: list[Argument] = [self._user, messages, size, group.own, 1]
+            for chat in group.chats:
+                args += self._known(chat, seen.get(chat), own=chat in after)
+            steps.append((group.logs[0].unit, group.keys, args))
         replies: dict[str, FetchReply] = {}
         damaged: dict[str, DecodeError] = {}
+        same = set[str]()
         for group, answer in zip(groups, await self._call(FETCH, steps), strict=True):
-            for (chat, log), reply in zip(group, answer, strict=True):
+            same.update(group.chats)
+            for number, reply in zip(answer[::2], answer[1::2], strict=True):
+                chat = group.chats[number - 1]
+                same.discard(chat)
                 try:
-                    replies[chat] = FetchReply.of(log.unit, reply)
+                    replies[chat] = FetchReply.of(group.logs[number - 1].unit, reply)
                 except DecodeError as error:
                     damaged[chat] = error
-        return replies, damaged
+        return replies, damaged, same
+
+    def _fetch_groups(self, chats: Iterable[str], listed: ChatList) -> Sequence[_FetchGroup]:
+        """Return groups of *chats* for one call each; from the cache, if these are all chats of the
+        same list as before."""
+        if chats is listed.chats and self._groups[0] is listed:
+            return self._groups[1]
+        groups = []
+        for group in self._grouped(chats):
+            names = [name for _, log in group for name in log.fetch_keys]
+            own = sum(listed.is_own(chat) for chat, _ in group)
+            ids, logs = zip(*group, strict=True)
+            groups.append(_FetchGroup(ids, logs, names, own))
+        if chats is listed.chats:
+            self._groups = listed, groups
+        return groups
+
+    def _known(self, chat: str, position: Position | None, *, own: bool) -> tuple[str, str]:
+        """Return *position* and the last state of a chat, as arguments of `fetch.lua`."""
+        known = self._states.get(chat)
+        if known is not None and known[0] is position and not own:
+            return known[1:]
+        return position_text(position, own=own), ""
 
     async def unread(self, chats: Iterable[str]) -> list[tuple[str, Unread]]:
         """Return the number of unread messages of each chat that has the user as a member.
@@ -177,6 +231,44 @@ class AsyncInboxChats:
                     found.append((chat, Unread.of(*reply)))
         return found
 
+    async def ack(self, batches: Sequence[Batch]) -> dict[int, HoldfastError]:
+        """Acknowledge all messages of *batches*.
+
+        Returns:
+            The errors of the batches that are not acknowledged, by the number of the batch.
+        """
+        groups = self._grouped_by_slot(
+            [(number, self._messaging.chat(batch.source)) for number, batch in enumerate(batches)]
+        )
+        steps: list[Step] = []
+        for group in groups:
+            names = [name for _, log in group for name in log.ack_keys]
+            args: list[Argument] = [self._user]
+            for number, _ in group:
+                args += (batch_position(batches[number]), batches[number].upto)
+            steps.append((group[0][1].unit, names, args))
+        answers = await self._messaging.caller.call_many(ACK, steps, harmless=True)
+        errors: dict[int, HoldfastError] = {}
+        for group, answer in zip(groups, answers, strict=True):
+            is_error = isinstance(answer, HoldfastError)
+            replies = [answer] * len(group) if is_error else answer
+            for (number, log), reply in zip(group, replies, strict=True):
+                try:
+                    await self._check_ack(log, reply, batches[number])
+                except HoldfastError as error:
+                    errors[number] = error
+        return errors
+
+    async def _check_ack(self, log: AsyncLog, reply: Any, batch: Batch) -> None:
+        """Raise the error in a *reply* of `ack.lua`, or *reply* itself if it is an error."""
+        if isinstance(reply, HoldfastError):
+            raise reply
+        read = batch_position(batch)
+        if reply[0] == b"failed":
+            await log.ack(self._user, read, batch.position)
+        else:
+            log.check_ack(reply, self._user, read, batch.position)
+
     async def _call(self, script: Script, steps: Sequence[Step]) -> list[Any]:
         """Run *script* once for each of *steps* and return the replies; raise the first error."""
         answers = await self._messaging.caller.call_many(script, steps)
@@ -186,19 +278,28 @@ class AsyncInboxChats:
         return answers
 
     def _grouped(self, chats: Iterable[str]) -> list[Sequence[tuple[str, AsyncLog]]]:
-        """Divide *chats* into groups that one call can read. In a cluster, a call can read only
-        chats in one slot."""
+        """Divide *chats* into groups that one call can read."""
+        return self._grouped_by_slot([(chat, self._messaging.chat(chat)) for chat in chats])
+
+    def _grouped_by_slot(
+        self, logs: Iterable[tuple[Item, AsyncLog]]
+    ) -> list[Sequence[tuple[Item, AsyncLog]]]:
+        """Divide *logs*, each with an item, into groups for one call each. In a cluster, a call can
+        only use chats in one slot."""
         is_cluster = self._messaging.caller.settings.topology == "cluster"
-        by_slot: dict[int, list[tuple[str, AsyncLog]]] = {}
-        for chat in chats:
-            log = self._messaging.chat(chat)
-            by_slot.setdefault(log.unit.slot if is_cluster else 0, []).append((chat, log))
+        by_slot: dict[int, list[tuple[Item, AsyncLog]]] = {}
+        for each in logs:
+            by_slot.setdefault(each[1].unit.slot if is_cluster else 0, []).append(each)
         return [
-            logs[i : i + LOGS_PER_CALL]
-            for logs in by_slot.values()
-            for i in range(0, len(logs), LOGS_PER_CALL)
+            group[i : i + LOGS_PER_CALL]
+            for group in by_slot.values()
+            for i in range(0, len(group), LOGS_PER_CALL)
         ]
 
 
 def _is_member(reply: FetchReply) -> bool:
     return bool(reply.epoch) and reply.cursor is not None
+
+
+def _is_reader(reply: FetchReply | None) -> bool:
+    return reply is not None and reply.cursor is not None

@@ -13,7 +13,7 @@ from ...core.clock import Deadline, Duration, to_timeout_s
 from ...core.concurrency._sync.primitives import AutoResetEvent
 from ...core.names import Unit
 from ...core.telemetry import during
-from ..chat_list import ChatList
+from ..chat_list import NO_CHATS, ChatList
 from ..inbox_values import InboxBatches
 from ..message import Batch, Position, traces_of
 from ..options import MAX_LIMIT
@@ -56,7 +56,7 @@ class InboxStream:
         self._messaging = messaging
         self._chats = chats
         self._after = dict(after)
-        self._listed = ChatList(0, {})
+        self._listed = NO_CHATS
         self._notified: dict[str, None] = {}  # any thread may add chats
         self._wakeup = AutoResetEvent()
         self._read_all_at = Deadline(0.0)
@@ -126,7 +126,7 @@ class InboxStream:
         before = listed = self._listed
         chats = notified
         if all_chats or CHAT_LIST in notified:
-            listed = self._messaging.membership.read(self._user)
+            listed = self._messaging.membership.read(self._user, before)
             self._follow_all(listed)
             chats = notified | listed.changed_since(before)
         if all_chats or listed.replaces(before):

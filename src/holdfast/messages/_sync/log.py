@@ -39,6 +39,7 @@ class Log:
         self.channel = unit.channel
         self.message = f"a message to {unit}"
         self.fetch_keys = FETCH.keys(unit)
+        self.ack_keys = ACK.keys(unit)
         self.unread_keys = UNREAD.keys(unit)
         self._caller = caller
 
@@ -77,9 +78,17 @@ class Log:
         Raises:
             NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: the call had no effect.
         """
-        reply = self._caller.call(
-            ACK, self.unit, ACK.keys(self.unit), [reader, read, upto.seq], harmless=True
+        [reply] = self._caller.call(
+            ACK, self.unit, self.ack_keys, [reader, read, upto.seq], harmless=True
         )
+        self.check_ack(reply, reader, read, upto)
+
+    def check_ack(self, reply: Sequence[Any], reader: str, read: str, upto: Position) -> None:
+        """Raise the error in a *reply* of `ack.lua` for this log. The others are as in `ack`.
+
+        Raises:
+            NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: the call had no effect.
+        """
         match reply[0]:
             case b"acked":
                 return

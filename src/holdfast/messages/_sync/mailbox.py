@@ -224,8 +224,8 @@ class Mailbox(MessageReader):
     ) -> tuple[list[Batch], frozenset[Unit]]:
         own, log = self.name in after, self._log
         seen = after.get(self.name) or self._seen.of(self.name)
-        args = (self.name, limit, REPLY_BYTES, 1, 1, position_text(seen, own=own))
-        [found] = self._messaging.caller.call(FETCH, log.unit, log.fetch_keys, args)
+        args = (self.name, limit, REPLY_BYTES, 1, 0, position_text(seen, own=own), "")
+        [_, found] = self._messaging.caller.call(FETCH, log.unit, log.fetch_keys, args)
         reply = FetchReply.of(log.unit, found)
         lost = lost_since(reply, seen, own=own)
         if lost:

@@ -70,7 +70,7 @@ class Membership:
         Raises:
             ServerUnavailable: some lists do not contain the chat.
         """
-        return self._add([(user, f"={by if by != user else ''}") for user in users], chat_id)
+        return self._add([(user, chat_id, f"={by if by != user else ''}") for user in users])
 
     def try_to_add(self, users: Sequence[str], chat_id: str, *, by: str) -> None:
         """Add a chat again after *users* have joined, because a read of the inbox may have removed
@@ -86,26 +86,28 @@ class Membership:
         since_s = time.monotonic() - self._active.get((user, chat_id), -_ACTIVE_AGAIN_S)
         return since_s < _ACTIVE_AGAIN_S
 
-    def note_activity(self, user: str, chat_id: str) -> None:
-        """Record in the list of *user* that the user is active in a chat, at most once an hour.
-        Ignore errors, because the list is only a hint."""
-        if self.is_active(user, chat_id):
+    def note_activity(self, user: str, *chats: str) -> None:
+        """Record in the list of *user* that the user is active in some chats, at most once an hour
+        for each. Ignore errors, because the list is only a hint."""
+        pairs = [(user, chat) for chat in chats if not self.is_active(user, chat)]
+        if not pairs:
             return
-        if len(self._active) >= _MAX_REMEMBERED:
+        if len(self._active) + len(pairs) > _MAX_REMEMBERED:
             self._active.clear()
-        self._active[user, chat_id] = time.monotonic()
+        self._active.update(dict.fromkeys(pairs, time.monotonic()))
         try:
-            self._add([(user, "")], chat_id)
+            self._add([(user, chat, "") for _, chat in pairs])
         except HoldfastError:
-            self._active.pop((user, chat_id), None)
+            for pair in pairs:
+                self._active.pop(pair, None)
 
-    def _add(self, users: Sequence[tuple[str, str]], chat_id: str) -> list[bytes]:
-        """Add a chat to the list of each user. *users* are pairs: the user, and the argument *by*
+    def _add(self, entries: Sequence[tuple[str, str, str]]) -> list[bytes]:
+        """Add chats to lists. *entries* are the user with the list, the chat, and the argument *by*
         of `add_chat.lua`."""
         steps: list[Step] = []
-        for user, by in users:
+        for user, chat, by in entries:
             unit = self.unit(user)
-            steps.append((unit, ADD_CHAT.keys(unit), [chat_id, unit.channel, by]))
+            steps.append((unit, ADD_CHAT.keys(unit), [chat, unit.channel, by]))
         scores = self._caller.call_many(ADD_CHAT, steps, harmless=True, durable=False)
         for answer in scores:
             if isinstance(answer, HoldfastError):
@@ -118,8 +120,8 @@ class Membership:
         listed: int = self._caller.read(unit, "ZCARD", keys.chats(unit))
         return min(max(0, listed - 1), MAX_CHATS + MAX_OTHERS)
 
-    def read(self, user: str) -> ChatList:
-        """Return the list of *user*."""
+    def read(self, user: str, before: ChatList) -> ChatList:
+        """Return the list of *user*; *before*, the list that was read before, if it is the same."""
         unit = self.unit(user)
         name = keys.chats(unit)
         reply = self._caller.read(unit, "ZRANGE", name, 0, MAX_CHATS, "REV", "WITHSCORES")
@@ -131,7 +133,7 @@ class Membership:
                 *("LIMIT", 0, MAX_OTHERS, "WITHSCORES"),
             )
             skipped = max(0, listed - len(reply) // 2)
-        return ChatList.of(reply, skipped)
+        return ChatList.of(reply, before, skipped)
 
     def score(self, user: str, chat_id: str) -> bytes | None:
         """Return the score of a chat in the list of *user*; None if it is not in the list."""

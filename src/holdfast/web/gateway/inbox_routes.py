@@ -9,8 +9,10 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 
-from ... import AsyncHoldfast, AsyncInbox, InboxBatches, InboxUnread, Position
+from ... import AsyncHoldfast, AsyncInbox, Batch, InboxBatches, InboxUnread, Position
+from ..problems import Problem
 from ..request_parsing import json_response
+from . import costs
 from .authorization import ACK, READ, Authorization
 from .message_schema import acknowledging, batch_json
 from .user_request import UserRequest, route
@@ -24,6 +26,12 @@ class InboxAck(msgspec.Struct, forbid_unknown_fields=True):
 
     chat: str
     position: str
+
+
+class InboxAckAll(msgspec.Struct, forbid_unknown_fields=True):
+    """The JSON body that acknowledges the messages of several chats: chat → position."""
+
+    positions: dict[str, str]
 
 
 async def fetch(request: UserRequest) -> Response:
@@ -46,6 +54,28 @@ async def ack(request: UserRequest) -> Response:
     given = await request.json(InboxAck)
     await request.permit(ACK, given.chat)
     await acknowledge(request.hf, request.user, given.chat, given.position)
+    return Response(status_code=204)
+
+
+async def ack_all(request: UserRequest) -> Response:
+    """Acknowledge everything in several chats up to a position in each.
+
+    What is refused for one chat, by the application or by the server, stops no other chat. The
+    answer is then the first problem.
+    """
+    given = await request.json(InboxAckAll)
+    await request.require(costs.of_inbox(len(given.positions)))
+    batches = [acknowledging(chat, position) for chat, position in given.positions.items()]
+    allowed, problem = list[Batch](), None
+    for batch in batches:
+        try:
+            await request.permit(ACK, batch.source)
+            allowed.append(batch)
+        except Problem as refusal:
+            problem = problem or refusal
+    await request.hf.inbox(request.user).ack_all(allowed)
+    if problem is not None:
+        raise problem
     return Response(status_code=204)
 
 
@@ -92,5 +122,6 @@ async def acknowledge(hf: AsyncHoldfast, user: str, chat: str, position: str) ->
 ROUTES: Final = [
     route("/v1/inbox", GET=fetch),
     route("/v1/inbox/ack", POST=ack),
+    route("/v1/inbox/ack-all", POST=ack_all),
     route("/v1/inbox/unread", GET=unread),
 ]

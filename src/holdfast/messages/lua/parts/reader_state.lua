@@ -1,8 +1,24 @@
 -- Determines from which message on a reader reads a log.
 -- Expects: position.
 
-local EPOCH, SENT_MS, ENTRIES, TOP_MS, HOLDS = 1, 5, 6, 7, 8  -- indexes in the reply for a log, see fetch.lua
+local CURSOR, SENT_MS, ENTRIES, TOP_MS, HOLDS = 4, 5, 6, 7, 8  -- indexes in the reply for a log, see fetch.lua
 local LARGEST = 9007199254740991  -- the largest whole number that Lua represents exactly
+
+-- Returns the stored fields of a log, and the cursor of a reader (false: the user is not a reader).
+local function read_state(meta, cursors, reader)
+  local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'last')
+  return known, redis.call('ZSCORE', cursors, reader)
+end
+
+-- Returns the state of a log, as text: it changes with each message, and with each new log.
+local function state_of(known)
+  return known[1] .. ':' .. (known[4] or '')
+end
+
+-- Returns whether a reader has acknowledged all messages of a log that is in this *state*.
+local function is_same(known, cursor, state)
+  return cursor and cursor == known[2] and known[4] and state == known[1] .. ':' .. known[4]
+end
 
 -- Returns the number of the message after which a device reads. If its position is not valid (*same* is false), the
 -- device reads from the first message on that the user may read.
@@ -12,11 +28,9 @@ local function start(meta, reader, position, same)
   return fields[1] == 'open' and number or math.max(number, (tonumber(fields[2] or nil) or 1) - 1)
 end
 
--- Returns the reply for a log, without entries; the number of the first message to read; `top` and `last`. Returns only
--- the reply if the user is not a reader, or if the metadata is damaged (the client then raises an error).
-local function reader_state(meta, log, cursors, reader, position)
-  local known = redis.call('HMGET', meta, 'epoch', 'top', 'floor', 'last')
-  local cursor = redis.call('ZSCORE', cursors, reader)
+-- Returns the reply for a log, without entries; the number of the first message to read; and `top`. Returns only the
+-- reply if the user is not a reader, or if the metadata is damaged (the client then raises an error).
+local function reader_state(meta, log, known, cursor, reader, position)
   local epoch = known[1] == '' and '?' or known[1] or ''
   local reply = {epoch, known[2] or '0', known[3] or '1', cursor or '', '', {}, '', 1}
   local top, floor, from = tonumber(reply[2]), tonumber(reply[3]), tonumber(cursor or nil)
@@ -31,7 +45,7 @@ local function reader_state(meta, log, cursors, reader, position)
   end
   if position and position.own then
     from = start(meta, reader, position, reply[HOLDS] == 1)
-    reply[4] = string.format('%.0f', from)
+    reply[CURSOR] = string.format('%.0f', from)
   end
-  return reply, math.max(floor, from + 1), top, known[4]
+  return reply, math.max(floor, from + 1), top
 end

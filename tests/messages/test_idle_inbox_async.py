@@ -1,0 +1,131 @@
+"""An inbox that has found nothing new: later fetches leave out chats that are in the same state."""
+
+from typing import Any
+
+import pytest
+
+from conftest import Site
+from holdfast import AsyncHoldfast, AsyncInbox, Gap, Position
+from holdfast.messages._async.log import FETCH
+
+
+@pytest.fixture
+async def inbox(hf: AsyncHoldfast) -> AsyncInbox:
+    """Return an inbox of jack with three chats, in which it has found nothing new twice."""
+    inbox = hf.inbox("jack")
+    for chat_id in "cde":
+        await hf.create_chat(
+            ["jack"], sender="jill", body=1, chat_id=chat_id, history="open", keep=5
+        )
+    await inbox.ack_all(await inbox.fetch())
+    assert await inbox.fetch() == []
+    assert await inbox.fetch() == []
+    return inbox
+
+
+def cursors(site: Site) -> str:
+    return f"{site.namespace}:{{chat:c}}:cursors"
+
+
+async def seqs(inbox: AsyncInbox) -> dict[str, list[int]]:
+    return {each.source: [message.seq for message in each.messages] for each in await inbox.fetch()}
+
+
+async def test_chats_in_the_same_state_are_not_in_the_reply(
+    hf: AsyncHoldfast, inbox: AsyncInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller, replies = hf._resources.caller, list[Any]()
+    call_many = caller.call_many
+
+    async def recorded(script: Any, steps: Any, **options: Any) -> Any:
+        answers = await call_many(script, steps, **options)
+        if script is FETCH:
+            replies.extend(each for each in answers if each)
+        return answers
+
+    monkeypatch.setattr(caller, "call_many", recorded)
+    assert await inbox.fetch() == []
+    assert replies == []
+    await hf.chat("d").send(2, sender="jill")
+    assert await seqs(inbox) == {"d": [2]}
+    assert len(replies) == 1
+
+
+async def test_new_messages_are_returned_until_they_are_acknowledged(
+    hf: AsyncHoldfast, inbox: AsyncInbox
+) -> None:
+    for number in (2, 3, 4):
+        await hf.chat("d").send(0, sender="jill")
+        for _ in range(2):
+            assert await seqs(inbox) == {"d": [number]}
+        await hf.inbox("jack").ack_all(await hf.inbox("jack").fetch())
+        for _ in range(3):
+            assert await seqs(inbox) == {}
+
+
+async def test_one_who_joins_again_begins_again(hf: AsyncHoldfast, inbox: AsyncInbox) -> None:
+    await hf.chat("c").leave("jack")
+    await hf.chat("c").join("jack", start=1)
+    assert await seqs(inbox) == {"c": [1]}
+
+
+async def test_a_lost_acknowledgement_is_noticed(
+    hf: AsyncHoldfast, site: Site, inbox: AsyncInbox
+) -> None:
+    """A failover may lose a cursor, and nothing else."""
+    client: Any = site.client
+    client.zadd(cursors(site), {"jack": 0})
+    assert await seqs(inbox) == {"c": [1]}
+
+
+async def test_one_who_was_removed_and_one_whose_chat_is_lost(
+    hf: AsyncHoldfast, site: Site, inbox: AsyncInbox
+) -> None:
+    client: Any = site.client
+    client.zrem(cursors(site), "jack")
+    await hf.chat("d").leave("jill")
+    unit = f"{site.namespace}:{{chat:d}}"
+    for part in ("meta", "log", "cursors"):
+        client.delete(f"{unit}:{part}")
+    [batch] = await inbox.fetch()
+    assert (batch.source, batch.gap) == ("d", Gap(1, 1, "reset"))
+    assert await inbox.fetch() == []
+
+
+async def test_another_chat_with_the_same_id_and_as_many_messages(
+    hf: AsyncHoldfast, inbox: AsyncInbox
+) -> None:
+    for user in ("jack", "jill"):
+        await hf.chat("c").leave(user)
+    await hf.create_chat(["jill"], sender="jack", body=1, chat_id="c")
+    [batch] = await inbox.fetch()
+    assert (batch.source, batch.gap) == ("c", Gap(1, 1, "reset"))
+
+
+async def test_messages_that_were_dropped_before_they_were_read(
+    hf: AsyncHoldfast, inbox: AsyncInbox
+) -> None:
+    for _ in range(7):
+        await hf.chat("c").send(0, sender="jill")
+    [batch] = await inbox.fetch()
+    assert (batch.gap, batch.upto) == (Gap(2, 3, "dropped"), 8)
+
+
+async def test_a_device_with_its_own_position(hf: AsyncHoldfast, inbox: AsyncInbox) -> None:
+    assert [each.source for each in await inbox.fetch(after={"c": Position(0, 0)})] == ["c"]
+    assert await inbox.fetch() == []
+
+
+async def test_a_message_that_was_replaced_by_another(
+    hf: AsyncHoldfast, site: Site, inbox: AsyncInbox
+) -> None:
+    """The server lost the message, and gave its number to a later one."""
+    client: Any = site.client
+    unit = f"{site.namespace}:{{chat:c}}"
+    client.delete(f"{unit}:log")
+    client.hset(f"{unit}:meta", mapping={"top": 0, "last": "0-0"})
+    client.zadd(cursors(site), {"jack": 0, "jill": 0})
+    await hf.chat("c").send("other", sender="jill")
+    [batch] = await inbox.fetch()
+    assert [message.body for message in batch.messages] == ["other"]
+    assert batch.gap == Gap(1, 1, "reset")
