@@ -29,7 +29,7 @@ ALLOWED: Final = {
     *("del", "exists", "expire", "expireat", "pexpire", "pttl", "rename", "type", "unlink"),
     *("get", "mget", "set"),
     *("hdel", "hexists", "hget", "hgetall", "hincrby", "hlen", "hmget", "hscan", "hset"),
-    *("hrandfield",),
+    *("hrandfield", "hsetnx"),
     *("hstrlen", "lindex", "llen", "lpop", "lpush", "lrange", "lrem", "ltrim", "rpush"),
     *("sadd", "scard", "sismember", "srem", "sscan"),
     *("xadd", "xlen", "xrange", "xrevrange", "xtrim"),

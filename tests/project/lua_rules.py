@@ -49,8 +49,8 @@ READS: Final = {
 
 WRITES: Final = {
     "DEL": "STRING", "EXPIRE": "", "EXPIREAT": "", "HDEL": "HASH", "HINCRBY": "HASH",
-    "HSET": "HASH", "LPOP": "LIST", "LPUSH": "LIST", "LREM": "LIST", "LTRIM": "LIST",
-    "PEXPIRE": "", "RENAME": "", "RPUSH": "LIST", "SADD": "SET", "SET": "STRING",
+    "HSET": "HASH", "HSETNX": "HASH", "LPOP": "LIST", "LPUSH": "LIST", "LREM": "LIST",
+    "LTRIM": "LIST", "PEXPIRE": "", "RENAME": "", "RPUSH": "LIST", "SADD": "SET", "SET": "STRING",
     "SPUBLISH": "channel", "SREM": "SET", "UNLINK": "", "XADD": "STREAM", "XTRIM": "STREAM",
     "ZADD": "ZSET", "ZINCRBY": "ZSET", "ZPOPMIN": "ZSET", "ZREM": "ZSET",
     "ZREMRANGEBYSCORE": "ZSET",
@@ -69,6 +69,7 @@ MAY_UNPACK: Final = {
     "messages/parts/chat_list": "no more than OWN and LEAST together",
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
+    "queues/enqueue_plain": "no more than two for each task, and a producer sends at most 500",
     "queues/permissions": "no more than five words for each command",
     "queues/parts/append_events": "no more than 1,000 events, which is what a worker sends",
     "queues/parts/add_tasks": "no more than two for each task; a producer sends at most 500",

@@ -6,7 +6,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from conftest import Site
-from holdfast import AsyncHoldfast, InvalidName, PayloadTooLarge, ServerRefused, TaskRegistry
+from holdfast import (
+    AsyncHoldfast,
+    InvalidName,
+    PayloadTooLarge,
+    QueueAtCapacity,
+    ServerRefused,
+    TaskRegistry,
+)
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
+from holdfast.queues._async.producer import ENQUEUE, ENQUEUE_PLAIN
+from holdfast.queues.enqueue_batch import packed, plain_arguments
 
 tasks = TaskRegistry()
 ran: list[object] = []
@@ -93,6 +104,54 @@ async def test_an_op_id_of_ones_own_makes_a_call_count_once(hf: AsyncHoldfast) -
     await hf.enqueue_many([note.call(n) for n in range(700)], op_id="batch")
     await drain(hf)
     assert ran == ["mail", "other", *range(700)]
+
+
+@pytest.mark.parametrize("room", [None, 5])
+async def test_the_two_scripts_answer_the_repetitions_of_each_other(
+    hf: AsyncHoldfast, site: Site, room: int | None
+) -> None:
+    """One of them stores plain tasks only; a repetition may meet the other one."""
+    calls = [note.call(n).options(task_id=f"twin-{n % 3}") for n in range(5)]
+    unit = Namespace.of(site.namespace).unit(keys.KIND, "email")
+    caller = hf.queue("email", capacity=room)._caller
+    tasks_ = [packed(call, str(call.task_id)) for call in calls]
+    plain = plain_arguments(tasks_)
+    assert plain is not None
+    any_ = [part for task in tasks_ for part in task]
+    for number, first in ((1, ENQUEUE), (2, ENQUEUE_PLAIN)):
+        for script in (first, ENQUEUE, ENQUEUE_PLAIN):
+            args = plain if script is ENQUEUE_PLAIN else any_
+            answer = await caller.call(
+                script, unit, script.keys(unit), ["a-writer", number, "", len(calls), *args]
+            )
+            assert answer == (b"11100" if number == 1 else b"00000")
+        assert (await hf.queue("email").stats()).ready == 3
+
+
+async def test_a_batch_fits_if_its_new_tasks_do(hf: AsyncHoldfast) -> None:
+    hf.queue("email", capacity=3)
+    calls = [note.call(n).options(task_id=f"a-{n}") for n in range(4)]
+    await hf.enqueue_many([calls[0], calls[1], calls[0]])
+    with pytest.raises(QueueAtCapacity):
+        await hf.enqueue_many(calls)
+    await hf.enqueue_many(calls[:3])
+    with pytest.raises(QueueAtCapacity):
+        await hf.enqueue(calls[3])
+    assert (await hf.enqueue(calls[2])).enqueued == "existing"
+    assert (await hf.queue("email").stats()).ready == 3
+
+
+async def test_the_id_of_a_cancelled_task_does_not_take_its_turn(hf: AsyncHoldfast) -> None:
+    """Its id is still in the ready list, so the later task of the same id goes elsewhere."""
+    first = await hf.enqueue(note.call("cancelled").options(task_id="again"))
+    await hf.enqueue(note.call("between"))
+    assert await first.cancel()
+    await hf.enqueue_many([note.call("last"), note.call("again").options(task_id="again")])
+    await hf.queue("email").pause()
+    assert (await hf.queue("email").stats()).ready == 3
+    await hf.queue("email").resume()
+    await drain(hf)
+    assert sorted(map(str, ran)) == ["again", "between", "last"]
 
 
 async def test_an_operation_that_its_writer_left_behind_is_refused(hf: AsyncHoldfast) -> None:

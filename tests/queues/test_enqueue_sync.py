@@ -7,7 +7,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from conftest import Site
-from holdfast import Holdfast, InvalidName, PayloadTooLarge, ServerRefused, TaskRegistry
+from holdfast import (
+    Holdfast,
+    InvalidName,
+    PayloadTooLarge,
+    QueueAtCapacity,
+    ServerRefused,
+    TaskRegistry,
+)
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
+from holdfast.queues._sync.producer import ENQUEUE, ENQUEUE_PLAIN
+from holdfast.queues.enqueue_batch import packed, plain_arguments
 
 tasks = TaskRegistry()
 ran: list[object] = []
@@ -94,6 +105,54 @@ def test_an_op_id_of_ones_own_makes_a_call_count_once(hf: Holdfast) -> None:
     hf.enqueue_many([note.call(n) for n in range(700)], op_id="batch")
     drain(hf)
     assert ran == ["mail", "other", *range(700)]
+
+
+@pytest.mark.parametrize("room", [None, 5])
+def test_the_two_scripts_answer_the_repetitions_of_each_other(
+    hf: Holdfast, site: Site, room: int | None
+) -> None:
+    """One of them stores plain tasks only; a repetition may meet the other one."""
+    calls = [note.call(n).options(task_id=f"twin-{n % 3}") for n in range(5)]
+    unit = Namespace.of(site.namespace).unit(keys.KIND, "email")
+    caller = hf.queue("email", capacity=room)._caller
+    tasks_ = [packed(call, str(call.task_id)) for call in calls]
+    plain = plain_arguments(tasks_)
+    assert plain is not None
+    any_ = [part for task in tasks_ for part in task]
+    for number, first in ((1, ENQUEUE), (2, ENQUEUE_PLAIN)):
+        for script in (first, ENQUEUE, ENQUEUE_PLAIN):
+            args = plain if script is ENQUEUE_PLAIN else any_
+            answer = caller.call(
+                script, unit, script.keys(unit), ["a-writer", number, "", len(calls), *args]
+            )
+            assert answer == (b"11100" if number == 1 else b"00000")
+        assert (hf.queue("email").stats()).ready == 3
+
+
+def test_a_batch_fits_if_its_new_tasks_do(hf: Holdfast) -> None:
+    hf.queue("email", capacity=3)
+    calls = [note.call(n).options(task_id=f"a-{n}") for n in range(4)]
+    hf.enqueue_many([calls[0], calls[1], calls[0]])
+    with pytest.raises(QueueAtCapacity):
+        hf.enqueue_many(calls)
+    hf.enqueue_many(calls[:3])
+    with pytest.raises(QueueAtCapacity):
+        hf.enqueue(calls[3])
+    assert (hf.enqueue(calls[2])).enqueued == "existing"
+    assert (hf.queue("email").stats()).ready == 3
+
+
+def test_the_id_of_a_cancelled_task_does_not_take_its_turn(hf: Holdfast) -> None:
+    """Its id is still in the ready list, so the later task of the same id goes elsewhere."""
+    first = hf.enqueue(note.call("cancelled").options(task_id="again"))
+    hf.enqueue(note.call("between"))
+    assert first.cancel()
+    hf.enqueue_many([note.call("last"), note.call("again").options(task_id="again")])
+    hf.queue("email").pause()
+    assert (hf.queue("email").stats()).ready == 3
+    hf.queue("email").resume()
+    drain(hf)
+    assert sorted(map(str, ran)) == ["again", "between", "last"]
 
 
 def test_an_operation_that_its_writer_left_behind_is_refused(hf: Holdfast) -> None:

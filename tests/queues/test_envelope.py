@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Call, DecodeError, PayloadTooLarge, TaskRegistry
-from holdfast.queues.enqueue_batch import BATCH_BYTES, BATCH_TASKS, batched, packed
+from holdfast import Call, DecodeError, PayloadTooLarge, PerKey, TaskRegistry, Unique
+from holdfast.core.trace import TraceContext
+from holdfast.queues.enqueue_batch import (
+    BATCH_BYTES,
+    BATCH_TASKS,
+    batched,
+    packed,
+    plain_arguments,
+)
 from holdfast.queues.envelope import VERSION, Envelope
 
 TEXT = st.text(max_size=30)
@@ -176,6 +183,32 @@ def test_a_call_is_packed_with_its_own_options_first() -> None:
     assert abs(envelope.enqueued_ms / 1000 - datetime.now(UTC).timestamp()) < 60
     later = call.options(priority="high", delay=5, expires=60)
     assert packed(later, "a")[1:4] == (1, "+5000", "+60000")
+
+
+def test_tasks_with_options_that_scripts_read_are_not_plain() -> None:
+    """The script for plain tasks ignores these options, so it must never get such a task."""
+    registry = TaskRegistry()
+
+    @registry.task(queue="email", unique=Unique(), limit=PerKey("to", concurrency=1))
+    def both(to: str) -> None: ...
+
+    @registry.task(queue="email", limit=PerKey("to", concurrency=1))
+    def limited(to: str) -> None: ...
+
+    trace = TraceContext("00-" + "a" * 32 + "-" + "b" * 16 + "-01")
+    plain: Call[None] = mail.call(',"unique":"end skip 0 abc"}')
+    special = [
+        plain.options(delay=5),
+        plain.options(expires=5),
+        plain.options(unique=Unique()),
+        *(both.call("a"), limited.call("a"), limited.call("a").options(unique=Unique())),
+    ]
+    for call in (plain, plain.options(headers={"a": "b"}), mail.call("ends", with_="text")):
+        for one in (packed(call, "a"), packed(call, "a", trace), packed(call, "a", None, "g 1")):
+            assert plain_arguments([one]) == ["3", "a", one[-1]]
+    for call in special:
+        one = packed(call, "b", trace)
+        assert plain_arguments([packed(plain, "a"), one]) is None
 
 
 def test_batches_keep_order_and_limits() -> None:

@@ -64,14 +64,20 @@ class Script:
         object.__setattr__(self, "facts", MappingProxyType({"script": self.name}))
 
     @classmethod
-    def load(cls, package: str, verb: str) -> Script:
-        """Return the script in `lua/<verb>.lua` of a block's *package*."""
+    def load(cls, package: str, verb: str, *, called: str = "") -> Script:
+        """Return the script in `lua/<verb>.lua` of a block's *package*.
+
+        Args:
+            package: the package.
+            verb: name of the file.
+            called: the verb in messages and telemetry, for a second script that does the same.
+        """
         folder = resources.files(package) / "lua"
         shared = resources.files("holdfast.core") / "lua"
         source = _INCLUDE.sub(
             lambda include: _part(include[1], folder, shared), _read(folder / f"{verb}.lua")
         )
-        return cls.of(f"{package.rpartition('.')[2]}/{verb}", source, package)
+        return cls.of(f"{package.rpartition('.')[2]}/{called or verb}", source, package)
 
     @classmethod
     def of(cls, name: str, source: str, package: str = "") -> Script:

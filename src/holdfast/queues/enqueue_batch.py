@@ -69,6 +69,29 @@ def packed(
     return task_id, priority, call.wait, call.expires, envelope.packed()
 
 
+_QUOTE: Final = ord('"')
+_SPECIAL_BYTES: Final = 768
+"""The limit or the key of a task is in so many bytes at the end of its envelope."""
+
+
+def plain_arguments(tasks: Sequence[Packed]) -> list[str | bytes] | None:
+    """Return *tasks* as arguments of `enqueue_plain.lua`; None if one of them is not plain.
+
+    A plain task may start at once, does not expire, and has neither a limit nor a unique key.
+    """
+    priorities, parts = "", list[str | bytes]()
+    for task_id, priority, wait, expires, envelope in tasks:
+        if wait != "0" or expires != "0":
+            return None
+        if envelope[-2] == _QUOTE:  # The envelopes of most tasks end with a number.
+            end = envelope[-_SPECIAL_BYTES:]
+            if b',"limit":"' in end or b',"unique":"' in end:
+                return None
+        priorities += "123"[priority - 1]
+        parts += (task_id, envelope)
+    return [priorities, *parts]
+
+
 Enqueued = Literal["new", "existing", "replaced", "postponed"]
 """What `enqueue` did.
 

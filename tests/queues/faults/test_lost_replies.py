@@ -20,7 +20,7 @@ from holdfast.core import ledger
 from holdfast.core.names import Namespace
 from holdfast.queues import enqueue_batch as packing
 from holdfast.queues import keys
-from holdfast.queues._sync.producer import ENQUEUE
+from holdfast.queues._sync.producer import ENQUEUE_PLAIN
 from holdfast.queues.worker.claimer import RENEW, STEP
 
 tasks = TaskRegistry()
@@ -103,7 +103,7 @@ def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
     calls, steps = many()
     assert len(list(packing.batched(calls, [str(n) for n in range(len(calls))]))) == steps
     hf = half.client(proxy.url, direct.namespace)
-    fault = getattr(proxy, lost)(nth, match=ENQUEUE.sha1.encode())
+    fault = getattr(proxy, lost)(nth, match=ENQUEUE_PLAIN.sha1.encode())
     with pytest.raises(OutcomeUnknown) as caught:
         half.do(hf.enqueue_many(calls))
     assert fault.fired == 1
@@ -152,7 +152,7 @@ def test_a_repeated_enqueue_many_is_cut_into_the_same_steps(
             calls = weighing(ballast)
             ran.clear()
             clock.now_s = first_s
-            proxy.drop_request(2, match=ENQUEUE.sha1.encode())
+            proxy.drop_request(2, match=ENQUEUE_PLAIN.sha1.encode())
             with pytest.raises(OutcomeUnknown) as caught:
                 hf.enqueue_many(calls)
             drain(direct)

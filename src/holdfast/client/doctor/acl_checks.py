@@ -60,7 +60,7 @@ _CHANGING: Final = (
     "ZPOPMIN", "ZREM member", "ZREMRANGEBYSCORE 0 0",
 )  # fmt: skip
 """Commands that change nothing on a missing key, or fail after the server has checked the right.
-LPUSH, RPUSH and SADD cannot be tested so."""
+HSETNX, LPUSH, RPUSH and SADD cannot be tested so."""
 
 NEEDED: Final = (
     *_KEYLESS,

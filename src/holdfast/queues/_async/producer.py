@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ...core import ledger
-from ...core._async.caller import AsyncCaller
+from ...core._async.caller import Argument, AsyncCaller
 from ...core._async.catalog import AsyncCatalog
 from ...core.definitions import OnConflict, given_option, log_kept
 from ...core.names import Namespace, Unit
@@ -18,10 +18,19 @@ from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable, TaskExists
 from .. import keys
 from ..call import Call, checked_call, checked_calls
-from ..enqueue_batch import EnqueueBatch, Packed, StoredTask, batched, packed, stored_tasks
+from ..enqueue_batch import (
+    EnqueueBatch,
+    Packed,
+    StoredTask,
+    batched,
+    packed,
+    plain_arguments,
+    stored_tasks,
+)
 from .handle import AsyncTaskHandle
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
+ENQUEUE_PLAIN: Final = Script.load("holdfast.queues", "enqueue_plain", called="enqueue")
 
 TARGETS_LIMIT: Final = 4096
 """Queues with cached keys."""
@@ -30,10 +39,11 @@ R = TypeVar("R")
 
 
 class _Target(NamedTuple):
-    """A queue, and the keys of `enqueue.lua`."""
+    """A queue, and the keys of the two scripts that enqueue tasks."""
 
     unit: Unit
     keys: tuple[str | bytes, ...]
+    plain_keys: tuple[str | bytes, ...]
 
 
 class _Capacity(NamedTuple):
@@ -182,13 +192,10 @@ class AsyncProducer:
         before: int,
     ) -> list[StoredTask]:
         """Enqueue packed tasks in one step; *before* is how many are stored already."""
-        unit, names = self._target(queue)
+        unit = self._target(queue).unit
         given = self._capacities.get(queue)
         defined = "" if given is None else given_option(*given)
-        parts = [part for task in tasks for part in task]
-        reply: bytes = await self._caller.call(
-            ENQUEUE, unit, names, [writer, number, defined, room, *parts]
-        )
+        reply = await self._stored(queue, [writer, number, defined, room], tasks)
         words = reply.decode().split(" ")  # digits and ids, or what is to be reported before them
         if words[0] == "exists":
             raise TaskExists(words[1], queue, before)
@@ -207,6 +214,19 @@ class AsyncProducer:
         with decoding(f"the ledger of queue {queue!r}"):
             return stored_tasks(tasks, words[0], words[1:])
 
+    async def _stored(self, queue: str, head: list[Argument], tasks: Sequence[Packed]) -> bytes:
+        """Store *tasks* in one step, and return its reply. *head* is its first arguments."""
+        target = self._target(queue)
+        if (plain := plain_arguments(tasks)) is not None:
+            reply: bytes = await self._caller.call(
+                ENQUEUE_PLAIN, target.unit, target.plain_keys, [*head, *plain]
+            )
+            if reply != b"special":
+                return reply
+        head += [part for task in tasks for part in task]
+        stored: bytes = await self._caller.call(ENQUEUE, target.unit, target.keys, head)
+        return stored
+
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:
         """Return the queue that all of *calls* name; if they name several, one without a name."""
         queues = {call.queue for call in calls}
@@ -218,7 +238,8 @@ class AsyncProducer:
             if len(self._targets) >= TARGETS_LIMIT:
                 self._targets.clear()
             unit = self._namespace.unit(keys.KIND, queue)
-            target = self._targets[queue] = _Target(unit, ENQUEUE.keys(unit))
+            target = _Target(unit, ENQUEUE.keys(unit), ENQUEUE_PLAIN.keys(unit))
+            self._targets[queue] = target
         return target
 
     def _handle(self, call: Call[Any], stored: StoredTask) -> AsyncTaskHandle[Any]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ...core import ledger
-from ...core._sync.caller import Caller
+from ...core._sync.caller import Argument, Caller
 from ...core._sync.catalog import Catalog
 from ...core.definitions import OnConflict, given_option, log_kept
 from ...core.names import Namespace, Unit
@@ -19,10 +19,19 @@ from ...core.telemetry import during
 from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable, TaskExists
 from .. import keys
 from ..call import Call, checked_call, checked_calls
-from ..enqueue_batch import EnqueueBatch, Packed, StoredTask, batched, packed, stored_tasks
+from ..enqueue_batch import (
+    EnqueueBatch,
+    Packed,
+    StoredTask,
+    batched,
+    packed,
+    plain_arguments,
+    stored_tasks,
+)
 from .handle import TaskHandle
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
+ENQUEUE_PLAIN: Final = Script.load("holdfast.queues", "enqueue_plain", called="enqueue")
 
 TARGETS_LIMIT: Final = 4096
 """Queues with cached keys."""
@@ -31,10 +40,11 @@ R = TypeVar("R")
 
 
 class _Target(NamedTuple):
-    """A queue, and the keys of `enqueue.lua`."""
+    """A queue, and the keys of the two scripts that enqueue tasks."""
 
     unit: Unit
     keys: tuple[str | bytes, ...]
+    plain_keys: tuple[str | bytes, ...]
 
 
 class _Capacity(NamedTuple):
@@ -179,13 +189,10 @@ class Producer:
         before: int,
     ) -> list[StoredTask]:
         """Enqueue packed tasks in one step; *before* is how many are stored already."""
-        unit, names = self._target(queue)
+        unit = self._target(queue).unit
         given = self._capacities.get(queue)
         defined = "" if given is None else given_option(*given)
-        parts = [part for task in tasks for part in task]
-        reply: bytes = self._caller.call(
-            ENQUEUE, unit, names, [writer, number, defined, room, *parts]
-        )
+        reply = self._stored(queue, [writer, number, defined, room], tasks)
         words = reply.decode().split(" ")  # digits and ids, or what is to be reported before them
         if words[0] == "exists":
             raise TaskExists(words[1], queue, before)
@@ -204,6 +211,19 @@ class Producer:
         with decoding(f"the ledger of queue {queue!r}"):
             return stored_tasks(tasks, words[0], words[1:])
 
+    def _stored(self, queue: str, head: list[Argument], tasks: Sequence[Packed]) -> bytes:
+        """Store *tasks* in one step, and return its reply. *head* is its first arguments."""
+        target = self._target(queue)
+        if (plain := plain_arguments(tasks)) is not None:
+            reply: bytes = self._caller.call(
+                ENQUEUE_PLAIN, target.unit, target.plain_keys, [*head, *plain]
+            )
+            if reply != b"special":
+                return reply
+        head += [part for task in tasks for part in task]
+        stored: bytes = self._caller.call(ENQUEUE, target.unit, target.keys, head)
+        return stored
+
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:
         """Return the queue that all of *calls* name; if they name several, one without a name."""
         queues = {call.queue for call in calls}
@@ -215,7 +235,8 @@ class Producer:
             if len(self._targets) >= TARGETS_LIMIT:
                 self._targets.clear()
             unit = self._namespace.unit(keys.KIND, queue)
-            target = self._targets[queue] = _Target(unit, ENQUEUE.keys(unit))
+            target = _Target(unit, ENQUEUE.keys(unit), ENQUEUE_PLAIN.keys(unit))
+            self._targets[queue] = target
         return target
 
     def _handle(self, call: Call[Any], stored: StoredTask) -> TaskHandle[Any]:
