@@ -82,5 +82,5 @@ async def found() -> list[str]:
 
 
 @app.get("/tasks/{task_id}/events")
-async def events(task_id: str, request: Request, hf: Client) -> Response:
-    return task_events(request, hf.queue("reports").handle(task_id), ping=0.5)
+async def events(task_id: str, request: Request, hf: Client, wait: float = 0.0) -> Response:
+    return task_events(request, hf.queue("reports").handle(task_id), ping=0.5, wait=wait)

@@ -86,6 +86,26 @@ def test_a_browser_follows_a_task(service: Service) -> None:
         assert [each.get("id") for each in frames(again)] == wanted
 
 
+def test_a_task_that_is_not_there_yet(service: Service) -> None:
+    """It is awaited, as a task of an outbox; otherwise the stream ends."""
+    task_id = secrets.token_hex(8)
+    path = f"/tasks/{task_id}/events"
+    [end] = frames(service.clients[0].get(path).text)
+    assert (end["event"], msgspec.json.decode(end["data"])) == ("end", {"state": "unknown"})
+    with (
+        Holdfast.from_url(service.url, namespace=service.namespace) as hf,
+        service.clients[0].stream("GET", path, params={"wait": 60}) as stream,
+    ):
+        parts = stream.iter_text()
+        text = next(parts)
+        while ": ping" not in text:
+            text += next(parts)
+        hf.enqueue(report.call(1).options(task_id=task_id))
+        hf.worker(tasks).run(until_idle=True)
+        found = frames("".join(parts))
+    assert [each["event"] for each in found] == ["progress", "event", "end"]
+
+
 async def test_starlette_without_fastapi(site: Site) -> None:
     """The middleware for a whole application, the lifespan, and a state of one's own."""
     ran: list[str] = []

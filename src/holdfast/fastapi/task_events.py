@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from time import monotonic
 from typing import Any, Final
 
 import msgspec
+from anyio import sleep
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
@@ -18,11 +20,18 @@ logger: Final = logger_of("holdfast")
 PING_S: Final = 15.0
 """Seconds without an event after which a comment is sent, so that proxies keep the connection."""
 
+_LOOK_S: Final = 0.1
+"""Seconds after which it is looked again for a task that is not there yet."""
+
 _RUNS: Final = frozenset(("queued", "delayed", "running"))
 
 
 def task_events(
-    request: Request, handle: AsyncTaskHandle[Any], *, ping: float = PING_S
+    request: Request,
+    handle: AsyncTaskHandle[Any],
+    *,
+    ping: float = PING_S,
+    wait: float = 0.0,
 ) -> StreamingResponse:
     """Return a response that follows a task, for `new EventSource(…)` in a browser.
 
@@ -37,20 +46,29 @@ def task_events(
         request: the request. Check before that its user may see the task.
         handle: the task.
         ping: seconds without an event after which a comment is sent.
+        wait: seconds to wait for a task that its queue does not have yet, because it is in an
+            outbox. Otherwise, the stream of such a task ends with the state `unknown`.
     """
     given = request.headers.get("last-event-id", "")
     after = int(given) if given.isascii() and given.isdigit() and len(given) <= 15 else 0
     return StreamingResponse(
-        _frames(handle, after, ping),
+        _frames(handle, after, ping, monotonic() + wait),
         media_type="text/event-stream",
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},
     )
 
 
-async def _frames(handle: AsyncTaskHandle[Any], after: int, ping: float) -> AsyncIterator[bytes]:
-    """Yield the frames of a stream that begins after the event with the number *after*."""
+async def _frames(
+    handle: AsyncTaskHandle[Any], after: int, ping: float, until: float
+) -> AsyncIterator[bytes]:
+    """Yield the frames of a stream that begins after the event with the number *after*.
+
+    Wait for a task that is not there yet, *until* an instant of the monotonic clock.
+    """
     yield b"retry: 1000\n\n"
     try:
+        async for comment in _until_there(handle, ping, until):
+            yield comment
         while True:
             async for event in handle.events(after=after, timeout=ping):
                 after = event.last if isinstance(event, Gap) else event.number
@@ -65,6 +83,18 @@ async def _frames(handle: AsyncTaskHandle[Any], after: int, ping: float) -> Asyn
             yield b": ping\n\n"
     except HoldfastError as error:  # The browser connects again, and continues.
         logger.warning("a stream of events ends: %s", error)
+
+
+async def _until_there(
+    handle: AsyncTaskHandle[Any], ping: float, until: float
+) -> AsyncIterator[bytes]:
+    """Yield comments until the queue has the task, or *until* an instant."""
+    since = monotonic()
+    while monotonic() < until and (await handle.status()).state == "unknown":
+        if monotonic() - since >= ping:
+            since = monotonic()
+            yield b": ping\n\n"
+        await sleep(_LOOK_S)
 
 
 def _event(event: TaskEvent) -> bytes:

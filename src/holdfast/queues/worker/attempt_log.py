@@ -41,8 +41,9 @@ _OUTCOMES: Final = {
 
 _PACKAGE: Final = str(Path(__file__).parents[2])
 # Read through BaseException, because a subclass may override them.
-_CAUSE, _CONTEXT, _TRACEBACK = (
-    BaseException.__dict__[name] for name in ("__cause__", "__context__", "__traceback__")
+_CAUSE, _CONTEXT, _IS_ALONE, _TRACEBACK = (
+    BaseException.__dict__[name]
+    for name in ("__cause__", "__context__", "__suppress_context__", "__traceback__")
 )
 
 
@@ -102,6 +103,8 @@ def _was_planned(error: BaseException) -> bool:
         return True
     if not issubclass(type(error), GiveUp | RetryAfter) or _CAUSE.__get__(error) is not None:
         return False
+    if _IS_ALONE.__get__(error):  # raised `from None`
+        return True
     # The worker itself may run while an exception is handled, which is the context of every other.
     context = _CONTEXT.__get__(error)
     return context is None or context is sys.exception()

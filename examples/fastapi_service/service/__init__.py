@@ -1,0 +1,1 @@
+"""A service for orders: FastAPI, SQLAlchemy, an outbox and a worker."""
