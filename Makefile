@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel cluster)
 
-.PHONY: demo test everywhere check sync docs bench faults faults-all soak extras pictures
+.PHONY: demo test everywhere check sync docs bench faults faults-all soak extras pictures dist lowest
 
 demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or for ten minutes
 	$(BIN)/holdfast demo $(ARGS)
@@ -56,6 +56,12 @@ pictures: $(READY)  ## the pictures of README and docs, from the running demo, i
 extras: $(READY)  ## each extra alone in a fresh environment: install it, and run its first example
 	$(BIN)/python tools/extras.py $(ARGS)
 
+dist: .venv/release  ## wheel, source archive and SBOM, into dist/: built twice, identical, checked
+	$(BIN)/python tools/distribution.py $(ARGS)
+
+lowest: $(READY)  ## tests with the lowest versions of all dependencies, in .lowest/
+	$(BIN)/python tools/lowest.py $(ARGS)
+
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv .venv
@@ -64,4 +70,8 @@ $(READY): pyproject.toml
 
 .venv/docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+.venv/release: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
 	@touch $@

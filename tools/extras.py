@@ -9,21 +9,15 @@ environment gets the wheel with one extra. Needs PyPI, or what pip has in its ca
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
-import venv
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from environments import PIP, ROOT, build, environment, run, unpack
 from holdfast.server.binary import find_server
-
-ROOT: Final = Path(__file__).resolve().parents[1]
-PIP: Final = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 
 ZSTD: Final = """
 import io
@@ -116,52 +110,30 @@ def example(page: str, number: int) -> str:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)[number]
 
 
-def built(python: str, folder: Path) -> Path:
-    """Build the source archive with the tools of the project, and from it the wheel."""
-    builder = folder / "builder"
-    inside = _environment(python, builder)
-    _run([inside, *PIP, "build"])
-    _run([inside, "-m", "build", "--sdist", "--outdir", str(folder), str(ROOT)])
+def built(folder: Path) -> Path:
+    """Build the source archive, and from it the wheel."""
+    build(ROOT, folder, "sdist")
     [archive] = folder.glob("*.tar.gz")
-    with tarfile.open(archive) as whole:
-        whole.extractall(folder / "unpacked", filter="data")
-    [source] = (folder / "unpacked").iterdir()
-    _run([inside, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(source)])
+    build(unpack(archive, folder / "unpacked"), folder, "wheel")
     [wheel] = folder.glob("*.whl")
     return wheel
 
 
-def _environment(python: str, folder: Path) -> str:
-    """Make an environment; its interpreter."""
-    if python == sys.executable:
-        venv.create(folder, with_pip=True)
-    else:
-        _run([python, "-m", "venv", str(folder)])
-    return str(folder / "bin" / "python")
-
-
 def tried(check: Check, python: str, wheel: Path, folder: Path, servers: Path) -> None:
     """Install the extras of *check*, and do what it says; raises CalledProcessError."""
-    inside = _environment(python, folder / "venv")
+    inside = environment(python, folder / "venv")
     wanted = f"{wheel}[{check.extras}]" if check.extras else str(wheel)
-    _run([inside, *PIP, wanted, *check.beside])
+    run([inside, *PIP, wanted, *check.beside])
     has_server = "server" in check.extras or check.extras in {"all", "bench", "demo", "test"}
     path = "/usr/bin:/bin" if has_server else f"{servers}:/usr/bin:/bin"
     for number, (page, block) in enumerate(check.pages):
         place = folder / str(number)
         place.mkdir()
-        _run([inside, "-W", "error", "-c", example(page, block)], place, path)
+        run([inside, "-W", "error", "-c", example(page, block)], place, path)
     if check.code:
-        _run([inside, "-c", check.code], folder, path)
+        run([inside, "-c", check.code], folder, path)
     for command in check.commands:
-        _run([str(folder / "venv/bin/holdfast"), *command.split()], folder, path)
-
-
-def _run(command: Sequence[str], place: Path | None = None, path: str = "") -> None:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    if path:
-        env["PATH"] = path
-    subprocess.run(command, cwd=place, env=env, check=True, stdout=subprocess.DEVNULL)
+        run([str(folder / "venv/bin/holdfast"), *command.split()], folder, path)
 
 
 def main() -> int:
@@ -173,7 +145,7 @@ def main() -> int:
     failed = []
     with tempfile.TemporaryDirectory(prefix="holdfast-extras-") as temporary:
         folder = Path(temporary)
-        wheel = built(given.python, folder)
+        wheel = built(folder)
         servers = folder / "servers"
         servers.mkdir()
         (servers / "valkey-server").symlink_to(find_server())

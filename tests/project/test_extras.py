@@ -42,7 +42,7 @@ NEEDS: Final = {
 All others need none."""
 
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-EXTRAS: Final = set(PROJECT["optional-dependencies"]) - {"all", "bench", "docs", "test"}
+EXTRAS: Final = set(PROJECT["optional-dependencies"]) - {"all", "bench", "docs", "release", "test"}
 
 ONLY: Final = """
 import importlib.abc, json, sys

@@ -13,7 +13,11 @@ from project.sources import PACKAGE, ROOT, relative, tree
 
 DEMO = ROOT / "src" / "holdfast_demo"
 FOLDERS = [PACKAGE, DEMO, ROOT / "tests", ROOT / "tools", ROOT / "benchmarks", ROOT / "examples"]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(page for page in sorted(ROOT.glob("*.md")) if page.name != "CHANGELOG.md"),
+    *sorted((ROOT / ".github").rglob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=relative)

@@ -39,7 +39,7 @@ def test_the_extras_are_those_promised() -> None:
     extras = PROJECT["optional-dependencies"]
     used = {"cli", "demo", "dev", "server", "web", "sql", "geo", "otel", "prometheus", "zstd"}
     used |= {"cron", "django", "fastapi", "sentry", "uvloop"}
-    assert set(extras) == used | {"bench", "docs", "test", "all"}
+    assert set(extras) == used | {"bench", "docs", "release", "test", "all"}
     [everything] = requirements(extras["all"])
     assert set(everything.removeprefix("holdfast[").removesuffix("]").split(",")) == used
 
@@ -88,6 +88,8 @@ TARGETS = [
     "soak",
     "pictures",
     "extras",
+    "dist",
+    "lowest",
 ]
 
 
@@ -98,7 +100,7 @@ def test_the_makefile_has_the_targets() -> None:
 
 def texts() -> list[Path]:
     """Return every file that a user may read."""
-    folders = ["src", "docs", "examples", "benchmarks", "tools", ".ci"]
+    folders = ["src", "docs", "examples", "benchmarks", "tools", ".ci", ".github"]
     inside = [path for folder in folders for path in sorted((ROOT / folder).rglob("*"))]
     found = [*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "pyproject.toml", *inside]
     return [path for path in found if path.is_file() and path.suffix in TEXT]
