@@ -5,13 +5,17 @@ from collections.abc import AsyncIterator
 import pytest
 
 from conftest import Site
+from faults.waiting import eventually_async
 from holdfast import (
     GROUP_ID,
     RESULT,
     AsyncGroupHandle,
     AsyncHoldfast,
     GroupTimeout,
+    InvalidName,
     NoSuchGroup,
+    PayloadTooLarge,
+    Unique,
     chain,
     group,
 )
@@ -224,3 +228,62 @@ async def test_groups_are_listed(hf: AsyncHoldfast) -> None:
     found = await hf.groups()
     assert [each.group_id for each in found] == [second.group_id, first.group_id]
     assert found[0].kind == "chain"
+
+
+async def test_a_group_expires(hf: AsyncHoldfast) -> None:
+    """Its members run, and no callback is enqueued."""
+    handle = await hf.enqueue_group([double.call(1)], then=note.call("end"), lifetime=0.2)
+    await eventually_async(lambda: gone(handle))
+    await work(hf)
+    assert calls == [("double", 1)]
+    assert await hf.groups() == []
+    assert (await hf.audit()).damages == ()
+
+
+async def test_a_group_is_kept_for_a_while_after_its_end(hf: AsyncHoldfast) -> None:
+    handle = await hf.enqueue_group([double.call(1)], result_ttl=0.2)
+    await work(hf)
+    await eventually_async(lambda: gone(handle))
+
+
+async def test_a_member_that_expires_has_failed(hf: AsyncHoldfast) -> None:
+    members = [double.call(1), double.call(2).options(expires=0.001)]
+    handle = await hf.enqueue_group(members, then=note.call("end"), on_failure=alarm.call(GROUP_ID))
+    await work(hf)
+    assert (of("alarm"), of("note")) == ([handle.group_id], [])
+    _, expired = [each async for each in handle.results()]
+    assert (expired.state, expired.reason.partition(":")[0]) == ("dead", "expired")
+
+
+async def gone(handle: AsyncGroupHandle) -> bool:
+    """Return whether the server has forgotten a group."""
+    try:
+        await handle.status()
+    except NoSuchGroup:
+        return True
+    return False
+
+
+async def test_a_refused_group_leaves_nothing(hf: AsyncHoldfast) -> None:
+    """Each refusal names what is wrong and what to write, before anything is sent."""
+    unique = double.call(1).options(unique=Unique(key=("n",)))
+    for members, error, text in (
+        ([double.call(1), unique], ValueError, r"write \.options\(unique=False\)"),
+        ([double.call(1).options(task_id="mine")], ValueError, "give a group_id instead"),
+        ([double], TypeError, r"expected a call such as double\.call"),
+        (double.call(1), TypeError, "give a list of calls"),
+        ([double.call(object())], TypeError, "double"),
+        ([double.call("x" * (2 << 20))], PayloadTooLarge, "1,048,576"),
+    ):
+        with pytest.raises(error, match=text):
+            await hf.enqueue_group(members, then=note.call("end"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a chain needs at least one call"):
+        chain()
+    with pytest.raises(ValueError, match=r"give these options to chain\(…\)"):
+        await hf.enqueue_group(chain(double.call(1)), then=note.call("end"))
+    with pytest.raises(ValueError, match="max_failures"):
+        await hf.enqueue_group([double.call(1)], max_failures=-1)
+    with pytest.raises(InvalidName, match="group_id"):
+        await hf.enqueue_group([double.call(1)], group_id="a/b")
+    assert await hf.groups() == []
+    assert await hf.queues() == []

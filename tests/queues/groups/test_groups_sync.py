@@ -6,13 +6,17 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import Site
+from faults.waiting import eventually
 from holdfast import (
     GROUP_ID,
     RESULT,
     GroupHandle,
     GroupTimeout,
     Holdfast,
+    InvalidName,
     NoSuchGroup,
+    PayloadTooLarge,
+    Unique,
     chain,
     group,
 )
@@ -223,3 +227,62 @@ def test_groups_are_listed(hf: Holdfast) -> None:
     found = hf.groups()
     assert [each.group_id for each in found] == [second.group_id, first.group_id]
     assert found[0].kind == "chain"
+
+
+def test_a_group_expires(hf: Holdfast) -> None:
+    """Its members run, and no callback is enqueued."""
+    handle = hf.enqueue_group([double.call(1)], then=note.call("end"), lifetime=0.2)
+    eventually(lambda: gone(handle))
+    work(hf)
+    assert calls == [("double", 1)]
+    assert hf.groups() == []
+    assert (hf.audit()).damages == ()
+
+
+def test_a_group_is_kept_for_a_while_after_its_end(hf: Holdfast) -> None:
+    handle = hf.enqueue_group([double.call(1)], result_ttl=0.2)
+    work(hf)
+    eventually(lambda: gone(handle))
+
+
+def test_a_member_that_expires_has_failed(hf: Holdfast) -> None:
+    members = [double.call(1), double.call(2).options(expires=0.001)]
+    handle = hf.enqueue_group(members, then=note.call("end"), on_failure=alarm.call(GROUP_ID))
+    work(hf)
+    assert (of("alarm"), of("note")) == ([handle.group_id], [])
+    _, expired = [each for each in handle.results()]
+    assert (expired.state, expired.reason.partition(":")[0]) == ("dead", "expired")
+
+
+def gone(handle: GroupHandle) -> bool:
+    """Return whether the server has forgotten a group."""
+    try:
+        handle.status()
+    except NoSuchGroup:
+        return True
+    return False
+
+
+def test_a_refused_group_leaves_nothing(hf: Holdfast) -> None:
+    """Each refusal names what is wrong and what to write, before anything is sent."""
+    unique = double.call(1).options(unique=Unique(key=("n",)))
+    for members, error, text in (
+        ([double.call(1), unique], ValueError, r"write \.options\(unique=False\)"),
+        ([double.call(1).options(task_id="mine")], ValueError, "give a group_id instead"),
+        ([double], TypeError, r"expected a call such as double\.call"),
+        (double.call(1), TypeError, "give a list of calls"),
+        ([double.call(object())], TypeError, "double"),
+        ([double.call("x" * (2 << 20))], PayloadTooLarge, "1,048,576"),
+    ):
+        with pytest.raises(error, match=text):
+            hf.enqueue_group(members, then=note.call("end"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a chain needs at least one call"):
+        chain()
+    with pytest.raises(ValueError, match=r"give these options to chain\(…\)"):
+        hf.enqueue_group(chain(double.call(1)), then=note.call("end"))
+    with pytest.raises(ValueError, match="max_failures"):
+        hf.enqueue_group([double.call(1)], max_failures=-1)
+    with pytest.raises(InvalidName, match="group_id"):
+        hf.enqueue_group([double.call(1)], group_id="a/b")
+    assert hf.groups() == []
+    assert hf.queues() == []

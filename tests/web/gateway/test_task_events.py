@@ -16,7 +16,7 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast, TaskHandle
 from holdfast.testing.background_worker import BackgroundWorker
-from holdfast.web import Limits, Tokens, gateway
+from holdfast.web import Limits, Tokens, gateway, revoke
 from queues.event_tasks import counts, go_on, renders, slow, slow_tasks, tasks, waits
 from web.browsers import PATIENCE_MS
 from web.relay import Relay
@@ -127,16 +127,7 @@ async def test_a_client_that_reads_nothing_is_cut_off(
         await hf.worker(tasks).run(until_idle=True)
         tokens = Tokens(SECRET)
         app = gateway(hf, authenticator=tokens, limits=Limits(waiting=1))
-        token = tokens.issue("jill", tasks=[handle])
-        scope = {
-            "type": "http",
-            "method": "GET",
-            "path": path_of(handle),
-            "raw_path": path_of(handle).encode(),
-            "query_string": b"",
-            "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {token}".encode())],
-            "client": ("127.0.0.1", 1),
-        }
+        scope = scope_of(path_of(handle), tokens.issue("jill", tasks=[handle]))
         taken: list[bytes] = []
 
         async def send(message: Any) -> None:
@@ -155,6 +146,49 @@ async def test_a_client_that_reads_nothing_is_cut_off(
             "last": 500,
             "reason": "dropped",
         }
+
+
+async def test_an_idle_stream_beats_until_its_token_is_revoked(
+    standalone: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["holdfast.web.gateway.event_stream"], "BEAT_S", 0.1)
+    async with AsyncHoldfast.from_url(standalone.url, namespace=tmp_path.name) as hf:
+        handle = await hf.enqueue(waits.call())
+        tokens = Tokens(SECRET)
+        app = gateway(hf, authenticator=tokens)
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+            if sum(b"heartbeat" in each.get("body", b"") for each in sent) == 3:
+                await revoke(hf, "jill")
+
+        scope = scope_of(path_of(handle), tokens.issue("jill", tasks=[handle]))
+        await asyncio.wait_for(app(scope, asyncio.Event().wait, send), 30)
+        assert sum(b"heartbeat" in each.get("body", b"") for each in sent) >= 3
+        assert sent[-1]["more_body"] is False
+        assert "end" not in [kind for _, kind, _ in parsed(body_of(sent))]
+        sent.clear()
+        await app(scope, asyncio.Event().wait, send)
+        assert sent[0]["status"] == 401
+
+
+def scope_of(path: str, token: str) -> dict[str, Any]:
+    """Return the ASGI scope of a GET request with *token*."""
+    return {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {token}".encode())],
+        "client": ("127.0.0.1", 1),
+    }
+
+
+def body_of(sent: list[dict[str, Any]]) -> str:
+    """Return the body of a response."""
+    return b"".join(each.get("body", b"") for each in sent).decode()
 
 
 @pytest.fixture
