@@ -31,6 +31,7 @@ from .idempotency._sync.call import IdempotentCall as IdempotentCall
 from .idempotency._async.call import AsyncIdempotentCall as AsyncIdempotentCall
 from .idempotency._sync.store import Idempotency as Idempotency
 from .idempotency._async.store import AsyncIdempotency as AsyncIdempotency
+from .idempotency.call_status import IdempotentCallStatus as IdempotentCallStatus
 from .limits._sync.permit import Permit as Permit
 from .limits._async.permit import AsyncPermit as AsyncPermit
 from .limits._sync.rate_limiter import RateLimiter as RateLimiter

@@ -25,6 +25,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     "core.trace": ("TraceContext", "current_trace", "use_trace"),
     "idempotency._sync.call": ("IdempotentCall",),
     "idempotency._sync.store": ("Idempotency",),
+    "idempotency.call_status": ("IdempotentCallStatus",),
     "limits._sync.permit": ("Permit",),
     "limits._sync.rate_limiter": ("RateLimiter",),
     "limits.asgi": ("RateLimitMiddleware", "client_address"),

@@ -57,13 +57,14 @@ def test_of_many_callers_one_begins_and_all_get_its_answer(site: Site) -> None:
     assert answers == {begun[0].encode()}
 
 
-def test_a_waiter_takes_over_a_released_key(site: Site) -> None:
+@pytest.mark.parametrize("how", ["released", "forgotten"])
+def test_a_waiter_takes_over_a_free_key(site: Site, how: str) -> None:
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf, ThreadPoolExecutor() as pool:
         store = hf.idempotency("payments")
         first = store.begin("order-17", BODY)
         waiting = pool.submit(store.begin, "order-17", BODY, wait=60)
         assert store.begin("order-17", BODY, wait=0.2).state == "running"
-        first.release()
+        assert first.release() if how == "released" else store.forget("order-17")
         assert waiting.result(30).state == "begun"
 
 

@@ -51,6 +51,26 @@ async def test_users_and_stores_are_apart(hf: AsyncHoldfast) -> None:
         assert (await hf.idempotency(other).begin("bc", BODY, user="a")).state == "begun"
 
 
+async def test_operators_see_a_key_and_free_it(hf: AsyncHoldfast) -> None:
+    """Without its answer. A caller that held the key cannot store one."""
+    store = hf.idempotency("payments")
+    assert await store.status("order-17", user="ann") is None
+    call = await store.begin("order-17", BODY, user="ann")
+    running = await store.status("order-17", user="ann")
+    assert running is not None
+    assert (running.state, running.answer_bytes, len(running.fingerprint)) == ("running", 0, 32)
+    assert 0 < running.free_in <= 60
+    assert await store.forget("order-17", user="ann")
+    assert not await store.forget("order-17", user="ann")
+    assert not await call.finish(b"too late")
+    again = await store.begin("order-17", BODY, user="ann")
+    assert (again.state, await again.finish(b"paid")) == ("begun", True)
+    done = await store.status("order-17", user="ann")
+    assert done is not None
+    assert (done.state, done.answer_bytes, done.fingerprint) == ("done", 4, running.fingerprint)
+    assert await store.status("order-17", user="bea") is None
+
+
 async def test_a_released_key_is_free(hf: AsyncHoldfast) -> None:
     store = hf.idempotency("payments")
     call = await store.begin("order-17", BODY)

@@ -52,6 +52,26 @@ def test_users_and_stores_are_apart(hf: Holdfast) -> None:
         assert (hf.idempotency(other).begin("bc", BODY, user="a")).state == "begun"
 
 
+def test_operators_see_a_key_and_free_it(hf: Holdfast) -> None:
+    """Without its answer. A caller that held the key cannot store one."""
+    store = hf.idempotency("payments")
+    assert store.status("order-17", user="ann") is None
+    call = store.begin("order-17", BODY, user="ann")
+    running = store.status("order-17", user="ann")
+    assert running is not None
+    assert (running.state, running.answer_bytes, len(running.fingerprint)) == ("running", 0, 32)
+    assert 0 < running.free_in <= 60
+    assert store.forget("order-17", user="ann")
+    assert not store.forget("order-17", user="ann")
+    assert not call.finish(b"too late")
+    again = store.begin("order-17", BODY, user="ann")
+    assert (again.state, again.finish(b"paid")) == ("begun", True)
+    done = store.status("order-17", user="ann")
+    assert done is not None
+    assert (done.state, done.answer_bytes, done.fingerprint) == ("done", 4, running.fingerprint)
+    assert store.status("order-17", user="bea") is None
+
+
 def test_a_released_key_is_free(hf: Holdfast) -> None:
     store = hf.idempotency("payments")
     call = store.begin("order-17", BODY)

@@ -115,6 +115,7 @@ ALLOW_OOM: Final = {
     "files/retry": "who reads a file again frees its memory",
     "files/seal": "once all is read, nothing is left of what is sealed",
     "files/settle": "it frees memory",
+    "idempotency/forget": "it only frees memory",
     "idempotency/release": "it frees memory",
     "idempotency/renew": "extends what exists; a full server must not cost the leases",
     "limits/reset": "it frees memory",

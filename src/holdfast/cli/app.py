@@ -32,6 +32,8 @@ COMMANDS: Final = {
     "cache": "List cached functions; show and invalidate their results. Without a command: ls.",
     "counters": "List and draw counters. Without a command: ls.",
     "limits": "List rate limiters; show what they let pass, and reset them. Without a command: ls.",
+    "idempotency": "List stores of idempotency keys; show what a key holds, and free it. Without a "
+    "command: ls.",
     "logs": "Send files to many consumers; count their lines by country, region and city.",
     "tallies": "List the tallies; `logs tally` counts lines into them. Without a command: ls.",
     "doctor": "Find what is wrong, or may go wrong, with the servers; each with a remedy.",

@@ -146,6 +146,8 @@ async def idempotency_writes(hf: AsyncHoldfast, folder: Path) -> None:
         await sleep(0.8)  # it is renewed
         await call.finish(b"paid")
     await (await store.begin("b", b"body")).release()
+    await store.begin("c", b"body")
+    await store.forget("c")
 
 
 async def row_writes(hf: AsyncHoldfast, folder: Path) -> None:
@@ -292,6 +294,7 @@ async def limit_reads(hf: AsyncHoldfast) -> None:
 
 async def idempotency_reads(hf: AsyncHoldfast) -> None:
     assert (await hf.idempotency("payments").begin("a", b"body")).answer == b"paid"
+    assert await hf.idempotency("payments").status("a")
     await hf.idempotency_stores()
 
 

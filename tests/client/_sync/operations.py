@@ -225,6 +225,8 @@ _OF_KINDS: Final[Mapping[str, Mapping[str, Operation]]] = {
     },
     "idempotent_call": {
         "begin": lambda hf, _, op: _idempotent(hf),
+        "status": lambda hf, _, op: hf.idempotency(NAME).status("order-17", user="ann"),
+        "forget": lambda hf, _, op: hf.idempotency(NAME).forget("order-17", user="ann"),
         "stores": lambda hf, _, op: hf.idempotency_stores(),
     },
     "group": {

@@ -147,6 +147,8 @@ def idempotency_writes(hf: Holdfast, folder: Path) -> None:
         sleep(0.8)  # it is renewed
         call.finish(b"paid")
     (store.begin("b", b"body")).release()
+    store.begin("c", b"body")
+    store.forget("c")
 
 
 def row_writes(hf: Holdfast, folder: Path) -> None:
@@ -293,6 +295,7 @@ def limit_reads(hf: Holdfast) -> None:
 
 def idempotency_reads(hf: Holdfast) -> None:
     assert (hf.idempotency("payments").begin("a", b"body")).answer == b"paid"
+    assert hf.idempotency("payments").status("a")
     hf.idempotency_stores()
 
 

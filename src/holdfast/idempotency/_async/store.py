@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core._async.catalog import AsyncCatalog
@@ -16,17 +16,24 @@ from ...core.names import Namespace, Unit, encode_name
 from ...core.notifier import RECHECK_S, Notifier
 from ...core.renewer import RenewedLease, Renewer
 from ...core.script import Script
+from ...core.stored import decoding
 from ...errors import HoldfastError
 from .. import keys
 from ..call_names import call_unit, digest
+from ..call_status import IdempotentCallStatus
 from .call import RENEW, AsyncIdempotentCall, released
 
 BEGIN: Final = Script.load("holdfast.idempotency", "begin")
+FORGET: Final = Script.load("holdfast.idempotency", "forget")
+PEEK: Final = Script.load("holdfast.idempotency", "peek")
 
 MIN_LEASE_MS: Final = 1000
 MAX_KEPT_MS: Final = 366 * 86_400 * 1000
 
 _TOKEN_BITS: Final = 53
+
+_FREE: Final = -2
+"""How `peek.lua` says that a key is free."""
 
 
 class AsyncIdempotency:
@@ -103,6 +110,44 @@ class AsyncIdempotency:
         if found.state == "begun" and not self._catalog.has(self._unit):
             await self._note(found)
         return found
+
+    async def status(self, key: str, *, user: str = "") -> IdempotentCallStatus | None:
+        """Return what is stored under *key*, without its answer; None if the key is free.
+
+        Args:
+            key: see `begin`.
+            user: see `begin`.
+        """
+        unit = call_unit(self._namespace, self.name, user, key)
+        reply = await self._caller.call(
+            PEEK, unit, PEEK.keys(unit), [], harmless=True, durable=False
+        )
+        with decoding(f"the call of {unit}"):
+            free_ms, fingerprint, size = reply
+            if free_ms == _FREE:
+                return None
+            state: Literal["running", "done"] = "done" if size >= 0 else "running"
+            return IdempotentCallStatus(
+                state, max(0, free_ms) / 1000, fingerprint.hex(), max(0, size)
+            )
+
+    async def forget(self, key: str, *, user: str = "") -> bool:
+        """Free *key*, so that the next call with it begins again. For operators; safe to repeat.
+
+        A caller that holds the key continues, and cannot store its answer.
+
+        Args:
+            key: see `begin`.
+            user: see `begin`.
+
+        Returns:
+            Whether there was a call.
+        """
+        unit = call_unit(self._namespace, self.name, user, key)
+        args: list[Argument] = [unit.channel]
+        return bool(
+            await self._caller.call(FORGET, unit, FORGET.keys(unit), args, harmless=True) == 1
+        )
 
     async def _wait(self, unit: Unit, asked: bytes, deadline: Deadline) -> AsyncIdempotentCall:
         """Begin the call when its key is free, or return its answer, until *deadline*."""
