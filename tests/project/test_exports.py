@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import holdfast
@@ -89,11 +90,15 @@ def test_everything_public_is_described() -> None:
     assert {what: doc for what, doc in docstrings.items() if not sentence.match(doc)} == {}
 
 
+def fields_of(cls: type) -> tuple[str, ...]:
+    """Return the fields of a dataclass or a Struct; none of another class."""
+    return tuple(getattr(cls, "__dataclass_fields__", getattr(cls, "__struct_fields__", ())))
+
+
 FIELDS = [
     name
     for name in PUBLIC
-    if isinstance(getattr(holdfast, name), type)
-    and hasattr(getattr(holdfast, name), "__dataclass_fields__")
+    if isinstance(getattr(holdfast, name), type) and fields_of(getattr(holdfast, name))
 ]
 
 
@@ -102,7 +107,7 @@ def test_every_field_of_a_value_is_described() -> None:
         return bool(re.search(rf"^    {field}: ", inspect.getdoc(cls) or "", re.MULTILINE))
 
     values = [getattr(holdfast, name) for name in FIELDS]
-    fields = [(cls, field) for cls in values for field in cls.__dataclass_fields__]
+    fields = [(cls, field) for cls in values for field in fields_of(cls)]
     public = [(cls, field) for cls, field in fields if not field.startswith("_")]
     assert public
     assert [each for each in public if not is_described(*each)] == []
@@ -110,7 +115,11 @@ def test_every_field_of_a_value_is_described() -> None:
 
 def test_values_are_frozen() -> None:
     values = [getattr(holdfast, name) for name in FIELDS]
-    assert [cls for cls in values if not cls.__dataclass_params__.frozen] == []
+    configs = [
+        cls.__struct_config__ if issubclass(cls, msgspec.Struct) else cls.__dataclass_params__
+        for cls in values
+    ]
+    assert [cls for cls, config in zip(values, configs, strict=True) if not config.frozen] == []
 
 
 def test_everything_has_two_halves() -> None:

@@ -1,6 +1,5 @@
 """Calls, their options and retries: what is out of range is refused before any I/O."""
 
-import dataclasses
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -148,7 +147,7 @@ def test_a_call_is_never_changed() -> None:
     second = first.options(delay=5, priority="low", task_id="x")
     assert (first.wait, first.priority, first.task_id) == ("0", "medium", None)
     assert (second.args, second.kwargs, second.task) == (("jill",), {"times": 2}, "greet")
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         first.wait = "+1"  # type: ignore[misc]
 
 

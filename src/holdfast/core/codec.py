@@ -31,7 +31,7 @@ class JsonCodec:
     """
 
     def encode(self, value: Any) -> bytes:
-        data = msgspec.json.encode(value, enc_hook=_of_pydantic)
+        data = _JSON_ENCODER.encode(value)
         if b"null" in data and _has_nan_or_infinity(
             msgspec.to_builtins(value, enc_hook=_of_pydantic)
         ):
@@ -147,3 +147,6 @@ def _has_nan_or_infinity(value: Any) -> bool:
             return any(map(_has_nan_or_infinity, value))
         case _:
             return False
+
+
+_JSON_ENCODER: Final = msgspec.json.Encoder(enc_hook=_of_pydantic)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack
+
+import msgspec
+from msgspec.structs import replace
 
 from ..core.clock import Duration, Instant, not_early_ms, to_epoch_ms, to_ms
 from ..core.names import encode_name
@@ -61,8 +63,7 @@ class Definition(Protocol):
         """Return arguments as they are encoded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[R]):
+class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
     """A task with its arguments, checked against the signature, not yet enqueued.
 
     Attributes:
@@ -85,15 +86,29 @@ class Call(Generic[R]):
     queue: str
     priority: Priority
     args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = {}
     task_id: str | None = None
     wait: str = "0"
     expires: str = "0"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     retry: Retry | None = None
     timeout_s: float | None = None
     unique: Unique | Literal[False] | None = None
-    definition: Definition | None = field(default=None, repr=False, compare=False)
+    definition: Definition | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the calls have the same arguments and options."""
+        return type(other) is type(self) and self._compared() == other._compared()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        names = self.__struct_fields__[: len(self._compared())]
+        return f"Call({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+    def _compared(self) -> tuple[Any, ...]:
+        """Return the values of all fields but the definition."""
+        return msgspec.structs.astuple(self)[:-1]
 
     @property
     def returns(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -48,8 +48,8 @@ def packed(
     envelope = Envelope(
         v=VERSION,
         task=call.task,
-        args=list(args),
-        kwargs=dict(kwargs),
+        args=args,  # type: ignore[arg-type]
+        kwargs=kwargs,  # type: ignore[arg-type]
         priority=call.priority,
         # Whole milliseconds have a constant size. A repeated `enqueue_many` has to form the same
         # steps, so the size of a task must not depend on the time.
@@ -113,7 +113,7 @@ class StoredTask(NamedTuple):
     enqueued: Enqueued
 
 
-def stored_tasks(tasks: Sequence[Packed], digits: str, holders: Iterable[str]) -> list[StoredTask]:
+def stored_tasks(tasks: Sequence[Packed], digits: str, holders: Sequence[str]) -> list[StoredTask]:
     """Return the tasks that run for *tasks*, from the reply of `enqueue.lua`.
 
     Args:
@@ -125,6 +125,11 @@ def stored_tasks(tasks: Sequence[Packed], digits: str, holders: Iterable[str]) -
     Raises:
         ValueError: the digits and the ids do not belong together.
     """
+    if not holders and not digits.strip("01"):  # No task has a unique key, as most have none.
+        return [
+            StoredTask(task[0], "new" if digit == "1" else "existing")
+            for task, digit in zip(tasks, digits, strict=True)
+        ]
     others = iter(holders)
     found = [
         StoredTask(task[0] if digit in "01" else next(others, ""), _BY_DIGIT[digit])

@@ -121,6 +121,7 @@ class Task(Generic[P, R]):
         self._optional = {
             name for name, each in parameters.items() if each.default is not inspect.Parameter.empty
         }
+        self._needed = len(parameters) - len(self._optional)
         self.types = ArgumentTypes(name, function, self.signature, result=result_ttl_ms > 0)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -171,7 +172,7 @@ class Task(Generic[P, R]):
         names = self._names
         if names is None or given > len(names):
             return False
-        if given == len(names) and not kwargs:
+        if not kwargs and given >= self._needed:
             return True
         by_name = names[given:]
         return all(name in kwargs or name in self._optional for name in by_name) and all(
@@ -291,7 +292,6 @@ class TaskRegistry:
         checked_priority(priority)
         if retry is not None and not isinstance(retry, Retry):
             raise TypeError(f"retry must be a Retry(attempts=…), got {retry!r}")
-
         if ack not in ("batched", "now"):
             raise ValueError(f"ack must be 'batched' or 'now', got {ack!r}")
         timeout_s = None if timeout is None else to_ms(timeout, "timeout") / 1000

@@ -5,11 +5,11 @@ import re
 import secrets
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import redis
+from msgspec.structs import replace
 
 from faults.checkers.audit import audit
 from faults.checkers.total_queue import QueueCounts, total_queue

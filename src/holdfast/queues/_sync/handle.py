@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, TypeVar
+
+import msgspec
 
 from ...core._sync.caller import Caller
 from ...core.checks import checked_int
@@ -50,8 +51,7 @@ FAMILIAR_NAMES: Final = {
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class TaskHandle(Generic[R]):
+class TaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
     """A task that was enqueued.
 
     Made by `Holdfast.enqueue`, and by `Queue.handle` for a task of another producer.
@@ -66,11 +66,26 @@ class TaskHandle(Generic[R]):
 
     task_id: str
     queue: str
-    _unit: Unit = field(repr=False, compare=False)
-    _caller: Caller = field(repr=False, compare=False)
-    _notifier: Notifier = field(repr=False, compare=False)
-    _returns: Any = field(default=Any, repr=False, compare=False)
-    enqueued: Enqueued | None = field(default=None, compare=False)
+    _unit: Unit
+    _caller: Caller
+    _notifier: Notifier
+    _returns: Any = Any
+    enqueued: Enqueued | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are handles of the same task."""
+        return type(other) is type(self) and (self.task_id, self.queue) == (
+            other.task_id,
+            other.queue,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.task_id, self.queue))
+
+    def __repr__(self) -> str:
+        names = ("task_id", "queue", "enqueued")
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{type(self).__name__}({shown})"
 
     if not TYPE_CHECKING:  # a type checker shall know that there are no such methods
 

@@ -237,16 +237,11 @@ def _with_arguments(
 ) -> Call[Any]:
     """Return *call* with these arguments; those in *into* are None until the result is known."""
     if not into:
-        return _changed(call, args=tuple(args), kwargs=kwargs)
+        return replace(call, args=tuple(args), kwargs=kwargs)
     definition = None if call.definition is None else _WithoutModels(call.definition)
     named = {key: None if arg is RESULT else arg for key, arg in kwargs.items()}
     given = tuple(None if arg is RESULT else arg for arg in args)
-    return _changed(call, args=given, kwargs=named, definition=definition)
-
-
-def _changed(call: Call[Any], **changes: Any) -> Call[Any]:
-    names = call.__dataclass_fields__
-    return Call(**{name: getattr(call, name) for name in names} | changes)
+    return replace(call, args=given, kwargs=named, definition=definition)
 
 
 class _WithoutModels:
