@@ -14,7 +14,7 @@ from ..core.codec import JSON, MAX_PAYLOAD_BYTES, check_size, encoded
 MAX_DEPTH: Final = 100
 """Maximum nesting of lists and objects in a JSON value. Some JSON readers fail on deeper values."""
 
-_JSON: Final = b"j"
+JSON_TAG: Final = b"j"
 _BYTES: Final = b"b"
 _CUT: Final = b"x"
 
@@ -23,7 +23,10 @@ _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[{]}"))
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 """Maps an opening bracket to 1, a closing one to -1 (as a signed byte). Their sum is the depth."""
 
-_decode: Final = msgspec.json.Decoder().decode
+SHALLOW_BYTES: Final = 2 * MAX_DEPTH
+"""Size of a body that cannot be nested too deeply."""
+
+decoded_json: Final = msgspec.json.Decoder().decode
 """Decode any JSON value. It is faster than `JSON.decode`, which takes a type in each call."""
 
 
@@ -41,7 +44,7 @@ def encoded_body(body: Any, what: str) -> bytes:
         check_size(data, what)
         tag = _BYTES
     else:
-        data, tag = b"" if isinstance(body, str) and not body else _json(body, what), _JSON
+        data, tag = b"" if isinstance(body, str) and not body else _json(body, what), JSON_TAG
     if not data:
         raise ValueError(f"{what} is empty: there is nothing to send")
     return tag + data
@@ -87,10 +90,10 @@ def decoded_body(stored: bytes) -> Any:
         ValueError: *stored* is not a body that `encoded_body` returns.
     """
     tag, data = stored[:1], stored[1:]
-    if tag == _JSON:
-        if _is_deep(data):
+    if tag == JSON_TAG:
+        if len(data) >= SHALLOW_BYTES and _is_deep(data):
             raise _too_deep("JSON that")
-        return _decode(data)
+        return decoded_json(data)
     if tag == _BYTES:
         return data
     if tag == _CUT and data.isdigit():  # written by `lua/parts/entries.lua`
@@ -104,7 +107,7 @@ def _too_deep(what: str) -> ValueError:
 
 def _is_deep(data: bytes) -> bool:
     """Return whether the JSON *data* is nested more than `MAX_DEPTH` deep."""
-    if len(data) < 2 * MAX_DEPTH or data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
         return False
     steps = array("b", _STRING.sub(b"", data).translate(_STEPS, _NO_BRACKETS))
     return max(accumulate(steps), default=0) > MAX_DEPTH

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -14,13 +14,20 @@ from ..core.names import Unit
 from ..core.trace import TraceContext, restored
 from ..errors import DecodeError
 from . import keys
-from .body import decoded_body
+from .body import JSON_TAG, SHALLOW_BYTES, decoded_body, decoded_json
+
+_from_timestamp: Final = datetime.fromtimestamp
 
 _PARTS: Final = 3
 """Number of values for each entry in a reply: id, sender and body."""
 
+_HEADER: Final = 3
+"""Number of values before the entries of a log in a reply: number, header, number of entries."""
+
 _MAX_NUMBER_DIGITS: Final = 16
 """Number of digits of the largest integer that Lua represents exactly."""
+
+_LEAST_INEXACT: Final = 10**_MAX_NUMBER_DIGITS
 
 _MAX_SENT_DIGITS: Final = 14
 """Maximum number of digits of the milliseconds in an id. A longer text also contains the trace."""
@@ -149,20 +156,17 @@ class FetchReply(NamedTuple):
     state: str = ""
 
     @classmethod
-    def of(cls, unit: Unit, reply: Any) -> FetchReply:
-        """Parse the reply of the server for *unit*.
+    def of(cls, unit: Unit, header: bytes, entries: Sequence[Any]) -> FetchReply:
+        """Parse the *header* for *unit* in a reply of the server.
 
         Raises:
             DecodeError: the metadata of the log is damaged.
         """
-        if isinstance(reply, bytes):  # the reply is only the state if there are no new messages
-            stored = reply.partition(b":")[0]
-            if not _is_whole(stored):
-                raise _damaged(unit, stored, b"0", b"0", b"0")
-            state = reply.decode(errors="replace")
-            return cls(int(stored), 0, 1, 0, None, (), None, holds_seen=True, state=state)
-        epoch, top, floor, cursor, oldest, entries, top_ms, holds_seen = reply
-        if not all(map(_is_whole, (epoch or b"0", top, floor, cursor or b"0"))):
+        if b" " not in header:
+            return cls._of_state(unit, header)
+        epoch, top, floor, cursor, oldest, top_ms, valid = header.split(b" ")
+        stored = epoch + top + floor + cursor
+        if not (stored.isdigit() and top and floor and len(stored) <= 4 * _MAX_NUMBER_DIGITS):
             raise _damaged(unit, epoch, top, floor, cursor)
         found = cls(
             int(epoch or 0),
@@ -171,12 +175,26 @@ class FetchReply(NamedTuple):
             int(cursor) if cursor else None,
             float(oldest) if oldest else None,
             entries,
-            int(top_ms) if _is_whole(top_ms) and len(top_ms) <= _MAX_SENT_DIGITS else None,
-            holds_seen=bool(holds_seen),
+            int(top_ms) if top_ms and len(top_ms) <= _MAX_SENT_DIGITS else None,
+            valid == b"1",
         )
-        if found.floor > found.top + 1 or (found.cursor or 0) > found.top:
+        if (
+            found.floor > found.top + 1
+            or (found.cursor or 0) > found.top
+            or found.top >= _LEAST_INEXACT
+            or found.epoch >= _LEAST_INEXACT
+        ):
             raise _damaged(unit, epoch, top, floor, cursor)
         return found
+
+    @classmethod
+    def _of_state(cls, unit: Unit, state: bytes) -> FetchReply:
+        """Return the reply for a log without new messages, from its *state*."""
+        epoch = state.partition(b":")[0]
+        if not _is_whole(epoch):
+            raise _damaged(unit, epoch, b"0", b"0", b"0")
+        text = state.decode(errors="replace")
+        return cls(int(epoch), 0, 1, 0, None, (), None, holds_seen=True, state=text)
 
     def first(self, limit: int) -> FetchReply:
         """Return the same reply with at most *limit* messages."""
@@ -234,6 +252,16 @@ class InboxResult(NamedTuple):
         return self.batches
 
 
+def reported(reply: Sequence[Any]) -> Iterator[tuple[int, bytes, Sequence[Any]]]:
+    """Yield number, header and entries of each log in a *reply* of `fetch.lua`."""
+    i, end = 0, len(reply)
+    while i < end:
+        first = i + _HEADER
+        after = first + _PARTS * reply[i + 2]
+        yield reply[i], reply[i + 1], reply[first:after]
+        i = after
+
+
 def batch_of(source: str, reply: FetchReply, lost: Gap | None) -> Batch:
     """Return the batch with the new messages in a reply.
 
@@ -262,7 +290,29 @@ def batch_of(source: str, reply: FetchReply, lost: Gap | None) -> Batch:
 
 def messages_of(entries: Sequence[Any]) -> tuple[Message | Undecodable, ...]:
     """Return the messages in *entries*: id, sender and body of each message, in a flat list."""
-    return tuple(map(_message, *[iter(entries)] * _PARTS))
+    # This is the usual case, with few calls, because a fetch may return a thousand messages.
+    senders: dict[bytes, str] = {}
+    found: list[Message | Undecodable] = []
+    values = iter(entries)
+    for name, sender, body in zip(values, values, values, strict=True):
+        number, _, sent = name.partition(b"-")
+        try:
+            known = senders.get(sender)
+            if known is None:
+                known = senders[sender] = sender.decode()
+            if len(body) <= SHALLOW_BYTES and body[:1] == JSON_TAG:
+                value = decoded_json(body[1:])
+            else:
+                value = decoded_body(body)
+        except ValueError:
+            found.append(_message(name, sender, body))
+            continue
+        if len(sent) <= _MAX_SENT_DIGITS:
+            sent_at = _from_timestamp(int(sent) / 1000, UTC)
+            found.append(Message(int(number), known, value, sent_at))
+        else:
+            found.append(_message(name, sender, body))
+    return tuple(found)
 
 
 def traces_of(batches: Iterable[Batch]) -> Iterator[TraceContext]:

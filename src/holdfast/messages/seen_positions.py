@@ -69,7 +69,7 @@ def position_text(position: Position | None, *, own: bool) -> str:
     if position is None:
         return ""
     stamp = "" if position.sent_ms is None else position.sent_ms
-    return f"{'>' if own else ''}{position.epoch}:{position.seq}:{stamp}"
+    return f"{'>' if own else ''}{position.epoch}:{position.seq}-{stamp}"
 
 
 def batch_position(batch: Batch) -> str:

@@ -11,7 +11,7 @@ from ...core.script import Script
 from ...errors import DecodeError, HoldfastError
 from ..chat_list import NO_CHATS, ChatList
 from ..fetch_quota import LOGS_PER_CALL, in_order, quota
-from ..message import Batch, FetchReply, InboxResult, Position, batch_of
+from ..message import Batch, FetchReply, InboxResult, Position, batch_of, reported
 from ..seen_positions import SeenPositions, batch_position, lost_since, position_text
 from ..states import Unread
 from .log import ACK, FETCH, REPLY_BYTES, UNREAD, AsyncLog
@@ -182,11 +182,11 @@ class AsyncInboxChats:
         same = set[str]()
         for group, answer in zip(groups, await self._call(FETCH, steps), strict=True):
             same.update(group.chats)
-            for number, reply in zip(answer[::2], answer[1::2], strict=True):
+            for number, header, entries in reported(answer):
                 chat = group.chats[number - 1]
                 same.discard(chat)
                 try:
-                    replies[chat] = FetchReply.of(group.logs[number - 1].unit, reply)
+                    replies[chat] = FetchReply.of(group.logs[number - 1].unit, header, entries)
                 except DecodeError as error:
                     damaged[chat] = error
         return replies, damaged, same

@@ -225,8 +225,8 @@ class Mailbox(MessageReader):
         own, log = self.name in after, self._log
         seen = after.get(self.name) or self._seen.of(self.name)
         args = (self.name, limit, REPLY_BYTES, 1, 0, position_text(seen, own=own), "")
-        [_, found] = self._messaging.caller.call(FETCH, log.unit, log.fetch_keys, args)
-        reply = FetchReply.of(log.unit, found)
+        _, header, _, *entries = self._messaging.caller.call(FETCH, log.unit, log.fetch_keys, args)
+        reply = FetchReply.of(log.unit, header, entries)
         lost = lost_since(reply, seen, own=own)
         if lost:
             self._seen.reset(self.name, reply)

@@ -33,7 +33,8 @@ local function acknowledge(unit, read, upto)
   if not epoch then
     return {'missing'}
   end
-  local cursor, position = cursor_of(unit, reader), parse_position(read)
+  local cursor = cursor_of(unit, reader)
+  local position = not is_newest(read:sub(2), epoch, top, unit.last) and parse_position(read)
   if not cursor then
     return {'not_member'}
   elseif position and position.epoch ~= epoch then

@@ -11,46 +11,52 @@
 -- ARGV[5]  int     brief    1: only report logs with news; 0: report all
 -- ARGV[6]  string  first of the logs, two arguments each: the last position that the reader got ('': none), and the
 --                  state that an earlier brief call with this position returned ('': none)
--- returns  array   for each log that is reported, its number and an array:
+-- returns  array   for each log that is reported: its number, a header, the number of entries, and id, sender, body of each
+--                  entry. A header has these values, separated by blanks:
 --                  1  epoch; '' if there is no log
 --                  2  top
 --                  3  floor
 --                  4  cursor, or the number of the device's position; '' if the user is not a reader
 --                  5  when the first unread message was sent (ms); '' if the log has none
---                  6  entries: id, sender, body of each
---                  7  when the message top was sent (ms); '' if unknown, or if there are entries
---                  8  1 if the position is valid, 0 if the server lost it
---                  If brief: only the state EPOCH:NUMBER-MS, in place of the array, for a log without new messages
---                  and with a valid position; NUMBER-MS is the id of its newest message. A log is not reported if
---                  this is the given state.
+--                  6  when the message top was sent (ms); '' if unknown, or if the log has unread messages
+--                  7  1 if the position is valid, 0 if the server lost it
+--                  If brief: the header is only the state EPOCH:NUMBER-MS for a log without new messages and with a
+--                  valid position; NUMBER-MS is the id of its newest message. A log is not reported if this is the
+--                  given state.
 -- include entries
 -- include position
 -- include reader_state
+-- include header
 -- include quota
 
 local PAGE = 16  -- entries read at a time; few, because all may be large
 local reader, limit, bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local own, brief = tonumber(ARGV[4]), ARGV[5] == '1'
-local room = {limit = limit, bytes = bytes, page = PAGE}
 
-local replies, unread = {}, {}
-local held, held_bytes = 0, 0  -- entries and bytes read so far
+local replies, last = {}, 0    -- and the number of values in it
+local unread = {}              -- the logs with entries in the reply
+local held, held_bytes = 0, 0  -- entries and bytes in the reply
+local is_whole = true          -- whether the reply has all unread entries
 
--- Reads the first entries of the log number *n*: a page, or only one entry if enough entries for the reply were read.
-local function read_first(n, reply, log, from, top, last)
+local function report(n, header, count)
+  replies[last + 1], replies[last + 2], replies[last + 3] = n, header, count
+  last = last + 3
+end
+
+-- Adds the first entries of the log number *n* to the reply: a page, or only one entry if there are enough for the
+-- reply. Returns when the first one was sent (ms); '' if there is none.
+local function read_first(n, log, from, top)
   local count = held < limit and held_bytes < bytes and PAGE or 1
-  local page = from <= top and redis.call('XRANGE', log, string.format('%.0f', from), '+', 'COUNT', count)
-  if not (page and page[1]) then
-    reply[TOP_MS] = stamp_of(log, reply[2], last) or ''
-    return
+  local page = from <= top and redis.call('XRANGE', log, string.format('%.0f', from), '+', 'COUNT', count) or {}
+  if not page[1] then
+    return ''
   end
-  local parts, size = flat(page)
-  held, held_bytes = held + #page, held_bytes + size
-  reply[SENT_MS] = sent_ms(page[1])
-  unread[#unread + 1] = {
-    reply = reply, log = log, parts = parts, size = size, since = tonumber(reply[SENT_MS]),
-    more = top - from + 1 - #page, is_own = n <= own,
-  }
+  local more, since, first, size = top - from + 1 - #page, sent_ms(page[1]), last + 4, 0
+  report(n, '', #page)
+  last, size = add_flat(replies, last, page)
+  held, held_bytes, is_whole = held + #page, held_bytes + size, is_whole and more <= 0
+  unread[#unread + 1] = {first = first, count = #page, more = more, log = log, since = since, is_own = n <= own}
+  return since
 end
 
 -- Reads the log number *n*. Its keys begin at KEYS[i].
@@ -60,14 +66,18 @@ local function read(n, i, position, state)
   if state ~= '' and is_same(known, cursor, state) then
     return
   end
-  local reply, from, top = reader_state(KEYS[i], log, known, cursor, reader, parse_position(position))
-  if brief and from and tonumber(reply[CURSOR]) == top and reply[HOLDS] == 1 then
-    reply = state_of(known)
-  elseif from then
-    read_first(n, reply, log, from, top, known[4])
+  local holds, number, from, top = reader_state(KEYS[i], log, known, cursor, reader, position)
+  if brief and from and tonumber(number) == top and holds == 1 then
+    report(n, state_of(known), 0)
+    return
   end
-  replies[#replies + 1] = n
-  replies[#replies + 1] = reply
+  local at, since = last + 2, from and read_first(n, log, from, top) or ''
+  local header = header_of(known, number, since, from and since == '' and stamp_of(log, known[2], known[4]), holds)
+  if since == '' then
+    report(n, header, 0)
+  else
+    replies[at] = header
+  end
 end
 
 local FIRST = 6
@@ -76,13 +86,7 @@ for i = FIRST, #ARGV, 2 do
   n = n + 1
   read(n, 3 * n - 2, ARGV[i], ARGV[i + 1])
 end
-table.sort(unread, function(a, b)
-  if a.is_own ~= b.is_own then
-    return a.is_own
-  end
-  return a.since < b.since
-end)
-for _, each in ipairs(unread) do
-  fill(room, each)
+if is_whole and held <= limit and held_bytes <= bytes then
+  return replies
 end
-return replies
+return fitted(replies, unread, {limit = limit, bytes = bytes, page = PAGE})

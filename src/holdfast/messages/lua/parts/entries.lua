@@ -9,24 +9,34 @@ local function sent_ms(entry)
   return #ms < 15 and ms or '0'
 end
 
--- Returns a page of entries as one flat list (id, sender and body of each), and its size in bytes. A flat list takes
--- half the time of nested tables to build, send and parse. If there is a trace context, it follows the id after a
--- blank. A body that is too large (another program wrote it) is replaced by its size, so that no reader is blocked.
-local function flat(page)
-  local parts, bytes, n = {}, 0, 0
-  for _, entry in ipairs(page) do
+-- Adds a page of entries to the list *parts* after its value number *last*: id, sender and body of each. Returns the
+-- number of the last value, and the bytes of the entries. A flat list takes half the time of nested tables to build, send
+-- and parse. If there is a trace context, it follows the id after a blank. A body that is too large (another program
+-- wrote it) is replaced by its size, so that no reader is blocked.
+local function add_flat(parts, last, page)
+  local bytes = 0
+  for i = 1, #page do
+    local entry = page[i]
     local fields = entry[2]
     local name, sender, body, trace = entry[1], fields[1], fields[2], fields[4]
+    local size = #sender + #body
     if #sender > LARGEST_SENDER or #body > LARGEST_BODY then
-      sender, body = sender:sub(1, LARGEST_SENDER), string.format('x%d', #sender + #body)
+      sender, body = sender:sub(1, LARGEST_SENDER), string.format('x%d', size)
+      size = #sender + #body
     end
     if trace and #trace <= LARGEST_TRACE then
       name = name .. ' ' .. trace
     end
-    parts[n + 1], parts[n + 2], parts[n + 3] = name, sender, body
-    bytes = bytes + #sender + #body
-    n = n + 3
+    parts[last + 1], parts[last + 2], parts[last + 3] = name, sender, body
+    last, bytes = last + 3, bytes + size
   end
+  return last, bytes
+end
+
+-- Returns a page of entries as a list of its own, and its size in bytes.
+local function flat(page)
+  local parts = {}
+  local _, bytes = add_flat(parts, 0, page)
   return parts, bytes
 end
 

@@ -1,4 +1,4 @@
--- Parses and checks positions. A position is the text EPOCH:NUMBER:MS, or >EPOCH:NUMBER:MS
+-- Parses and checks positions. A position is the text EPOCH:NUMBER-MS, or >EPOCH:NUMBER-MS
 --   EPOCH   when the log was created (us); 0: the device has no messages
 --   NUMBER  number of the last message that the reader got
 --   MS      when that message was sent; it distinguishes the message from one that got the same number after a loss
@@ -6,8 +6,18 @@
 
 -- Returns the position in *text* as a table; or false for an empty text.
 local function parse_position(text)
-  local own, epoch, number, ms = text:match('^(>?)(%d+):(%d+):(%d*)$')
+  local own, epoch, number, ms = text:match('^(>?)(%d+):(%d+)%-(%d*)$')
   return epoch and {own = own == '>', epoch = epoch, number = number, ms = ms} or false
+end
+
+-- Returns the position of the newest message of a log, as text.
+local function newest_position(epoch, last)
+  return epoch .. ':' .. (last or '')
+end
+
+-- Returns whether the position *text* is that of the newest message, which has the number *top*.
+local function is_newest(text, epoch, top, last)
+  return epoch and last and text == newest_position(epoch, last) and last:find(top .. '-', 1, true) == 1
 end
 
 -- Returns when the message *number* was sent (ms), as text; nil if the log does not have the message.

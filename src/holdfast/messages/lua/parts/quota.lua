@@ -1,17 +1,9 @@
--- Fills a reply with entries of several logs. Expects: entries, reader_state.
---
--- The table *room* has `limit` and `bytes`, the number of messages and bytes that still fit into the reply, and `page`,
--- the number of entries to read at a time.
+-- Chooses the entries of several logs that fit into a reply. Expects: entries.
 
--- Adds entries to the reply for a log, as many as fit. Returns false if some did not fit.
-local function give(room, reply, parts, size)
-  if #reply[ENTRIES] == 0 and #parts <= 3 * room.limit and size <= room.bytes then  -- the usual case
-    room.limit, room.bytes = room.limit - #parts / 3, room.bytes - size
-    reply[ENTRIES] = parts
-    return true
-  end
-  local given = reply[ENTRIES]
-  for i = 1, #parts, 3 do
+-- Adds entries to the list *given*, as many as fit into *room*: a table with `limit` and `bytes`, the number of messages
+-- and bytes that are left, and `page`, the number of entries to read at a time. Returns false if some did not fit.
+local function give(room, given, parts, first, last)
+  for i = first, last, 3 do
     room.bytes = room.bytes - #parts[i + 1] - #parts[i + 2]
     if room.bytes < 0 or room.limit <= 0 then
       room.limit = 0
@@ -25,19 +17,43 @@ local function give(room, reply, parts, size)
   return true
 end
 
--- Fills the reply for one log. The table *unread* has
---   reply  the reply to fill
---   log    key of the log
---   parts  the first unread entries
---   size   bytes of these entries
---   more   number of unread entries after them
-local function fill(room, unread)
-  local reply, open = unread.reply, give(room, unread.reply, unread.parts, unread.size)
-  for _ = 1, math.ceil(math.min(room.limit, unread.more) / room.page) do
+-- Returns the entries of one log that fit into *room*: those that were read, and further pages. The table *each* has
+-- `first` and `count` of its entries in *replies*, its key `log`, and `more`, the number of unread entries after them.
+local function chosen(replies, each, room)
+  local given = {}
+  local open = give(room, given, replies, each.first, each.first + 3 * each.count - 1)
+  for _ = 1, math.ceil(math.min(room.limit, each.more) / room.page) do
     if open then
-      local after = '(' .. id_of(reply[ENTRIES][#reply[ENTRIES] - 2])
-      local page = redis.call('XRANGE', unread.log, after, '+', 'COUNT', room.page)
-      open = give(room, reply, flat(page))
+      local after = '(' .. id_of(given[#given - 2])
+      local parts = flat(redis.call('XRANGE', each.log, after, '+', 'COUNT', room.page))
+      open = give(room, given, parts, 1, #parts)
     end
   end
+  return given
+end
+
+-- Returns *replies* (see fetch.lua) with the entries that fit: the oldest ones first, those of own logs before others.
+local function fitted(replies, unread, room)
+  table.sort(unread, function(a, b)
+    if a.is_own ~= b.is_own then
+      return a.is_own
+    end
+    return tonumber(a.since) < tonumber(b.since)
+  end)
+  local by_first, found = {}, {}
+  for _, each in ipairs(unread) do
+    by_first[each.first] = chosen(replies, each, room)
+  end
+  local i = 1
+  for _ = 1, #replies / 3 do
+    if replies[i] then
+      local entries = by_first[i + 3] or {}
+      found[#found + 1], found[#found + 2], found[#found + 3] = replies[i], replies[i + 1], #entries / 3
+      for n = 1, #entries do
+        found[#found + 1] = entries[n]
+      end
+      i = i + 3 + 3 * replies[i + 2]
+    end
+  end
+  return found
 end

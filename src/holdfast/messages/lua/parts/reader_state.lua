@@ -1,7 +1,6 @@
 -- Determines from which message on a reader reads a log.
 -- Expects: position.
 
-local CURSOR, SENT_MS, ENTRIES, TOP_MS, HOLDS = 4, 5, 6, 7, 8  -- indexes in the reply for a log, see fetch.lua
 local LARGEST = 9007199254740991  -- the largest whole number that Lua represents exactly
 
 -- Returns the stored fields of a log, and the cursor of a reader (false: the user is not a reader).
@@ -12,12 +11,12 @@ end
 
 -- Returns the state of a log, as text: it changes with each message, and with each new log.
 local function state_of(known)
-  return known[1] .. ':' .. (known[4] or '')
+  return newest_position(known[1], known[4])
 end
 
 -- Returns whether a reader has acknowledged all messages of a log that is in this *state*.
 local function is_same(known, cursor, state)
-  return cursor and cursor == known[2] and known[4] and state == known[1] .. ':' .. known[4]
+  return cursor and cursor == known[2] and known[4] and state == state_of(known)
 end
 
 -- Returns the number of the message after which a device reads. If its position is not valid (*same* is false), the
@@ -28,24 +27,27 @@ local function start(meta, reader, position, same)
   return fields[1] == 'open' and number or math.max(number, (tonumber(fields[2] or nil) or 1) - 1)
 end
 
--- Returns the reply for a log, without entries; the number of the first message to read; and `top`. Returns only the
--- reply if the user is not a reader, or if the metadata is damaged (the client then raises an error).
-local function reader_state(meta, log, known, cursor, reader, position)
-  local epoch = known[1] == '' and '?' or known[1] or ''
-  local reply = {epoch, known[2] or '0', known[3] or '1', cursor or '', '', {}, '', 1}
-  local top, floor, from = tonumber(reply[2]), tonumber(reply[3]), tonumber(cursor or nil)
+-- Returns whether the position *text* is valid (1 or 0); the cursor, or the number of the device's position; the number
+-- of the first message to read; and `top`. The last two are nil if the user is not a reader, or if the metadata is
+-- damaged (the client then raises an error).
+local function reader_state(meta, log, known, cursor, reader, text)
+  local top, floor, from = tonumber(known[2] or '0'), tonumber(known[3] or '1'), tonumber(cursor or nil)
   local sound = known[1] and top and floor and top < LARGEST and floor <= top + 1
-    and not reply[2]:find('%D')
+    and not (known[2] or ''):find('%D')
+  local position, valid = false, 1
+  if text ~= '' and not is_newest(text, known[1], known[2] or '', known[4]) then
+    position = parse_position(text)
+  end
   if position then
-    reply[HOLDS] = (not sound and position.epoch == '0'
+    valid = (not sound and position.epoch == '0'
       or sound and holds(log, known[1], top, known[4], position)) and 1 or 0
   end
   if not (sound and from and from >= 0 and from <= top and from % 1 == 0) then
-    return reply
+    return valid, cursor or ''
   end
   if position and position.own then
-    from = start(meta, reader, position, reply[HOLDS] == 1)
-    reply[CURSOR] = string.format('%.0f', from)
+    from = start(meta, reader, position, valid == 1)
+    cursor = string.format('%.0f', from)
   end
-  return reply, math.max(floor, from + 1), top
+  return valid, cursor, math.max(floor, from + 1), top
 end
