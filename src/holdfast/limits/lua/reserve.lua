@@ -19,13 +19,24 @@
 -- include log
 -- include entries
 -- include write_state
+-- include reserve_now
 
 local FIRST = 4
 local LIMIT = 4  -- arguments of one limit
 local LONGEST = 100 * 366 * 86400 * 1000  -- longest wait (ms): the state has no room for later instants
 
 local wall_ms = clock()
-local state = read_state(redis.call('GET', KEYS[1]), KEYS[1], wall_ms)
+local stored = redis.call('GET', KEYS[1])
+if stored and ARGV[3] == '' and #ARGV == FIRST + LIMIT - 1 then
+  local i = FIRST
+  local tag, amount, per_ms, cost = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local changed, total = reserve_now(stored, wall_ms, ARGV[1], tag, amount, per_ms, cost)
+  if changed then
+    redis.call('SET', KEYS[1], changed, 'PX', per_ms)
+    return {1, 0, wall_ms, wall_ms, amount - total, per_ms}
+  end
+end
+local state = read_state(stored, KEYS[1], wall_ms)
 local marked = marked_at(state, ARGV[1], ARGV[3])
 local at, logs = state.now, {}
 for _, log in ipairs(state.logs) do
