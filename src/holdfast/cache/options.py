@@ -52,8 +52,10 @@ class CachedOptions(TypedDict, total=False):
         compress: how large results are compressed: `zlib` (by default), None (not at all), or
             `zstd`, which needs Python 3.14 or the extra `zstd` in all processes.
         compress_over: size in bytes up to which a result is not compressed; 4,096 by default.
-        lease: seconds that a call of the function may take. Then another process may call it as
-            well, and the result of the first one is not stored; at least 1, 30 by default.
+        lease: seconds after which another process may call the function, if the process that calls
+            it is lost; at least 1, 30 by default. The lease is renewed while the function runs, for
+            ten times as long at most; then the call counts as hanging, and its result is not
+            stored.
         timeout: seconds to wait for a result that another caller computes; None: no limit. 30 by
             default.
         on_outage: what a call does if the server is not available: `call` the function, or `raise`.

@@ -16,6 +16,7 @@ from ...core.concurrency._async.cancellation import run_in_background
 from ...core.names import Namespace, Unit
 from ...core.near.registry import NearCaches
 from ...core.notifier import Notifier
+from ...core.renewer import Renewer
 from ...core.script import Script
 from ...errors import HoldfastError, ServerRefused
 from ...errors.one_line_logger import logger_of
@@ -47,6 +48,7 @@ class AsyncCacheClient:
         outage: whether to skip the server now.
         caches: see `HasCaches` in binding.py.
         near: results in the memory of this process.
+        renewer: renews the leases of values that are computed.
     """
 
     def __init__(
@@ -56,11 +58,13 @@ class AsyncCacheClient:
         catalog: AsyncCatalog,
         namespace: Namespace,
         near: NearCaches,
+        renewer: Renewer,
     ) -> None:
         self.caller = caller
         self.notifier = notifier
         self.namespace = namespace
         self.near = near
+        self.renewer = renewer
         self.outage = ServerOutage()
         self.caches: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._catalog = catalog

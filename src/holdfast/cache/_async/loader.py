@@ -19,6 +19,7 @@ from ...errors import CacheLoadFailed, CacheTimeout, HoldfastError
 from ...errors.one_line_logger import logger_of
 from ..call_key import CallKey
 from ..function_counts import FunctionCounts
+from ..load_renewal import LoadRenewal
 from ..options import CacheOptions
 from ..replies import LoadClaim, Loaded
 from ..result_format import ResultFormat
@@ -40,6 +41,7 @@ class AsyncResultLoader:
     Args:
         store: calls the server.
         notifier: reports values that other processes have stored.
+        renewal: renews the lease while the function runs.
         options: options of the function.
         results: encodes and decodes results.
         counts: returns the object that counts.
@@ -50,6 +52,7 @@ class AsyncResultLoader:
         self,
         store: AsyncValueStore,
         notifier: Notifier,
+        renewal: LoadRenewal,
         options: CacheOptions,
         results: ResultFormat,
         counts: Callable[[], FunctionCounts],
@@ -57,6 +60,7 @@ class AsyncResultLoader:
     ) -> None:
         self._store = store
         self._notifier = notifier
+        self._renewal = renewal
         self._options = options
         self._results = results
         self._counts = counts
@@ -190,7 +194,8 @@ class AsyncResultLoader:
     ) -> Loaded:
         """Call the function, store its result, and return it as later readers will get it."""
         try:
-            value, error = await self._run(work)
+            with self._renewal.renewing(key, claim.token):
+                value, error = await self._run(work)
         except BaseException:
             run_in_background(partial(self._abandon, key, claim.token, None))
             raise

@@ -17,6 +17,7 @@ from ...core.concurrency._sync.cancellation import run_in_background
 from ...core.names import Namespace, Unit
 from ...core.near.registry import NearCaches
 from ...core.notifier import Notifier
+from ...core.renewer import Renewer
 from ...core.script import Script
 from ...errors import HoldfastError, ServerRefused
 from ...errors.one_line_logger import logger_of
@@ -48,6 +49,7 @@ class CacheClient:
         outage: whether to skip the server now.
         caches: see `HasCaches` in binding.py.
         near: results in the memory of this process.
+        renewer: renews the leases of values that are computed.
     """
 
     def __init__(
@@ -57,11 +59,13 @@ class CacheClient:
         catalog: Catalog,
         namespace: Namespace,
         near: NearCaches,
+        renewer: Renewer,
     ) -> None:
         self.caller = caller
         self.notifier = notifier
         self.namespace = namespace
         self.near = near
+        self.renewer = renewer
         self.outage = ServerOutage()
         self.caches: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._catalog = catalog

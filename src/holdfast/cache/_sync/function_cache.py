@@ -24,6 +24,7 @@ from ..function_counts import (
     FunctionCounts,
     FunctionDefinition,
 )
+from ..load_renewal import LoadRenewal
 from ..near_result import NearResults
 from ..options import CacheOptions
 from ..replies import Loaded
@@ -95,7 +96,13 @@ class FunctionCache:
         )
         self._store = ValueStore(client.caller, self._units.function, options)
         self._loader = ResultLoader(
-            self._store, client.notifier, options, self._results, lambda: self.counts, name
+            self._store,
+            client.notifier,
+            LoadRenewal(client.renewer, options.lease_ms),
+            options,
+            self._results,
+            lambda: self.counts,
+            name,
         )
         self._telemetry = self._store.telemetry
         self._near: NearResults | None = None

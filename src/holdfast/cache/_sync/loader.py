@@ -20,6 +20,7 @@ from ...errors import CacheLoadFailed, CacheTimeout, HoldfastError
 from ...errors.one_line_logger import logger_of
 from ..call_key import CallKey
 from ..function_counts import FunctionCounts
+from ..load_renewal import LoadRenewal
 from ..options import CacheOptions
 from ..replies import LoadClaim, Loaded
 from ..result_format import ResultFormat
@@ -41,6 +42,7 @@ class ResultLoader:
     Args:
         store: calls the server.
         notifier: reports values that other processes have stored.
+        renewal: renews the lease while the function runs.
         options: options of the function.
         results: encodes and decodes results.
         counts: returns the object that counts.
@@ -51,6 +53,7 @@ class ResultLoader:
         self,
         store: ValueStore,
         notifier: Notifier,
+        renewal: LoadRenewal,
         options: CacheOptions,
         results: ResultFormat,
         counts: Callable[[], FunctionCounts],
@@ -58,6 +61,7 @@ class ResultLoader:
     ) -> None:
         self._store = store
         self._notifier = notifier
+        self._renewal = renewal
         self._options = options
         self._results = results
         self._counts = counts
@@ -189,7 +193,8 @@ class ResultLoader:
     ) -> Loaded:
         """Call the function, store its result, and return it as later readers will get it."""
         try:
-            value, error = self._run(work)
+            with self._renewal.renewing(key, claim.token):
+                value, error = self._run(work)
         except BaseException:
             run_in_background(partial(self._abandon, key, claim.token, None))
             raise

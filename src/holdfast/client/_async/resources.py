@@ -140,7 +140,7 @@ class AsyncResources:
         from holdfast.cache._async.cache_client import AsyncCacheClient
 
         parts = (self.caller, self.notifier, self.catalog, self.namespace)
-        return AsyncCacheClient(*parts, self.near_caches)
+        return AsyncCacheClient(*parts, self.near_caches, self.renewer)
 
     @shared
     def messaging(self) -> AsyncMessaging:

@@ -141,7 +141,7 @@ class Resources:
         from holdfast.cache._sync.cache_client import CacheClient
 
         parts = (self.caller, self.notifier, self.catalog, self.namespace)
-        return CacheClient(*parts, self.near_caches)
+        return CacheClient(*parts, self.near_caches, self.renewer)
 
     @shared
     def messaging(self) -> Messaging:
