@@ -103,6 +103,7 @@ MAY_LOOP: Final = {
 ALLOW_OOM: Final = {
     "cache/invalidate": "it frees memory, and a full server must not keep what is wrong",
     "cache/raise": "a number takes no more room, and a full server must not keep what is wrong",
+    "cache/renew": "extends what exists; a full server must not cost the lease of a slow function",
     "completions/drop": "it frees memory",
     "completions/remove": "it frees memory",
     "core/forget": "it frees memory",
