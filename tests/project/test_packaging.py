@@ -66,6 +66,10 @@ def test_the_gate_runs_what_people_run(command: str) -> None:
     assert re.search(rf"^{command}$", GATE.read_text(), re.MULTILINE)
 
 
+def test_the_gate_runs_the_tests_of_django_on_any_python() -> None:
+    assert "make django" in GATE.read_text()
+
+
 def test_the_gate_can_be_started() -> None:
     assert GATE.read_text().startswith("#!")
     assert os.access(GATE, os.X_OK)
@@ -90,6 +94,7 @@ TARGETS = [
     "extras",
     "dist",
     "lowest",
+    "django",
 ]
 
 
