@@ -69,7 +69,8 @@ class ArgumentTypes:
         self._types: dict[str, Any] = {}
         self.models: dict[str, PydanticType] = {}
         self._result: Any = Any
-        self._whole: Any = _UNREAD
+        self._needed = sum(each.default is _EMPTY for each in signature.parameters.values())
+        self._by_count: Mapping[int, Any] = {}
         self.complete = False
         self._read(last=False)
 
@@ -174,11 +175,10 @@ class ArgumentTypes:
                 self._read(last=True)
             except TypeError as error:
                 raise DecodeError(what, str(error)) from None
-        by_position = not kwargs and len(args) == len(self._signature.parameters)
-        if by_position and self._whole is not None:
+        if not kwargs and (kind := self._by_count.get(len(args))) is not None:
             # If this fails, the slower path below finds out which argument does not fit.
             with contextlib.suppress(TypeError, ValueError, RecursionError):
-                return msgspec.convert(args, self._whole, str_keys=True), {}
+                return msgspec.convert(args, kind, str_keys=True), {}
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -214,7 +214,7 @@ class ArgumentTypes:
             self.models = {
                 name: kind for name, kind in kinds.items() if isinstance(kind, PydanticType)
             }
-            self._whole = self._positional()
+            self._by_count = self._positional()
 
     def _kind(self, name: str, kind: Any, *, needed: bool, last: bool) -> Any:
         """Return what values of a parameter, or the results, are converted to.
@@ -250,17 +250,17 @@ class ArgumentTypes:
         what = "the result" if name == _RESULT else f"parameter {name!r}"
         return f"task {self._name!r}: {what}"
 
-    def _positional(self) -> Any:
-        """Return the tuple type of all arguments, if each is given by its position.
+    def _positional(self) -> Mapping[int, Any]:
+        """Return the tuple type of the arguments, by their number, if they are given by position.
 
-        Return None if some cannot be given so, or cannot be converted by msgspec.
+        Return none if some cannot be given so, or cannot be converted by msgspec.
         """
         parameters = self._signature.parameters
-        if not {parameter.kind for parameter in parameters.values()} <= _POSITIONAL:
-            return None
-        if self.models:
-            return None
-        return tuple[*(self._types.get(name, Any) for name in parameters)]  # type: ignore[misc]
+        if self.models or not {each.kind for each in parameters.values()} <= _POSITIONAL:
+            return {}
+        kinds = [self._types.get(name, Any) for name in parameters]
+        counts = range(self._needed, len(kinds) + 1)
+        return {count: tuple[*kinds[:count]] for count in counts}  # type: ignore[misc]
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -125,7 +125,8 @@ class Envelope(
     @property
     def group_id(self) -> str:
         """Return the id of its group; empty if it is no member of a group."""
-        return self.group.partition(" ")[0] if isinstance(self.group, str) else ""
+        group = self.group
+        return group.partition(" ")[0] if isinstance(group, str) else ""
 
     def packed(self) -> bytes:
         """Return it as bytes.

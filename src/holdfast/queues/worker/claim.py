@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 MAX_CRASHES: Final = 3
 """A task is dead-lettered when so many workers have vanished during its attempts."""
@@ -12,8 +13,7 @@ MAX_CRASHES: Final = 3
 _FIELDS: Final = 6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, eq=False):
     """A task as a step handed it over.
 
     Attributes:

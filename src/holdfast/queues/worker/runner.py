@@ -111,16 +111,20 @@ class Runner:
             if task is None or envelope is None:
                 raise
             raised, settlement = error, settlements.failed(claim, task, envelope, error)
-            with self._recorded(claim, envelope.trace, task.name) as work:
+            with self._recorded(claim, envelope, task.name) as work:
                 work.ended(settlement.verb, type_name(type(error)))
         else:
             if cpu is not None:
                 return await self._run_in_child(cpu, claim, envelope, task)
             enter_trace(envelope.trace)
-            with self._recorded(claim, envelope.trace, task.name) as work:
-                enter_trace(work.trace)
+            if self._telemetry is None:
                 settlement, raised = await self._outcome(claim, envelope, task, args, kwargs)
-                work.ended(settlement.verb, type_name(type(raised)) if raised is not None else "")
+            else:
+                with self._recorded(claim, envelope, task.name) as work:
+                    enter_trace(work.trace)
+                    settlement, raised = await self._outcome(claim, envelope, task, args, kwargs)
+                    error_name = type_name(type(raised)) if raised is not None else ""
+                    work.ended(settlement.verb, error_name)
         self.last_error = type_name(type(raised)) if raised is not None else ""
         name = envelope.task if envelope else ""
         level = None
@@ -146,7 +150,7 @@ class Runner:
         raised: BaseException | None = None
         timeout_s = timeout_of(envelope, task)
         enter_trace(envelope.trace)
-        with self._recorded(claim, envelope.trace, task.name) as work:
+        with self._recorded(claim, envelope, task.name) as work:
             enter_trace(work.trace)
             try:
                 sent = _traced(claim, envelope, work.trace)
@@ -178,7 +182,7 @@ class Runner:
         """Run the function. Return the settlement, and the exception if it raised a failure."""
         events = AttemptEvents(claim, self._events)
         make = AsyncSteps if task.is_async else PlainSteps
-        steps = make(self._steps, claim, task.name)
+        steps, group_id = make(self._steps, claim, task.name), envelope.group_id
         timeout_s = timeout_of(envelope, task)
         limit = None if timeout_s is None or task.cpu else time_limit(timeout_s)
         running = RunningTask(
@@ -195,7 +199,7 @@ class Runner:
             self._state,
             events.add,
             steps,
-            envelope.group_id,
+            group_id,
             AttemptRules(claim, task, envelope, steps, limit),
         )
         here = current_task()
@@ -204,8 +208,7 @@ class Runner:
             if steps.suspended is not None:  # the task caught the exception
                 return settlements.suspended(claim, task, steps.suspended), None
             steps.check_end()
-            is_member = bool(envelope.group_id)
-            return settlements.done(claim, task, result, is_member=is_member), None
+            return settlements.done(claim, task, result, is_member=bool(group_id)), None
         except Cancelled:
             raise
         except BaseException as error:  # the task raised it
@@ -289,14 +292,15 @@ class Runner:
             settlement = settlements.parked(claim, "unknown-version", error, self._unknown_ms)
         else:
             settlement = settlements.dead(claim, "undecodable", error)
-        with self._recorded(claim, envelope.trace if envelope else None, name) as work:
+        with self._recorded(claim, envelope, name) as work:
             work.ended(settlement.verb, type_name(type(error)))
         return settlement
 
     def _recorded(
-        self, claim: Claim, trace: TraceContext | None, name: str
+        self, claim: Claim, envelope: Envelope | None, name: str
     ) -> AbstractContextManager[Activity]:
         """Record one attempt; *name* is empty for a task that is not in the registry."""
+        trace = envelope.trace if envelope is not None else None
         facts: dict[str, Fact] = {"id": claim.task_id, "task": name, "attempt": claim.attempt}
         return during(self._telemetry, "process", self._unit, trace=trace, facts=facts)
 
@@ -310,7 +314,8 @@ def _traced(claim: Claim, envelope: Envelope, trace: TraceContext | None) -> Cla
     if trace is None or trace == envelope.trace:
         return claim
     headers = {"traceparent": trace.traceparent, "tracestate": trace.tracestate}
-    return replace(claim, body=msgspec.structs.replace(envelope, **headers).packed())
+    body = msgspec.structs.replace(envelope, **headers).packed()
+    return msgspec.structs.replace(claim, body=body)
 
 
 def _is_awaitable(result: Any) -> bool:
