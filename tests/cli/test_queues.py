@@ -19,7 +19,7 @@ def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
     assert row == {
         "queue": "crowd", "ready": 3, "delayed": 1, "running": 1, "dead": 2,
         "waiting_workers": 0, "paused": False, "capacity": None, "limited": 0,
-        "concurrency": None, "rate": None,
+        "concurrency": None, "rate": None, "partitions": 1,
     }  # fmt: skip
 
 
@@ -125,3 +125,27 @@ def test_the_most_delayed_keys_are_shown(crowd: Holdfast, run: Run) -> None:
     told = run("tasks", "show", "crowd", handles[0].task_id).stdout
     assert "limit key" in told
     assert "sync umbra (it has no room yet)" in told
+
+
+def test_a_queue_is_divided(crowd: Holdfast, run: Run) -> None:
+    crowd.queue("crowd").purge()
+    assert run("queues", "partition", "crowd", "3").stdout == "queue 'crowd' has 3 partitions\n"
+    tasks = TaskRegistry()
+
+    @tasks.task(queue="crowd")
+    def work(number: int) -> None:
+        pass
+
+    crowd.enqueue_many([work.call(n) for n in range(300)])
+    shown = run("queues", "show", "crowd").stdout
+    assert "partitions       3\n" in shown
+    assert shown.count("100 ready, 0 delayed, 0 running, 0 dead") == 2
+    (row,) = rows(run("queues", "show", "crowd", "--json"))
+    assert row["partitions"] == 3
+    assert list(row["by_partition"]) == ["crowd", "crowd/1", "crowd/2"]
+    assert [line.split()[0] for line in run("queues", "ls").stdout.splitlines()[1:]] == ["crowd"]
+    (row,) = rows(run("queues", "partition", "crowd", "1", "--json"))
+    assert row == {"queue": "crowd", "partitions": 1, "served": 3}
+    wrong = run("queues", "partition", "crowd", "300")
+    assert wrong.exit_code != 0
+    assert "256" in wrong.stderr

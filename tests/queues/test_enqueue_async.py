@@ -16,7 +16,7 @@ from holdfast import (
 )
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
-from holdfast.queues._async.producer import ENQUEUE, ENQUEUE_PLAIN
+from holdfast.queues._async.task_sender import ENQUEUE, ENQUEUE_PLAIN
 from holdfast.queues.enqueue_batch import packed, plain_arguments
 
 tasks = TaskRegistry()

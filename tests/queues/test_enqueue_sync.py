@@ -17,7 +17,7 @@ from holdfast import (
 )
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
-from holdfast.queues._sync.producer import ENQUEUE, ENQUEUE_PLAIN
+from holdfast.queues._sync.task_sender import ENQUEUE, ENQUEUE_PLAIN
 from holdfast.queues.enqueue_batch import packed, plain_arguments
 
 tasks = TaskRegistry()

@@ -1,4 +1,4 @@
-"""`holdfast queues`: list the task queues, limit, pause, resume and empty them."""
+"""`holdfast queues`: list the task queues; limit, divide, pause, resume and empty them."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def _rows(stats: QueueStats) -> Iterator[Row]:
     limit = "no limit" if stats.capacity is None else f"{stats.capacity:,} tasks may wait"
     yield "capacity", limit
     yield "limit", _limit(stats)
+    if stats.partitions > 1:
+        yield "partitions", f"{stats.partitions:,}"
 
 
 def _limit(stats: QueueStats | DelayedKey) -> str:
@@ -87,7 +89,7 @@ QUEUES: Final = Resource["QueueStats"](
 
 app = group(
     "queues",
-    "List the task queues; limit, pause, resume and empty them.",
+    "List the task queues; limit, divide, pause, resume and empty them.",
     list_command("List the queues: how many tasks are ready, delayed, running and dead.", QUEUES),
 )
 
@@ -99,12 +101,18 @@ def show_queue(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
     stats = QUEUES.find(hf, name)
     keys = hf.queue(name).delayed_keys(SHOWN_TASKS) if stats.limited else []
     coming, dead = _coming(hf.queue(name)), hf.queue(name).dead(SHOWN_TASKS)
+    partitions = hf.queue(name).partitions()
     if as_json:
         tasks = {"next": list(map(asdict, coming)), "latest_dead": list(map(asdict, dead))}
         limits = {"delayed_keys": list(map(asdict, keys))}
-        print_json(QUEUES.json_of(name, stats), tasks, limits)
+        parts = {each: asdict(found) for each, found in partitions.items()}
+        print_json(QUEUES.json_of(name, stats), tasks, limits, {"by_partition": parts})
         return
     print_block(field_table([("queue", name), *_rows(stats)]))
+    if len(partitions) > 1:
+        print_block(Text())
+        print_block(Text("partitions", "bold"))
+        print_block(field_table([(each, _counts(found)) for each, found in partitions.items()]))
     if keys:
         print_block(Text())
         print_block(Text("most delayed keys", "bold"))
@@ -113,6 +121,13 @@ def show_queue(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
         if found:
             print_block(Text())
             print_tasks(title, found)
+
+
+def _counts(stats: QueueStats) -> str:
+    return (
+        f"{stats.ready:,} ready, {stats.delayed:,} delayed, {stats.running:,} running, "
+        f"{stats.dead:,} dead"
+    )
 
 
 def _key_text(key: DelayedKey) -> str:
@@ -162,6 +177,32 @@ def _rate(text: str) -> Limit | None:
         return Limit(int(amount), float(seconds or 1.0)) if text != "0" else None
     except ValueError as error:
         fail(f"--rate takes AMOUNT/SECONDS, such as 100/60: {error}", code=WRONG_USAGE)
+
+
+@app.command(example="holdfast queues partition email 16")
+@with_client()
+def partition(
+    hf: Holdfast,
+    name: Name,
+    number: Annotated[int, argument("NUMBER", "Partitions, 1 to 256.")],
+    as_json: AsJson = False,
+) -> None:
+    """Divide a queue into partitions, which a cluster spreads over its servers.
+
+    Workers and producers follow. Waiting tasks stay in their partition. With
+    fewer partitions than before, run it again once the others are empty.
+    """
+    try:
+        hf.queue(name).repartition(number)
+    except ValueError as error:
+        fail(str(error), code=WRONG_USAGE)
+    served = len(hf.queue(name).partitions())
+    if as_json:
+        print_json({"queue": name, "partitions": number, "served": served})
+    else:
+        more = f"; {served - number:,} more are served until they are empty"
+        text = f"queue {name!r} has {counted(number, 'partition')}"
+        print_line(text + more * (served > number))
 
 
 @app.command(example="holdfast queues pause email")

@@ -86,8 +86,8 @@ class Operation:
         # keeps their entries apart.
         return cls(f"~{verb}~{name}", 1, label, op_id, repeat, None)
 
-    def part(self, i: int) -> str:
-        """Return the writer for the *i*-th step of this operation. All steps have one number.
+    def part(self, i: int | str) -> str:
+        """Return the writer for the step *i* of this operation. All steps have one number.
 
         It differs from the writers of all other operations, because neither generated writers nor
         encoded names contain a colon.

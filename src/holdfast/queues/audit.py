@@ -49,6 +49,13 @@ _OTHER_KINDS: Final[Mapping[str, Mapping[str, Part]]] = {
     GROUP: groups_audit.PARTS,
 }
 
+_LAYOUT: Final[Mapping[bytes, re.Pattern[bytes]]] = {
+    b"layout": re.compile(rb"\d+( \d+ \d+( \d+:\d+:\d+)*)?"),
+    b"whole:capacity": re.compile(rb"\d+"),
+    b"whole:limit": re.compile(rb"\d+ \d+ \d+"),
+}
+"""The settings of a queue with partitions."""
+
 _NUMBERS: Final = (b"paused", b"capacity", b"history", b"stepped")
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
 _SCHEDULE: Final = re.compile(rb"(\d+:){7}.*", re.DOTALL)
@@ -178,6 +185,8 @@ def _settings(unit: Snapshot) -> Iterator[Fault]:
             is_valid: object = limits_audit.DEFINITION.fullmatch(value)
         elif name in limits_audit.SETTINGS:
             is_valid = limits_audit.SETTINGS[name].fullmatch(value)
+        elif name in _LAYOUT:
+            is_valid = _LAYOUT[name].fullmatch(value)
         else:
             is_valid = (
                 name in (b"paused", b"capacity", b"history", b"stepped")

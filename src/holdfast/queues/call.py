@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     timeout: Duration | None
     headers: Mapping[str, str] | None
     unique: Unique | Literal[False] | None
+    partition_key: str | None
 
 
 class Definition(Protocol):
@@ -79,6 +80,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
         retry: instead of the task's own; None: that one.
         timeout_s: seconds that an attempt may take, instead of the task's own; None: that one.
         unique: instead of the task's own; None: that one, False: none.
+        partition_key: chooses the partition, if the queue has several.
         definition: the task in its registry; None: it is only known by its name.
     """
 
@@ -94,6 +96,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
     retry: Retry | None = None
     timeout_s: float | None = None
     unique: Unique | Literal[False] | None = None
+    partition_key: str | None = None
     definition: Definition | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -150,6 +153,8 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
             headers: are added to the headers of the call: at most 32, of 4,096 bytes in all. The
                 task finds them in `current_task().headers`.
             unique: instead of the task's own; False: the call is not unique.
+            partition_key: in a queue with partitions, tasks with the same key go to the same one,
+                so they start in order. At most 200 bytes. Other queues ignore it.
 
         Raises:
             ValueError: an option is out of its range, both *delay* and *at* are given, or the task
@@ -177,6 +182,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
             changes["headers"] = checked_headers(self.headers, headers)
         if (expires := options.get("expires")) is not None:
             changes["expires"] = _expiry(expires)
+        changes |= _partition(options.get("partition_key"))
         changes |= _start(options.get("delay"), options.get("at"))
         changes |= self._uniqueness(options.get("unique"))
         call = replace(self, **changes)
@@ -263,6 +269,17 @@ def _start(delay: Duration | None, at: Instant | None) -> dict[str, str]:
         delay_ms = not_early_ms(from_now_s(delay, "delay", "; an instant goes to at="))
         return {"wait": f"+{delay_ms}" if delay_ms else "0"}
     return {} if at is None else {"wait": f"@{to_epoch_ms(at, 'at')}"}
+
+
+def _partition(key: str | None) -> dict[str, str]:
+    """Return the change of `Call.partition_key`."""
+    if key is None:
+        return {}
+    if not isinstance(key, str):
+        raise TypeError(f"a partition_key must be a str, got {type(key).__name__}")
+    if not 1 <= len(key.encode(errors="surrogatepass")) <= MAX_TASK_ID_BYTES:
+        raise ValueError(f"a partition_key takes 1 to {MAX_TASK_ID_BYTES} bytes, got {key!r}")
+    return {"partition_key": key}
 
 
 def _expiry(expires: Duration | datetime) -> str:

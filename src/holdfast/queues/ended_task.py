@@ -47,6 +47,7 @@ class EndedTask:
         worker: name of the worker that ran it last; empty if it did not run.
         reason: why it is dead.
         number: its number in the history, for `before`; a task that ended later has a higher one.
+            0 in the history of several partitions.
     """
 
     task_id: str

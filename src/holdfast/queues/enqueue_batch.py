@@ -59,6 +59,8 @@ def packed(
     )
     if call.headers or call.retry is not None or call.timeout_s is not None:
         envelope = replace(envelope, **_options(call))
+    if call.partition_key is not None:
+        envelope = replace(envelope, partition=call.partition_key)
     if limit := call.packed_limit():
         envelope = replace(envelope, limit=limit)
     if unique := call.packed_unique():
@@ -106,14 +108,21 @@ _BY_DIGIT: Final[Mapping[str, Enqueued]] = {
 }  # fmt: skip
 
 
+_NOT_HELD: Final = "5"
+"""The digit of a task that was not stored, because an earlier layout chose the partition."""
+
+
 class StoredTask(NamedTuple):
-    """The task that runs for a call, and what `enqueue` did."""
+    """The task that runs for a call, what `enqueue` did, and the partition of the task."""
 
     task_id: str
     enqueued: Enqueued
+    partition: int = 0
 
 
-def stored_tasks(tasks: Sequence[Packed], digits: str, holders: Sequence[str]) -> list[StoredTask]:
+def stored_tasks(
+    tasks: Sequence[Packed], digits: str, holders: Sequence[str], partition: int = 0
+) -> list[StoredTask | None]:
     """Return the tasks that run for *tasks*, from the reply of `enqueue.lua`.
 
     Args:
@@ -121,21 +130,27 @@ def stored_tasks(tasks: Sequence[Packed], digits: str, holders: Sequence[str]) -
         digits: the first part of the reply. It has one digit for each task: what happened to it.
         holders: the second part of the reply. For each digit above 1, it has the id of the task
             that already holds the unique key.
+        partition: where they are.
+
+    Returns:
+        The tasks that run; None for those that are not held there, and were not stored.
 
     Raises:
         ValueError: the digits and the ids do not belong together.
     """
     if not holders and not digits.strip("01"):  # No task has a unique key, as most have none.
         return [
-            StoredTask(task[0], "new" if digit == "1" else "existing")
+            StoredTask(task[0], "new" if digit == "1" else "existing", partition)
             for task, digit in zip(tasks, digits, strict=True)
         ]
     others = iter(holders)
     found = [
-        StoredTask(task[0] if digit in "01" else next(others, ""), _BY_DIGIT[digit])
+        None
+        if digit == _NOT_HELD
+        else StoredTask(task[0] if digit in "01" else next(others, ""), _BY_DIGIT[digit], partition)
         for task, digit in zip(tasks, digits, strict=True)
     ]
-    if not all(task.task_id for task in found) or next(others, None) is not None:
+    if not all(task is None or task.task_id for task in found) or next(others, None) is not None:
         raise ValueError("the ids in the reply are not those of its digits")
     return found
 
@@ -163,12 +178,14 @@ class EnqueueBatch:
         room: how many tasks the queue must have room for; 0 if an earlier batch checked it.
         tasks: what is stored.
         size: bytes of the envelopes that count.
+        sizes: those of each task.
     """
 
     queue: str
     room: int
     tasks: list[Packed] = field(default_factory=list)
     size: int = 0
+    sizes: list[int] = field(default_factory=list)
 
     def fits(self, size: int) -> bool:
         """Return whether a task of *size* bytes fits. The first task always fits."""
@@ -180,6 +197,7 @@ class EnqueueBatch:
         """Add a task of *size* bytes."""
         self.tasks.append(task)
         self.size += size
+        self.sizes.append(size)
 
 
 def batched(

@@ -91,6 +91,7 @@ class Envelope(
         headers: names and values that accompany it.
         timeout_ms: how long an attempt may take; 0: as the task says.
         retry: where its retry differs from that of the task.
+        partition: a key that chooses its partition, if the queue has several.
         limit: the limits of which key it has, as `lua/parts/limit.lua` reads them. This field and
             the next ones are the last ones, where the scripts look for them.
         unique: how long it holds which key, as `lua/parts/unique.lua` reads it.
@@ -110,6 +111,7 @@ class Envelope(
     headers: dict[str, str] = {}
     timeout_ms: _Ms = 0
     retry: StoredRetry | None = None
+    partition: Any = None
     limit: Any = None
     unique: Any = None  # of any type: another program may have a field of this name
     group: Any = None

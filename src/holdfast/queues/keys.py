@@ -1,6 +1,8 @@
 """Every key of a queue: its type, content and lifetime. They end with the tasks they describe.
 
 *h m l* stand for the priorities high, medium and low.
+
+A queue with partitions has these keys once for each: `{queue:email}`, `{queue:email/1}`, and so on.
 """
 
 from __future__ import annotations
@@ -136,6 +138,10 @@ def settings(unit: Unit) -> str:
     `limit:NAME` is the definition of each limit: `concurrency amount per_ms fair`. `changed` is set
     once a definition was changed, and `sweep` until the steps have admitted what it allows: the
     next slot to examine.
+
+    A queue with partitions has its `layout`: `version partitions served`, then `version:partitions:
+    until_ms` of each earlier one. Each partition has a share of `whole:capacity` and `whole:limit`.
+    In the other partitions, `layout` is the version.
     """
     return unit.key("settings")
 

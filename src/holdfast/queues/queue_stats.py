@@ -31,6 +31,7 @@ class QueueStats:
         limited: how many of the ready tasks wait until their limit key has room (see `PerKey`).
         concurrency: how many tasks of the queue may run at once; None: no limit.
         rate: how many tasks of the queue may start in how many seconds; None: no limit.
+        partitions: how many partitions take tasks (see `AsyncQueue.repartition`).
     """
 
     ready: int
@@ -44,6 +45,7 @@ class QueueStats:
     limited: int = 0
     concurrency: int | None = None
     rate: tuple[int, float] | None = None
+    partitions: int = 1
 
     def waited(self, now: datetime) -> float:
         """Return for how many seconds the oldest ready task has waited at *now*; 0 without one."""

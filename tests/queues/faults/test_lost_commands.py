@@ -10,7 +10,7 @@ from faults.fixtures import LOST, REPEATED
 from faults.servers import Server
 from holdfast import Holdfast, TaskRegistry
 from holdfast.queues._sync.handle import CANCEL
-from holdfast.queues._sync.queue import PURGE
+from holdfast.queues.partitions._sync.partition import PURGE
 
 tasks = TaskRegistry()
 ran: list[object] = []

@@ -20,7 +20,7 @@ from holdfast.core import ledger
 from holdfast.core.names import Namespace
 from holdfast.queues import enqueue_batch as packing
 from holdfast.queues import keys
-from holdfast.queues._sync.producer import ENQUEUE_PLAIN
+from holdfast.queues._sync.task_sender import ENQUEUE_PLAIN
 from holdfast.queues.worker.claimer import RENEW, STEP
 
 tasks = TaskRegistry()

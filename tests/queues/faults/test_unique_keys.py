@@ -25,7 +25,7 @@ from faults.waiting import eventually
 from holdfast import Call, Holdfast, HoldfastError, OutcomeUnknown, Task, Unique
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
-from holdfast.queues._sync.producer import ENQUEUE
+from holdfast.queues._sync.task_sender import ENQUEUE
 from queues.faults.unique_worker import QUEUE, held, kept, postponed, ran, replaced, tasks
 from soundness import assert_sound
 

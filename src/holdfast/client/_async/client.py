@@ -467,7 +467,12 @@ class AsyncHoldfast:
     # Task queues
 
     def queue(
-        self, name: str, *, capacity: int | None = None, on_conflict: OnConflict = "keep"
+        self,
+        name: str,
+        *,
+        capacity: int | None = None,
+        partitions: int | None = None,
+        on_conflict: OnConflict = "keep",
     ) -> AsyncQueue:
         """Return the task queue called *name*.
 
@@ -476,9 +481,14 @@ class AsyncHoldfast:
             capacity: maximum number of tasks that wait in the queue, ready and delayed. The server
                 stores it at the first enqueue after this call, for all clients. None: the stored
                 value is used, or no limit if there is none.
-            on_conflict: what happens if the server stores another capacity; see `semaphore`.
+            partitions: number of parts into which the queue is divided, so that a cluster can
+                distribute it, 1 to 256. The server stores it at the first enqueue after this call.
+                None: the stored value is used, or 1 if there is none.
+            on_conflict: what happens if the server stores another capacity or another number of
+                partitions; see `semaphore`.
         """
         from holdfast.queues._async.queue import AsyncQueue
+        from holdfast.queues.partitions.layout import checked_partitions
         from holdfast.queues.queue_stats import checked_capacity
 
         parts = self._resources
@@ -486,8 +496,10 @@ class AsyncHoldfast:
         checked_on_conflict(on_conflict)
         if checked_capacity(capacity) is not None:
             producer.define(name, capacity, on_conflict)
-        shared = (parts.caller, parts.notifier, parts.catalog, producer, parts.namespace)
-        return AsyncQueue(*shared, name)
+        if partitions is not None:
+            number = checked_partitions(partitions)
+            producer.partition_definitions.give(name, number, on_conflict)
+        return AsyncQueue(parts.caller, parts.notifier, parts.catalog, producer, name)
 
     async def queues(self, *, limit: int = LISTED) -> list[str]:
         """Return the names of the task queues, the latest used first.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Never, TypeVar
 
@@ -21,13 +21,13 @@ from ...errors import ResultTimeout, SignalRefused
 from .. import keys
 from ..enqueue_batch import Enqueued
 from ..events.task_event import TaskEvent
+from ..partitions._async.locating import STATUS
 from ..steps._async.reading import read_steps
 from ..steps.step_record import HEADER_BYTES, checked_name, stored_signal
 from ..steps.stored_steps import TaskSteps
 from ..task_status import WAITING_STATES, TaskStatus, result_of, task_status
 from .task_events import read_events
 
-STATUS: Final = Script.load("holdfast.queues", "status")
 AWAIT: Final = Script.load("holdfast.queues", "await")
 CANCEL: Final = Script.load("holdfast.queues", "cancel")
 SIGNAL: Final = Script.load("holdfast.queues", "signal")
@@ -70,6 +70,7 @@ class AsyncTaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
     _notifier: Notifier
     _returns: Any = Any
     enqueued: Enqueued | None = None
+    _find_unit: Callable[[], Any] | None = None
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are handles of the same task."""
@@ -93,7 +94,7 @@ class AsyncTaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
 
     async def status(self) -> TaskStatus:
         """Return the status of the task now."""
-        return task_status(self.task_id, await self._find())
+        return task_status(self.task_id, await self._find(await self._where()))
 
     async def result(self, timeout: Duration | None = None) -> R:
         """Wait until the task has ended, and return its result, converted to the annotated type.
@@ -110,9 +111,10 @@ class AsyncTaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
             DecodeError: the result is not of the annotated type.
         """
         deadline = Deadline(to_timeout_s(timeout))
-        reply = await self._find()
+        unit = await self._where()
+        reply = await self._find(unit)
         if reply[0].decode() in WAITING_STATES and not deadline.passed:
-            reply = await self._wait_for_end(deadline)
+            reply = await self._wait_for_end(unit, deadline)
         state = reply[0].decode()
         if state in WAITING_STATES:
             raise ResultTimeout(self.task_id, self.queue, state)
@@ -142,7 +144,7 @@ class AsyncTaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
         """
         after = checked_int(after, "after", 0)
         wait = Deadline(to_timeout_s(timeout))
-        where = self._caller, self._notifier, self._unit, self.task_id
+        where = self._caller, self._notifier, self._where, self.task_id
         return read_events(*where, after, wait)
 
     async def cancel(self, *, op_id: str | None = None) -> bool:
@@ -154,14 +156,15 @@ class AsyncTaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
         Returns:
             Whether this call cancelled it; False if it had ended before.
         """
+        unit = await self._where()
         cancelled: int = await self._caller.write(
             CANCEL,
-            self._unit,
+            unit,
             self.task_id,
             CANCELLED_KEPT_MS,
             op_id=op_id,
             repeat=self.cancel,
-            given=[keys.result(self._unit, self.task_id), keys.events(self._unit, self.task_id)],
+            given=[keys.result(unit, self.task_id), keys.events(unit, self.task_id)],
         )
         return cancelled == 1
 
@@ -180,15 +183,16 @@ class AsyncTaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
             PayloadTooLarge, TypeError: the value cannot be stored.
         """
         name, data = checked_name(name, "the name of a signal"), stored_signal(name, value)
+        unit = await self._where()
         state: bytes = await self._caller.write(
             SIGNAL,
-            self._unit,
+            unit,
             self.task_id,
             name,
             data,
             op_id=op_id,
             repeat=partial(self.signal, name, value),
-            given=[keys.result(self._unit, self.task_id)],
+            given=[keys.result(unit, self.task_id)],
         )
         if state != b"sent":
             raise SignalRefused(name, self.task_id, self.queue, state.decode())
@@ -202,26 +206,35 @@ class AsyncTaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
             result_bytes: longer results are cut after so many bytes; None: not at all.
         """
         most = 0 if result_bytes is None else HEADER_BYTES + result_bytes
-        found = await read_steps(self._read, self._unit, self.task_id, most_bytes=most)
+        unit = await self._where()
+        read = partial(self._read, unit)
+        found = await read_steps(read, unit, self.task_id, most_bytes=most)
         return TaskSteps.of(found, result_bytes) if found is not None else TaskSteps()
 
-    async def _read(self, script: Script, names: Any, args: list[Any]) -> Any:
-        return await self._caller.call(script, self._unit, names, args)
+    async def _where(self) -> Unit:
+        """Return the partition of the task. A handle that was made from the id looks for it."""
+        if self._find_unit is None:
+            return self._unit
+        unit: Unit = await self._find_unit()
+        return unit
 
-    async def _find(self) -> Any:
-        names = STATUS.keys(self._unit, keys.result(self._unit, self.task_id))
-        return await self._caller.call(STATUS, self._unit, names, [self.task_id])
+    async def _read(self, unit: Unit, script: Script, names: Any, args: list[Any]) -> Any:
+        return await self._caller.call(script, unit, names, args)
 
-    async def _wait_for_end(self, deadline: Deadline) -> Any:
+    async def _find(self, unit: Unit) -> Any:
+        names = STATUS.keys(unit, keys.result(unit, self.task_id))
+        return await self._caller.call(STATUS, unit, names, [self.task_id])
+
+    async def _wait_for_end(self, unit: Unit, deadline: Deadline) -> Any:
         """Return the reply of `await.lua` once the task has ended, or once no time is left."""
         woken = Event()
-        names = AWAIT.keys(self._unit, keys.result(self._unit, self.task_id))
-        with self._notifier.listen(self._unit, woken) as channel:
+        names = AWAIT.keys(unit, keys.result(unit, self.task_id))
+        with self._notifier.listen(unit, woken) as channel:
             while True:
                 woken.clear()
                 args = [self.task_id, channel]
                 reply = await self._caller.call(
-                    AWAIT, self._unit, names, args, harmless=True, durable=False
+                    AWAIT, unit, names, args, harmless=True, durable=False
                 )
                 if deadline.passed or reply[0].decode() not in WAITING_STATES:
                     return reply

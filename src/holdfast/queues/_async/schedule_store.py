@@ -15,6 +15,8 @@ from ...core.script import Script
 from ...core.stored import stored_text
 from ...errors import HoldfastError, NoSuchSchedule, ScheduleExists
 from .. import keys
+from ..partitions._async.schedule_check import SCHEDULES
+from ..partitions.scheduled_keys import check_schedule, has_key
 from ..schedule.definition import ScheduleDefinition
 from ..schedule.status import SchedulesReply, StoredSchedule
 from ..schedule.times import Once
@@ -23,7 +25,6 @@ from .producer import AsyncProducer
 DEFINE: Final = Script.load("holdfast.queues", "define_schedule")
 NAME: Final = Script.load("holdfast.queues", "name_schedule")
 SCHEDULE: Final = Script.load("holdfast.queues", "schedule")
-SCHEDULES: Final = Script.load("holdfast.queues", "schedules")
 SET: Final = Script.load("holdfast.queues", "set_schedule")
 
 LIST_LIMIT: Final = 1000
@@ -72,8 +73,13 @@ class AsyncScheduleStore:
         Raises:
             ScheduleExists: The schedule is in another queue; or it is declared in code, and this
                 definition is not, or the other way round.
+            ValueError: The queue has partitions, and the tasks a key.
         """
         unit = self._unit(definition.queue)
+        if has_key(definition):
+            layout = await self.producer.layouts.current(definition.queue)
+            if layout.partitions > 1:
+                check_schedule(definition)
         moved = await self._move_to(definition)
         again = partial(self.define, definition)
         while True:

@@ -11,8 +11,8 @@ from ...core.clock import from_epoch_ms
 from ...core.names import Namespace
 from ...core.script import Script
 from .. import keys
+from ..partitions._async.partition import LIST_LIMIT, TASKS
 from ..task_status import TaskStatus, listed
-from .queue import LIST_LIMIT, TASKS
 
 WAKE: Final = Script.load("holdfast.queues", "wake")
 

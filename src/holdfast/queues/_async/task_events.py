@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core.clock import Deadline
@@ -21,7 +21,7 @@ EVENTS: Final = Script.load("holdfast.queues", "events")
 async def read_events(
     caller: AsyncCaller,
     notifier: Notifier,
-    unit: Unit,
+    find_unit: Callable[[], Any],
     task_id: str,
     after: int,
     wait: Deadline,
@@ -31,12 +31,12 @@ async def read_events(
     Args:
         caller: calls the server.
         notifier: waits for notifications.
-        unit: the queue.
+        find_unit: returns the queue.
         task_id: id of the task.
         after: number of the event after which to begin.
         wait: until when to wait.
     """
-    woken = Event()
+    woken, unit = Event(), await find_unit()
     with notifier.follow([followed(unit, task_id)], woken):
         while True:
             woken.clear()

@@ -4,54 +4,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ...core import ledger
-from ...core._sync.caller import Argument, Caller
+from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
-from ...core.definitions import OnConflict, given_option, log_kept
 from ...core.names import Namespace, Unit
 from ...core.notifier import Notifier
-from ...core.script import Script
-from ...core.stored import decoding
 from ...core.telemetry import during
-from ...errors import DefinitionConflict, QueueAtCapacity, ServerUnavailable, TaskExists
+from ...errors import ServerUnavailable
 from .. import keys
 from ..call import Call, checked_call, checked_calls
-from ..enqueue_batch import (
-    EnqueueBatch,
-    Packed,
-    StoredTask,
-    batched,
-    packed,
-    plain_arguments,
-    stored_tasks,
-)
+from ..enqueue_batch import EnqueueBatch, Packed, StoredTask, batched, packed
+from ..partitions._sync.definitions import PartitionDefinitions
+from ..partitions._sync.layout_store import LayoutStore
+from ..partitions._sync.repartitioning import Repartitioning
+from ..partitions._sync.spread import Spread
+from ..partitions.placement import LayoutMoved, placement_of
+from ..partitions.routing import check_keys
 from .handle import TaskHandle
-
-ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
-ENQUEUE_PLAIN: Final = Script.load("holdfast.queues", "enqueue_plain", called="enqueue")
-
-TARGETS_LIMIT: Final = 4096
-"""Queues with cached keys."""
+from .task_sender import TaskSender
 
 R = TypeVar("R")
-
-
-class _Target(NamedTuple):
-    """A queue, and the keys of the two scripts that enqueue tasks."""
-
-    unit: Unit
-    keys: tuple[str | bytes, ...]
-    plain_keys: tuple[str | bytes, ...]
-
-
-class _Capacity(NamedTuple):
-    """The capacity that this program gives to a queue, and what happens if another is stored."""
-
-    tasks: int
-    on_conflict: OnConflict
 
 
 class Producer:
@@ -64,6 +40,12 @@ class Producer:
         notifier: notifies handles when their tasks end.
         catalog: registers the queues in use.
         namespace: of the queues.
+
+    Attributes:
+        define: gives a capacity with each task; see `TaskSender`.
+        layouts: the layouts of the queues.
+        repartitioning: changes the layouts.
+        partition_definitions: what this program gives for queues with partitions.
     """
 
     def __init__(
@@ -74,23 +56,11 @@ class Producer:
         self._notifier = notifier
         self._catalog = catalog
         self._namespace = namespace
-        self._targets: dict[str, _Target] = {}
-        self._capacities: dict[str, _Capacity] = {}
-
-    def define(
-        self, queue: str, capacity: int | None, on_conflict: OnConflict | None = None
-    ) -> None:
-        """Give this *capacity* with each task for *queue*; None: give none.
-
-        Args:
-            queue: name of the queue.
-            capacity: how many tasks may wait in it.
-            on_conflict: what happens if the server stores another one; None: as before.
-        """
-        before = self._capacities.pop(queue, None)
-        if capacity is not None:
-            on_conflict = on_conflict or (before.on_conflict if before else "keep")
-            self._capacities[queue] = _Capacity(capacity, on_conflict)
+        self.layouts = LayoutStore(caller, namespace)
+        self.repartitioning = Repartitioning(caller, self.layouts)
+        self.partition_definitions = PartitionDefinitions(self.layouts, self.repartitioning)
+        self._sender = TaskSender(caller, catalog, self.layouts)
+        self.define = self._sender.define
 
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
         """Enqueue one task; see `Holdfast.enqueue`."""
@@ -100,11 +70,10 @@ class Producer:
         again = partial(self._enqueue, call)
         with self._caller.writers.operation(op_id, again, verb="enqueue") as operation:
             task_id = call.task_id or operation.label
-            unit, facts = self._target(call.queue).unit, {"id": task_id, "task": call.task}
+            unit, facts = self.layouts.unit(call.queue), {"id": task_id, "task": call.task}
             with during(self._telemetry, "send", unit, facts=facts) as sent:
                 task = packed(call, task_id, sent.trace)
-                writer, number = operation.writer, operation.number
-                [stored] = self.store(call.queue, writer, number, [task], 1, 0)
+                stored = self._store_one(operation, call.queue, task, op_id, call)
         return self._handle(call, stored)
 
     def enqueue_packed(
@@ -126,10 +95,10 @@ class Producer:
         """
         with self._caller.writers.operation(op_id, repeat, verb="enqueue") as operation:
             found = make(operation.label)
-            unit, facts = self._target(queue).unit, {"id": found[0], "task": task}
+            unit, facts = self.layouts.unit(queue), {"id": found[0], "task": task}
             with during(self._telemetry, "send", unit, facts=facts):
-                writer, number = operation.writer, operation.number
-                [stored] = self.store(queue, writer, number, [found], 1, 0)
+                stored = self._store_one(operation, queue, found, op_id)
+        unit = self.layouts.unit(queue, stored.partition)
         return TaskHandle(
             *(stored.task_id, queue, unit, self._caller, self._notifier), enqueued=stored.enqueued
         )
@@ -142,8 +111,13 @@ class Producer:
             TaskExists: another task holds the key of one of them; none was stored.
         """
         with self._caller.writers.operation(op_id, ledger.never, verb="outbox") as operation:
-            writer, number = operation.writer, operation.number
-            return self.store(batch.queue, writer, number, batch.tasks, batch.room, 0)
+            if not self._has_partitions(batch.queue):
+                writer, number = operation.writer, operation.number
+                args = (writer, number, batch.tasks, batch.room, 0)
+                with suppress(LayoutMoved):
+                    return self._store_whole(batch.queue, *args)
+            originals = [(operation.writer, batch)]
+            return self._spread(operation, batch.queue, originals, repeated=True)
 
     def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
         """Enqueue tasks in few steps; see `Holdfast.enqueue_many`."""
@@ -154,30 +128,65 @@ class Producer:
         with self._caller.writers.operation(op_id, again, verb="enqueue_many") as operation:
             ids = [call.task_id or f"{operation.label}.{i}" for i, call in enumerate(calls)]
             with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
-                stored = self._store_all(operation, list(batched(calls, ids, sent.trace)))
+                batches = list(batched(calls, ids, sent.trace))
+                stored = self._store_all(operation, batches, calls, op_id)
         # Each queue has its own batches, in the order of its calls.
         return [self._handle(call, next(stored[call.queue])) for call in calls]
 
     def _store_all(
-        self, operation: ledger.Operation, batches: Sequence[EnqueueBatch]
+        self,
+        operation: ledger.Operation,
+        batches: Sequence[EnqueueBatch],
+        calls: Sequence[Call[Any]],
+        op_id: str | None,
     ) -> dict[str, Iterator[StoredTask]]:
         """Enqueue batches, a step for each. Return the tasks that run, by queue."""
-        found: dict[str, list[StoredTask]] = {}
-        stored = 0
+        by_queue: dict[str, list[tuple[str, EnqueueBatch]]] = {}
         for i, batch in enumerate(batches):
             # Each step is an operation of its own: a repetition stores only what is missing.
+            by_queue.setdefault(batch.queue, []).append((operation.part(i), batch))
+        for queue in by_queue:
+            if self._has_partitions(queue):
+                _check_keys(calls, queue)
+        found: dict[str, list[StoredTask]] = {}
+        for queue, originals in by_queue.items():
+            own, before = found.setdefault(queue, []), sum(map(len, found.values()))
             try:
-                writer, number = operation.part(i), operation.number
-                found.setdefault(batch.queue, []).extend(
-                    self.store(batch.queue, writer, number, batch.tasks, batch.room, stored)
-                )
+                if not self._store_batches(operation, queue, originals, own, before):
+                    _check_keys(calls, queue)
+                    again = bool(own or op_id)
+                    own[:] = self._spread(
+                        operation, queue, originals, repeated=again, before=before
+                    )
             except ServerUnavailable as error:
-                if i == 0:
+                if not (stored := before + len(own)):
                     raise
                 done = f"{stored} of {sum(len(batch.tasks) for batch in batches)} tasks are stored"
                 raise ledger.partly(error, done) from error
-            stored += len(batch.tasks)
         return {queue: iter(tasks) for queue, tasks in found.items()}
+
+    def _store_batches(
+        self,
+        operation: ledger.Operation,
+        queue: str,
+        batches: Sequence[tuple[str, EnqueueBatch]],
+        stored: list[StoredTask],
+        before: int,
+    ) -> bool:
+        """Enqueue the batches of a queue, and add the tasks that run to *stored*.
+
+        Returns:
+            Whether the queue has no partitions; otherwise some batches may be missing.
+        """
+        if self._has_partitions(queue):
+            return False
+        try:
+            for writer, batch in batches:
+                args = (operation.number, batch.tasks, batch.room, before + len(stored))
+                stored += self._store_whole(queue, writer, *args)
+        except LayoutMoved:
+            return False
+        return True
 
     def store(
         self,
@@ -188,59 +197,99 @@ class Producer:
         room: int,
         before: int,
     ) -> list[StoredTask]:
-        """Enqueue packed tasks in one step; *before* is how many are stored already."""
-        unit = self._target(queue).unit
-        given = self._capacities.get(queue)
-        defined = "" if given is None else given_option(*given)
-        reply = self._stored(queue, [writer, number, defined, room], tasks)
-        words = reply.decode().split(" ")  # digits and ids, or what is to be reported before them
-        if words[0] == "exists":
-            raise TaskExists(words[1], queue, before)
-        if words[0] in ("full", "conflict", "kept"):
-            with decoding(keys.settings(unit)):
-                capacity = int(words[1])
-            if words[0] == "full":
-                raise QueueAtCapacity(queue, capacity, before)
-            if given is not None:  # another capacity is stored
-                what, other = f"the capacity of queue {queue!r}", capacity or None
-                if words[0] == "conflict":
-                    raise DefinitionConflict(what, other, given.tasks, before)
-                log_kept(what, other, given.tasks)
-            words = words[2:]
-        self._catalog.note(unit)
-        with decoding(f"the ledger of queue {queue!r}"):
-            return stored_tasks(tasks, words[0], words[1:])
+        """Enqueue packed tasks in the first partition, in one step.
 
-    def _stored(self, queue: str, head: list[Argument], tasks: Sequence[Packed]) -> bytes:
-        """Store *tasks* in one step, and return its reply. *head* is its first arguments."""
-        target = self._target(queue)
-        if (plain := plain_arguments(tasks)) is not None:
-            reply: bytes = self._caller.call(
-                ENQUEUE_PLAIN, target.unit, target.plain_keys, [*head, *plain]
-            )
-            if reply != b"special":
-                return reply
-        head += [part for task in tasks for part in task]
-        stored: bytes = self._caller.call(ENQUEUE, target.unit, target.keys, head)
+        Args:
+            queue: name of the queue.
+            writer: the writer of the step.
+            number: the number of the step.
+            tasks: what is enqueued.
+            room: how many tasks the partition must have room for.
+            before: how many tasks of the operation are stored already.
+        """
+        while True:
+            placement = placement_of(room, self.layouts.known(queue).version)
+            try:
+                found = self._sender.send(queue, 0, placement, writer, number, tasks, before)
+            except LayoutMoved:
+                (self.layouts.read(queue)).check_whole(queue)
+            else:
+                return [stored for stored in found if stored is not None]
+
+    def _store_one(
+        self,
+        operation: ledger.Operation,
+        queue: str,
+        task: Packed,
+        op_id: str | None,
+        call: Call[Any] | None = None,
+    ) -> StoredTask:
+        """Enqueue one task."""
+        if not self._has_partitions(queue):
+            with suppress(LayoutMoved):
+                args = (operation.writer, operation.number, [task], 1, 0)
+                [stored] = self._store_whole(queue, *args)
+                return stored
+        if call is not None:
+            check_keys(call)
+        batch = EnqueueBatch(queue, 1)
+        batch.add(task, len(task[-1]))
+        originals = [(operation.writer, batch)]
+        [stored] = self._spread(operation, queue, originals, repeated=op_id is not None)
         return stored
+
+    def _has_partitions(self, queue: str) -> bool:
+        """Return whether *queue* is known to have partitions. Define them if they are given."""
+        if self.partition_definitions.has(queue):
+            self.partition_definitions.ensure(queue)
+        layout = self.layouts.known(queue)
+        layout.check_whole(queue)
+        return layout.version > 0
+
+    def _store_whole(
+        self, queue: str, writer: str, number: int, tasks: Sequence[Packed], room: int, before: int
+    ) -> list[StoredTask]:
+        """Enqueue tasks in a queue without partitions.
+
+        Raises:
+            LayoutMoved: it has partitions; its layout is known now.
+        """
+        try:
+            found = self._sender.send(queue, 0, str(room), writer, number, tasks, before)
+        except LayoutMoved:
+            (self.layouts.read(queue)).check_whole(queue)
+            raise
+        return found  # type: ignore[return-value]
+
+    def _spread(
+        self,
+        operation: ledger.Operation,
+        queue: str,
+        originals: Sequence[tuple[str, EnqueueBatch]],
+        *,
+        repeated: bool,
+        before: int = 0,
+    ) -> list[StoredTask]:
+        """Enqueue tasks in a queue with partitions."""
+        self.partition_definitions.ensure_capacity(queue, self._sender.capacity(queue))
+        parts = (self.layouts, self.repartitioning, self._sender.send, queue, operation, originals)
+        return Spread(*parts).stored(repeated=repeated, before=before)
 
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:
         """Return the queue that all of *calls* name; if they name several, one without a name."""
         queues = {call.queue for call in calls}
         return self._namespace.unit(keys.KIND, queues.pop() if len(queues) == 1 else "")
 
-    def _target(self, queue: str) -> _Target:
-        target = self._targets.get(queue)
-        if target is None:
-            if len(self._targets) >= TARGETS_LIMIT:
-                self._targets.clear()
-            unit = self._namespace.unit(keys.KIND, queue)
-            target = _Target(unit, ENQUEUE.keys(unit), ENQUEUE_PLAIN.keys(unit))
-            self._targets[queue] = target
-        return target
-
     def _handle(self, call: Call[Any], stored: StoredTask) -> TaskHandle[Any]:
-        unit, (task_id, enqueued) = self._target(call.queue).unit, stored
+        task_id, enqueued, index = stored
+        unit = self.layouts.unit(call.queue, index)
         return TaskHandle(
             task_id, call.queue, unit, self._caller, self._notifier, call.returns, enqueued
         )
+
+
+def _check_keys(calls: Iterable[Call[Any]], queue: str) -> None:
+    """Check the keys of those of *calls* that go to *queue*, which has partitions."""
+    for call in calls:
+        if call.queue == queue:
+            check_keys(call)

@@ -1,58 +1,43 @@
 # Generated from _async/queue.py by tools/unasync.py: edit that, then run `make sync`.
-"""A queue, for its operators: figures, tasks, pause, replay and purge."""
+"""A queue, for its operators: figures, tasks, pause, replay, purge and partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from heapq import nlargest
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
 from ...core.checks import checked_int
-from ...core.clock import MAX_MS, from_epoch_ms
-from ...core.names import Namespace
+from ...core.names import Unit
 from ...core.notifier import Notifier
-from ...core.script import Script
-from ...core.stored import decoding
-from .. import keys
 from ..call import checked_task_id
-from ..delayed_key import DelayedKey, delayed_keys
-from ..ended_task import EndedTask, checked_history, ended_tasks
-from ..queue_limit import checked_limit, stored_limit
-from ..queue_stats import QueueStats, Throughput, checked_capacity, throughput_by_minute
-from ..task_status import LISTED_STATES, State, TaskStatus, listed
+from ..delayed_key import DelayedKey
+from ..ended_task import EndedTask, checked_history
+from ..partitions._sync.locating import locate
+from ..partitions._sync.partition import LIMIT, LIST_LIMIT, REDEFINE, Partition
+from ..partitions._sync.schedule_check import check_schedules
+from ..partitions.layout import checked_partitions, partition_name
+from ..partitions.sums import history_of_all, stats_of_all, tasks_of_all, throughput_of_all
+from ..queue_limit import checked_limit
+from ..queue_stats import QueueStats, Throughput, checked_capacity
+from ..task_status import LISTED_STATES, State, TaskStatus
 from .handle import TaskHandle
 from .producer import Producer
 
 if TYPE_CHECKING:
     from ...limits.limit import Limit
 
-THROUGHPUT: Final = Script.load("holdfast.queues", "throughput")
-STATS: Final = Script.load("holdfast.queues", "stats")
-TASKS: Final = Script.load("holdfast.queues", "tasks")
-PAUSE: Final = Script.load("holdfast.queues", "pause")
-DELAYED_KEYS: Final = Script.load("holdfast.queues", "delayed_keys")
-HISTORY: Final = Script.load("holdfast.queues", "history")
-REDEFINE: Final = Script.load("holdfast.queues", "redefine")
-LIMIT: Final = Script.load("holdfast.queues", "limit")
-REPLAY: Final = Script.load("holdfast.queues", "replay")
-PURGE: Final = Script.load("holdfast.queues", "purge")
-DROP_EVENTS: Final = Script.load("holdfast.queues", "drop_events")
-
 MOST_MINUTES: Final = 120
 """Minutes for which a queue knows its throughput."""
-
-LIST_LIMIT: Final = 1000
-"""Tasks in one reply, or changed in one step, at most."""
 
 
 class Queue:
     """A queue by name; it exists as long as it holds a task.
 
-    Made by `Holdfast.queue`.
+    Made by `Holdfast.queue`. All methods concern the whole queue, also if it has partitions.
     """
 
     def __init__(
@@ -61,7 +46,6 @@ class Queue:
         notifier: Notifier,
         catalog: Catalog,
         producer: Producer,
-        namespace: Namespace,
         name: str,
     ) -> None:
         self.name = name
@@ -69,7 +53,8 @@ class Queue:
         self._notifier = notifier
         self._catalog = catalog
         self._producer = producer
-        self._unit = namespace.unit(keys.KIND, name)
+        self._layouts = producer.layouts
+        self._unit = producer.layouts.unit(name)
 
     def __repr__(self) -> str:
         return f"Queue({self.name!r})"
@@ -77,30 +62,56 @@ class Queue:
     def handle(self, task_id: str) -> TaskHandle[Any]:
         """Return the handle of a task of this queue. It sends nothing to the server."""
         task_id = checked_task_id(task_id)
-        return TaskHandle(task_id, self.name, self._unit, self._caller, self._notifier)
+        parts = (self._unit, self._caller, self._notifier)
+        find = partial(locate, self._caller, self._layouts, self.name, task_id)
+        return TaskHandle(task_id, self.name, *parts, _find_unit=find)
 
     def stats(self) -> QueueStats:
         """Return how many tasks are in which state."""
-        unit = self._unit
-        reply = self._caller.call(STATS, unit, STATS.keys(unit), [])
-        with decoding(unit):
-            *counts, paused, capacity, oldest_ms, limited, limit = reply
-            concurrency, rate = stored_limit(limit)
-            ready, delayed, running, dead, waiting_workers = counts
-            oldest = float(oldest_ms)
-            return QueueStats(
-                ready,
-                delayed,
-                running,
-                dead,
-                waiting_workers,
-                paused == 1,
-                int(capacity) or None,
-                from_epoch_ms(int(oldest)) if 0 < oldest < MAX_MS else None,
-                limited,
-                concurrency,
-                rate,
-            )
+        found = self.partitions()
+        layout = self._layouts.known(self.name)
+        return stats_of_all(list(found.values()), layout)
+
+    def partitions(self) -> dict[str, QueueStats]:
+        """Return name → figures of each partition; a queue without partitions is the only one.
+
+        The name of a partition is that of a queue. It can be used in `handle`, `tasks` and
+        `history`, and as a queue of a worker, but not to enqueue.
+        """
+        first, text = Partition(self._caller, self._unit).stats()
+        layout, found = self._layouts.learn(self.name, text), {self.name: first}
+        for index in range(1, layout.served):
+            unit = self._layouts.unit(self.name, index)
+            found[partition_name(self.name, index)], _ = self._partition(unit).stats()
+        return found
+
+    def repartition(self, partitions: int, *, op_id: str | None = None) -> None:
+        """Change into how many partitions the queue is divided, 1 to 256, while it is used.
+
+        The partitions of a queue are spread over the primaries of a cluster. Tasks that wait stay
+        where they are. If there are fewer partitions than before, then workers serve the others
+        until they are empty; call it again to end that.
+
+        It takes several steps. If it fails, then call it again.
+
+        Args:
+            partitions: how many.
+            op_id: see `OutcomeUnknown`.
+
+        Raises:
+            ValueError: the capacity or a limit of the queue cannot be divided among so many, or a
+                schedule of the queue enqueues unique or limited tasks.
+            DefinitionConflict: the name of a partition is that of another queue with tasks, or the
+                number was changed eight times in a day.
+        """
+        partitions = checked_partitions(partitions)
+        if partitions > 1:
+            check_schedules(self._caller, self._unit)
+        again = partial(self.repartition, partitions)
+        change = self._producer.repartitioning
+        self._producer.partition_definitions.forget(self.name)
+        change.change(self.name, partitions, op_id=op_id, repeat=again)
+        self._catalog.note(self._unit)
 
     def throughput(self, minutes: int = 60) -> list[Throughput]:
         """Return how many tasks ended in each of the last *minutes* (1 to 120), the oldest first.
@@ -108,10 +119,7 @@ class Queue:
         The last minute is not over yet. The queue keeps these figures for two hours.
         """
         minutes = checked_int(minutes, "minutes", 1, MOST_MINUTES)
-        unit = self._unit
-        minute, values = self._caller.call(THROUGHPUT, unit, THROUGHPUT.keys(unit), [])
-        with decoding(keys.throughput(unit)):
-            return throughput_by_minute(minute, values, minutes)
+        return throughput_of_all([each.throughput(minutes) for each in self._all()])
 
     def tasks(self, state: State = "queued", limit: int = 100) -> list[TaskStatus]:
         """Return tasks that are in one state: the next to run first, or the latest dead first.
@@ -124,8 +132,8 @@ class Queue:
         if state not in LISTED_STATES:
             raise ValueError(f"state must be one of {', '.join(LISTED_STATES)}, got {state!r}")
         limit = checked_int(limit, "limit", 1, LIST_LIMIT)
-        unit = self._unit
-        return listed(self._caller.call(TASKS, unit, TASKS.keys(unit), [state, limit]))
+        found = [each.tasks(state, limit) for each in self._all()]
+        return tasks_of_all(found, state)[:limit]
 
     def delayed_keys(self, limit: int = 100) -> list[DelayedKey]:
         """Return the limit keys with the most tasks that wait until their key has room.
@@ -134,12 +142,10 @@ class Queue:
             limit: how many at most, 1 to 1,000.
         """
         limit = checked_int(limit, "limit", 1, LIST_LIMIT)
-        unit, slot, found = self._unit, 0, list[DelayedKey]()
-        names = DELAYED_KEYS.keys(unit)
-        while slot >= 0:
-            slot, *reply = self._caller.call(DELAYED_KEYS, unit, names, [slot, LIST_LIMIT])
-            found = nlargest(limit, [*found, *delayed_keys(reply)], lambda one: one.waiting)
-        return found
+        found = list[DelayedKey]()
+        for each in self._all():
+            found += each.delayed_keys(limit)
+        return sorted(found, key=lambda key: -key.waiting)[:limit]
 
     def history(
         self,
@@ -161,20 +167,22 @@ class Queue:
                 reason why they are dead, such as `failed` or `expired`; None: all.
             name: only tasks with this name; None: all.
             search: only tasks with this text in their id or reason, in any case; None: all.
-            before: only tasks that ended before the one with this `number`; None: the latest.
+            before: only tasks that ended before the one with this `number`; None: the latest. Each
+                partition has numbers of its own, so it needs the name of a partition.
+
+        Raises:
+            ValueError: *before* is given, and the queue has partitions.
         """
         limit = checked_int(limit, "limit", 1, LIST_LIMIT)
-        unit, number = self._unit, 0 if before is None else checked_int(before, "before", 1)
-        found: list[EndedTask] = []
-        names, filters = HISTORY.keys(unit), (outcome or "", name or "", search or "")
-        while len(found) < limit:
-            args = (number, limit - len(found), *filters)
-            reply = self._caller.call(HISTORY, unit, names, args)
-            found += ended_tasks(reply[1:])
-            number = reply[0]
-            if number == 0:
-                break
-        return found
+        number = 0 if before is None else checked_int(before, "before", 1)
+        filters = (outcome or "", name or "", search or "")
+        found = self._all()
+        if number and len(found) > 1:
+            raise ValueError(
+                f"queue {self.name!r} has partitions, each with numbers of its own: give before= "
+                f"to one of them, such as queue({partition_name(self.name, 1)!r})"
+            )
+        return history_of_all([each.history(limit, filters, number) for each in found], limit)
 
     def dead(self, limit: int = 100) -> list[TaskStatus]:
         """Return the dead tasks with their reasons, the latest first; *limit* is 1 to 1,000.
@@ -188,11 +196,17 @@ class Queue:
 
         It stays paused if workers or servers restart.
         """
-        self._set_paused(1, self.pause, op_id)
+        with self._caller.operation(op_id, self.pause, verb="pause") as write:
+            for unit in self._producer.repartitioning.partitions(self.name):
+                self._partition(unit).set_paused(write, 1)
+        self._catalog.note(self._unit)
 
     def resume(self, *, op_id: str | None = None) -> None:
         """Allow the claiming of tasks again."""
-        self._set_paused(0, self.resume, op_id)
+        with self._caller.operation(op_id, self.resume, verb="resume") as write:
+            for unit in self._producer.repartitioning.partitions(self.name):
+                self._partition(unit).set_paused(write, 0)
+        self._catalog.note(self._unit)
 
     def redefine(
         self,
@@ -207,19 +221,29 @@ class Queue:
             capacity: how many tasks may wait (ready and delayed); None for no limit. If more tasks
                 wait already, they stay, and new ones are refused. If you omit it, it is unchanged.
             history: how many ended tasks `history` returns, up to 100,000; 0: none. The default of
-                a queue is 1,000. None: unchanged.
+                a queue is 1,000, and so is that of each partition. None: unchanged.
             op_id: see `OutcomeUnknown`.
+
+        Raises:
+            ValueError: a partition would have no share of the capacity.
         """
         if capacity is ... and history is None:
             raise ValueError("give capacity, history or both")
-        unit, kept = self._unit, checked_history(history)
+        kept = checked_history(history)
         given = "" if capacity is ... else checked_capacity(capacity) or 0
-        args = (given, "" if kept is None else kept)
         again = partial(self.redefine, capacity=capacity, history=history)
-        self._caller.write(REDEFINE, unit, *args, op_id=op_id, repeat=again)
+        change, layout = self._producer.repartitioning, self._layouts.read(self.name)
+        if layout.version and given != "":
+            change.define(self.name, capacity=int(given))
+            given = ""
+        if given != "" or kept is not None:
+            with self._caller.operation(op_id, again, verb=REDEFINE.verb) as write:
+                for unit in change.partitions(self.name):
+                    args = (given, "" if kept is None else kept)
+                    self._partition(unit).redefine(write, *args)
         if capacity is not ...:
             self._producer.define(self.name, capacity)
-        self._catalog.note(unit)
+        self._catalog.note(self._unit)
 
     def limit(
         self,
@@ -231,25 +255,37 @@ class Queue:
         """Limit the whole queue, for all workers.
 
         Tasks that run already continue. None or 0 removes a limit; if you omit one, it is
-        unchanged.
+        unchanged. Each partition gets an equal share, which the others cannot use.
 
         Args:
             concurrency: how many tasks of the queue may run at once.
             rate: how many tasks of the queue may start in any window of time. Attempts count.
             op_id: see `OutcomeUnknown`.
+
+        Raises:
+            ValueError: a partition would have no share.
         """
         if concurrency is ... and rate is ...:
             raise ValueError("give concurrency, rate or both")
-        unit, args = self._unit, checked_limit(concurrency, rate)
+        given = checked_limit(concurrency, rate)
         again = partial(self.limit, concurrency=concurrency, rate=rate)
-        self._caller.write(LIMIT, unit, *args, op_id=op_id, repeat=again)
-        self._catalog.note(unit)
+        change, layout = self._producer.repartitioning, self._layouts.read(self.name)
+        if layout.version:
+            before = (self._layouts.settings(self.name)).limit
+            running = before[0] if given[0] == "" else given[0]
+            starts = given[1] or f"{before[1]} {before[2]}"
+            change.define(self.name, limit=f"{running} {starts}")
+        else:
+            with self._caller.operation(op_id, again, verb=LIMIT.verb) as write:
+                self._partition(self._unit).limit(write, *given)
+        self._catalog.note(self._unit)
 
     def replay(self, task_ids: Sequence[str] | None = None, *, op_id: str | None = None) -> int:
         """Queue dead tasks again, with all their attempts.
 
         Args:
-            task_ids: their ids, at most 1,000; None takes the 1,000 that have been dead longest.
+            task_ids: their ids, at most 1,000; None takes the 1,000 that have been dead longest, of
+                each partition.
             op_id: see `OutcomeUnknown`.
 
         Returns:
@@ -260,11 +296,11 @@ class Queue:
         named = [checked_task_id(task_id) for task_id in task_ids or ()]
         if len(named) > LIST_LIMIT:
             raise ValueError(f"at most {LIST_LIMIT} task_ids at once, got {len(named)}")
-        limit = LIST_LIMIT if task_ids is None else 0
+        limit, replayed = LIST_LIMIT if task_ids is None else 0, 0
         again = partial(self.replay, task_ids)
-        replayed: int = self._caller.write(
-            REPLAY, self._unit, limit, *named, op_id=op_id, repeat=again
-        )
+        with self._caller.operation(op_id, again, verb="replay") as write:
+            for each in self._all(fresh=True):
+                replayed += each.replay(write, limit, named)
         return replayed
 
     def purge(self, *, dead: bool = False, op_id: str | None = None) -> int:
@@ -280,30 +316,16 @@ class Queue:
         Returns:
             How many were removed.
         """
-        unit, which = self._unit, "dead" if dead else "queued"
-        names, again = PURGE.keys(unit), partial(self.purge, dead=dead)
-        with self._caller.writers.operation(op_id, again, verb="purge") as write:
-            # The replies of the steps decide when to end, so a repetition makes the same steps.
-            removed, found, step = 0, 0, 0
-            while step == 0 or removed < found:
-                most = min(LIST_LIMIT, found - removed) if step else LIST_LIMIT
-                args: list[str | int] = [write.part(step), write.number, which, most]
-                now, left, ids = self._caller.call(PURGE, unit, names, args)
-                self._drop_events(ids)
-                found = found or now + left
-                removed, step = removed + now, step + 1
-                if left <= 0:
-                    break
+        which, again, removed = "dead" if dead else "queued", partial(self.purge, dead=dead), 0
+        with self._caller.operation(op_id, again, verb="purge") as write:
+            for each in self._all(fresh=True):
+                removed += each.purge(write, which)
         return removed
 
-    def _drop_events(self, ids: Sequence[bytes]) -> None:
-        """Delete the events of tasks that were purged."""
-        if ids:
-            lists = [self._unit.key("events:").encode() + each for each in ids]
-            names = DROP_EVENTS.keys(self._unit, *lists)
-            self._caller.call(DROP_EVENTS, self._unit, names, ids, harmless=True)
+    def _all(self, *, fresh: bool = False) -> list[Partition]:
+        """Return the partitions that may have tasks."""
+        units = self._layouts.units(self.name, fresh=fresh)
+        return [self._partition(unit) for unit in units]
 
-    def _set_paused(self, paused: int, again: Callable[..., Any], op_id: str | None) -> None:
-        verb = "pause" if paused else "resume"
-        self._caller.write(PAUSE, self._unit, paused, op_id=op_id, repeat=again, verb=verb)
-        self._catalog.note(self._unit)
+    def _partition(self, unit: Unit) -> Partition:
+        return Partition(self._caller, unit)

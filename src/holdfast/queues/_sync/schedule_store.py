@@ -16,6 +16,8 @@ from ...core.script import Script
 from ...core.stored import stored_text
 from ...errors import HoldfastError, NoSuchSchedule, ScheduleExists
 from .. import keys
+from ..partitions._sync.schedule_check import SCHEDULES
+from ..partitions.scheduled_keys import check_schedule, has_key
 from ..schedule.definition import ScheduleDefinition
 from ..schedule.status import SchedulesReply, StoredSchedule
 from ..schedule.times import Once
@@ -24,7 +26,6 @@ from .producer import Producer
 DEFINE: Final = Script.load("holdfast.queues", "define_schedule")
 NAME: Final = Script.load("holdfast.queues", "name_schedule")
 SCHEDULE: Final = Script.load("holdfast.queues", "schedule")
-SCHEDULES: Final = Script.load("holdfast.queues", "schedules")
 SET: Final = Script.load("holdfast.queues", "set_schedule")
 
 LIST_LIMIT: Final = 1000
@@ -73,8 +74,13 @@ class ScheduleStore:
         Raises:
             ScheduleExists: The schedule is in another queue; or it is declared in code, and this
                 definition is not, or the other way round.
+            ValueError: The queue has partitions, and the tasks a key.
         """
         unit = self._unit(definition.queue)
+        if has_key(definition):
+            layout = self.producer.layouts.current(definition.queue)
+            if layout.partitions > 1:
+                check_schedule(definition)
         moved = self._move_to(definition)
         again = partial(self.define, definition)
         while True:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from ...core._sync.caller import Argument, Caller
 from ...core.clock import Deadline
@@ -22,7 +22,7 @@ EVENTS: Final = Script.load("holdfast.queues", "events")
 def read_events(
     caller: Caller,
     notifier: Notifier,
-    unit: Unit,
+    find_unit: Callable[[], Any],
     task_id: str,
     after: int,
     wait: Deadline,
@@ -32,12 +32,12 @@ def read_events(
     Args:
         caller: calls the server.
         notifier: waits for notifications.
-        unit: the queue.
+        find_unit: returns the queue.
         task_id: id of the task.
         after: number of the event after which to begin.
         wait: until when to wait.
     """
-    woken = Event()
+    woken, unit = Event(), find_unit()
     with notifier.follow([followed(unit, task_id)], woken):
         while True:
             woken.clear()

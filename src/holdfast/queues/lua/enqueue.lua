@@ -26,15 +26,17 @@
 -- ARGV[2]  int     number
 -- ARGV[3]  string  defined  the capacity that the producer gives; '' if it gives none. After a space: error or
 --                  update, if a stored capacity is not to be kept
--- ARGV[4]  int     room     new tasks for which there must be room; 0 if an earlier step checked it
+-- ARGV[4]  string  placement  new tasks for which there must be room, 0 if an earlier step checked it; and what
+--                  the producer knows of the layout of the queue (see parts/placement)
 -- ARGV[5]  string  first of the tasks, five arguments each:
 --                  id, priority (1 high, 2 medium, 3 low),
 --                  wait ('0': at once, '+ms' from now, '@ms' since 1970),
 --                  expires (written like wait; '0': never), envelope
 -- returns  string  one digit per task: 1 stored, 0 its id is in the queue already, 2 to 4 another task holds
---                  its key (see parts/enqueue_unique); then the ids of these other tasks, in order. If
---                  another capacity is in effect than the given one, 'kept CAPACITY' comes first. Or, with
---                  nothing stored, 'full CAPACITY', 'conflict CAPACITY' (0: no limit) or 'exists ID'
+--                  its key (see parts/enqueue_unique), 5 it is not held here; then the ids of these other
+--                  tasks, in order. If another capacity is in effect than the given one, 'kept CAPACITY' comes
+--                  first. Or, with nothing stored, 'full CAPACITY', 'conflict CAPACITY' (0: no limit), 'exists
+--                  ID', or 'moved': the producer must read the layout
 -- include clock
 -- include notify
 -- include ledger
@@ -61,6 +63,9 @@
 -- include give_back
 -- include waiting_task
 -- include change_task
+-- include placement
+-- include is_held
+-- include decide_all
 
 local now_ms, now_s, now_us = clock()
 local queue = with_writes({
@@ -70,9 +75,10 @@ local queue = with_writes({
   settings = KEYS[13], limit_keys = KEYS[16], admitted = KEYS[17], limited = KEYS[18],
   step_index = KEYS[19], now_ms = now_ms, now_us = now_us,
 })
-local defined, room = ARGV[3], tonumber(ARGV[4])
+local placement = placement_of(ARGV[4])
+local room = placement.room
 local ledger = ledger_at(KEYS[20], KEYS[21], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[0-4]+%f[%z ]')
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[0-5]+%f[%z ]')
 local FIRST = 5
 if answer then
   if #answer:match('^%d+') ~= (#ARGV - FIRST + 1) / 5 then
@@ -81,39 +87,25 @@ if answer then
   return answer
 end
 
-local capacity, verdict = capacity_of(KEYS[13], defined)
+local settings = redis.call('HMGET', KEYS[13], 'capacity', 'layout')
+if has_moved(KEYS[13], settings[2], placement) then
+  return 'moved'
+end
+local capacity, verdict = capacity_of(KEYS[13], settings[1], ARGV[3])
 if verdict == 'conflict' then
   return 'conflict ' .. capacity
 end
 
-local ids, new, digits, room_for = {}, {}, {}, room
+local ids = {}
 for i = FIRST, #ARGV, 5 do
   ids[#ids + 1] = ARGV[i]
 end
--- Of unique tasks: the tasks that hold keys from now on, what the envelopes say, and who held the key before.
-local held, uniques, holders = {}, {}, {}
 local known = redis.call('HMGET', queue.bodies, unpack(ids))
-for n, id in ipairs(ids) do
-  local i = FIRST + 5 * (n - 1)
-  if known[n] or new[id] then
-    digits[n], room_for = '0', room_for - 1
-  else
-    local unique, digit = unique_of(ARGV[i + 4]), '1'
-    if unique then
-      digit, holders[n] = decide(queue, held, id, unique, ARGV[i + 4])
-      uniques[#uniques + 1], unique.n = unique, n
-    end
-    if digit == '1' then
-      new[id] = true
-    elseif digit == 'exists' then
-      return 'exists ' .. holders[n]
-    else
-      room_for = room_for - 1
-    end
-    digits[n] = digit
-  end
+local digits, wants, uniques, holders = decide_all(queue, placement, ids, known, ARGV, FIRST)
+if not digits then
+  return 'exists ' .. holders
 end
-if capacity > 0 and room > 0 and waiting_tasks(queue.bodies, queue.leases, queue.dead) + room_for > capacity then
+if capacity > 0 and room > 0 and waiting_tasks(queue.bodies, queue.leases, queue.dead) + room + wants > capacity then
   return 'full ' .. capacity
 end
 

@@ -12,13 +12,13 @@
 -- KEYS[6]  ZSET    dead     dead ids
 -- KEYS[7]  ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[8]  SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[9]  HASH    settings  capacity
+-- KEYS[9]  HASH    settings  capacity, layout
 -- KEYS[10] HASH    even     ledger of even hours
 -- KEYS[11] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  defined  the capacity that the producer gives, as in queues/enqueue
--- ARGV[4]  int     room     new tasks for which there must be room; 0 if an earlier step checked it
+-- ARGV[4]  string  placement  as in queues/enqueue, but not to store only tasks that are held
 -- ARGV[5]  string  priorities  one digit per task: 1 high, 2 medium, 3 low
 -- ARGV[6]  string  first of the tasks, two arguments each: id and envelope
 -- returns  string  as queues/enqueue; or 'special', with nothing stored: a task has the id of a cancelled one that is
@@ -29,12 +29,13 @@
 -- include definition
 -- include capacity
 -- include tombstones
+-- include placement
 
 local now_ms, now_s = clock()
 local bodies, ready = KEYS[1], {KEYS[2], KEYS[3], KEYS[4]}
-local defined, room, priorities = ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local defined, placement, priorities = ARGV[3], placement_of(ARGV[4]), ARGV[5]
 local ledger = ledger_at(KEYS[10], KEYS[11], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[0-4]+%f[%z ]')
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[0-5]+%f[%z ]')
 local FIRST = 6
 if answer then
   if #answer:match('^%d+') ~= #priorities then
@@ -43,7 +44,11 @@ if answer then
   return answer
 end
 
-local capacity, verdict = capacity_of(KEYS[9], defined)
+local settings = redis.call('HMGET', KEYS[9], 'capacity', 'layout')
+if has_moved(KEYS[9], settings[2], placement) then
+  return 'moved'
+end
+local capacity, verdict = capacity_of(KEYS[9], settings[1], defined)
 if verdict == 'conflict' then
   return 'conflict ' .. capacity
 end
@@ -68,6 +73,7 @@ else
       fields[#fields + 1], fields[#fields + 2] = id, envelopes[n]
     end
   end
+  local room = placement.room
   local lacking = room - (#ids - #fields / 2)
   if capacity > 0 and room > 0 and waiting_tasks(bodies, KEYS[5], KEYS[6]) + lacking > capacity then
     return 'full ' .. capacity

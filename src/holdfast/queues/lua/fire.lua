@@ -75,7 +75,7 @@ local queue = with_writes({
   schedules = KEYS[19], schedule_times = KEYS[20], schedule_state = KEYS[21], step_index = KEYS[22],
   now_ms = now_ms, now_us = now_us,
 })
-local capacity = capacity_of(KEYS[13], '')
+local capacity = capacity_of(KEYS[13], redis.call('HGET', KEYS[13], 'capacity'), '')
 local room = capacity > 0 and capacity - waiting_tasks(queue.bodies, queue.leases, queue.dead)
 local batch, reply, i = task_batch(), {}, FIRST
 while i <= #ARGV do

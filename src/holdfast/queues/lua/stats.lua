@@ -11,12 +11,12 @@
 -- KEYS[8]  ZSET    dead
 -- KEYS[9]  ZSET    idle
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[11] HASH    settings   paused, capacity
+-- KEYS[11] HASH    settings   paused, capacity, layout
 -- KEYS[12] HASH    bodies     id -> envelope
 -- KEYS[13] ZSET    limited    limited tasks that are kept apart
 -- returns  array   ready (with the due and limited ones), delayed, running, dead, idle workers, paused (1 or 0),
 --                  capacity (0: no limit), since when the oldest ready task is queued (ms; 0: unknown), limited,
---                  the limit of the queue ('' if there is none)
+--                  the limit of the queue ('' if there is none), the layout (the same)
 -- include clock
 
 local now_ms = clock()
@@ -55,4 +55,5 @@ return {
   redis.call('HEXISTS', KEYS[11], 'paused'),
   tonumber(redis.call('HGET', KEYS[11], 'capacity') or 0), string.format('%.0f', oldest_ms()),
   redis.call('ZCARD', KEYS[13]), redis.call('HGET', KEYS[11], 'limit') or '',
+  redis.call('HGET', KEYS[11], 'layout') or '',
 }

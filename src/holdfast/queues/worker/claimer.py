@@ -26,6 +26,7 @@ from .claim import Claim
 from .damage import QueueDamage
 from .event_sender import EventSender
 from .held_claims import RENEW, HeldClaims
+from .outages import Outages
 from .server_contact import ServerContact
 from .step import STEP, STEP_LIMIT, Settlement, Step, StepReply
 
@@ -51,10 +52,11 @@ class Claimer:
     Args:
         caller: sends the steps to the server.
         renewer: renews the leases of what runs.
-        unit: the queue.
+        unit: the queue, or one partition of it.
+        name: its name: that of the queue, or of the partition.
         worker: the worker's name, for people to read.
         lease_ms: life of a claim without renewal.
-        contact: notes when the server answers.
+        outages: logs the calls that are not answered.
         on_lost: called in the worker's loop with each claim that was lost, and why.
         on_damaged: called in the worker's loop after each step that fails because of damage.
 
@@ -63,22 +65,27 @@ class Claimer:
         settling: claims that are being settled at once, in steps of their own.
         damage: what another program changed in the keys of the queue.
         events: sends what the tasks of the queue report.
+        contact: notes when the server answers.
+        name: its name: that of the queue, or of the partition.
+        recheck_s: seconds after which an idle worker looks, although no notification came.
         has_member_ends: set when the queue has ends of members that their groups do not know.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what a worker gives to each queue)
         self,
         caller: AsyncCaller,
         renewer: Renewer,
         unit: Unit,
+        name: str,
         *,
         worker: str,
         lease_ms: int,
-        contact: ServerContact,
+        outages: Outages,
         on_lost: Callable[[Claim, str], None],
         on_damaged: Callable[[], None],
     ) -> None:
-        self.unit = unit
+        self.unit, self.name = unit, name
+        self.recheck_s = RECHECK_S
         self.channel = ""
         self.woken, self.has_member_ends = Event(), Event()
         self.damage = QueueDamage(unit, on_damaged)
@@ -102,13 +109,8 @@ class Claimer:
         self._renew_keys = RENEW.keys(unit)
         self._next_due_keys = NEXT_DUE.keys(unit)
         self._task_keys = (*self._next_due_keys, keys.leases(unit))
-        self.contact = contact
+        self.contact = ServerContact(caller, unit, outages)
         self._step_keys = STEP.keys(unit)
-
-    @property
-    def name(self) -> str:
-        """Return the name of the queue."""
-        return self.unit.name
 
     @property
     def unsettled(self) -> int:
@@ -288,9 +290,9 @@ class Claimer:
         return self._next_step.passed
 
     async def wait(self, *, until_step: bool) -> None:
-        """Sleep until woken, at most `RECHECK_S`; with *until_step* only until a step is due."""
-        due_s = self._next_step.left_s() if until_step else RECHECK_S
-        await self.woken.wait(min(RECHECK_S, due_s))
+        """Sleep until woken, at most `recheck_s`; with *until_step* only until a step is due."""
+        due_s = self._next_step.left_s() if until_step else self.recheck_s
+        await self.woken.wait(min(self.recheck_s, due_s))
 
     async def _with_events(self, *settlements: Settlement) -> tuple[Settlement, ...]:
         """Return *settlements* once the server has the events of their tasks.

@@ -38,8 +38,13 @@ class CpuQueues:
         self._limit = limit
         self._slots = slots
         others = {task.queue for task in registry if not task.cpu}
-        names = {task.queue for task in registry if task.cpu} - others
-        self._claimers = {name: claimers[name] for name in names & claimers.keys()}
+        self._names = {task.queue for task in registry if task.cpu} - others
+        self._claimers = {name: claimers[name] for name in self._names & claimers.keys()}
+
+    def add(self, claimer: Claimer) -> None:
+        """Add the claimer of a partition."""
+        if claimer.unit.name in self._names:
+            self._claimers[claimer.name] = claimer
 
     def room(self, name: str, share: int) -> int:
         """Return how many of *share* free slots the queue called *name* may fill."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Final
@@ -83,6 +83,7 @@ class FairShare:
 
     def __init__(self, weights: Mapping[str, int], total: int, most: int) -> None:
         self._turns = count()
+        self._weights = dict(weights)
         self._shares = {
             queue: _Share(max(1, _ONE // weight), next(self._turns))
             for queue, weight in weights.items()
@@ -91,6 +92,17 @@ class FairShare:
         self._held_back = 0
         self._most = most
         self._present = 0  # the pass of the queues with tasks; a queue that has tasks again gets it
+
+    def divide(self, queue: str, parts: Sequence[str]) -> None:
+        """Divide the share of *queue* equally among *parts*. New ones may have tasks."""
+        stride = max(1, _ONE * len(parts) // self._weights[queue])
+        for part in parts:
+            share = self._shares.get(part)
+            if share is None:
+                self._shares[part] = _Share(stride, next(self._turns), self._present)
+            else:
+                share.progress += share.reserved * (stride - share.stride)
+                share.stride = stride
 
     @property
     def free(self) -> int:

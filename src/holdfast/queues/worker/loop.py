@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Literal
 
 from ...core._async.caller import AsyncCaller, Settings
-from ...core.clock import Deadline
 from ...core.concurrency._async.background_task import (
     RunningTask,
     call_soon,
@@ -20,13 +18,13 @@ from ...core.concurrency._async.background_task import (
     yield_to_loop,
 )
 from ...core.concurrency._async.cancellation import time_limit
-from ...core.concurrency._async.primitives import Event, sleep
+from ...core.concurrency._async.primitives import sleep
 from ...core.concurrency._async.user_calls import in_thread
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.concurrency.thread_pool import Threads
 from ...core.concurrency.watchdog import Watchdog
-from ...core.error_text import log_safely
 from ...core.maxmemory import MaxmemoryCheck
+from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...errors import HoldfastError
@@ -41,13 +39,14 @@ from .executions import Executions
 from .fair_share import FairShare
 from .heartbeat import Heartbeat
 from .idle_check import IdleCheck
+from .leaving import Grace, leave
 from .options import WorkerOptions
 from .outages import Outages
+from .partition_claimers import PartitionClaimers
 from .poison_limit import PoisonLimit
 from .runner import Runner
 from .running_lifespan import RunningLifespan
 from .schedulers import Schedulers
-from .server_contact import ServerContact
 from .start_check import StartCheck, server_of
 from .step import STEP_LIMIT
 from .worker_health import WorkerHealth
@@ -86,7 +85,7 @@ class WorkerLoop:
     ) -> None:
         self._options = options
         self._worker = worker
-        self._until_idle = until_idle
+        self._until_idle, self._stopping = until_idle, False
         self._caller = AsyncCaller(settings)
         self._executions = Executions(self._guarded, self._fail, self._task_ended)
         self._outages = Outages(worker, partial(server_of, self._caller))
@@ -95,19 +94,18 @@ class WorkerLoop:
         self._renewer = Renewer(settings)
         freed = self._guarded(self._thread_freed)
         self._threads = Threads(options.concurrency, "holdfast task", on_freed=freed)
-        self._claimers = {
-            unit.name: Claimer(
-                self._caller,
-                self._renewer,
-                unit,
-                worker=worker,
-                lease_ms=options.lease_ms,
-                contact=ServerContact(self._caller, unit, self._outages),
-                on_lost=self._guarded(self._executions.stop),
-                on_damaged=self._guarded(self._stop_if_idle),
-            )
-            for unit in options.weights
-        }
+        self._listening = contextlib.ExitStack()
+        self._new_claimer = partial(
+            Claimer,
+            self._caller,
+            self._renewer,
+            worker=worker,
+            lease_ms=options.lease_ms,
+            outages=self._outages,
+            on_lost=self._guarded(self._executions.stop),
+            on_damaged=self._guarded(self._stop_if_idle),
+        )
+        self._claimers = {unit.name: self._new_claimer(unit, unit.name) for unit in options.weights}
         self._schedulers = Schedulers(self._caller, self._notifier, options, self._spawn)
         # At most half of the slots: the tasks of one step run while the server makes the next one.
         most = min(STEP_LIMIT, max(1, options.concurrency // 2))
@@ -115,6 +113,10 @@ class WorkerLoop:
         self._slots = FairShare(weights, options.concurrency, most)
         self._cpu_queues = CpuQueues(options, self._claimers, self._slots, self._guarded)
         self._cpu = self._cpu_queues.pool
+        self._partitions = PartitionClaimers(
+            *(self._caller, self._notifier, options.namespace, self._slots, self._spawn),
+            *(lambda: self._stopping, self._add_partition, self._serve),
+        )
         self._heartbeat = Heartbeat(
             self._caller,
             options,
@@ -130,11 +132,9 @@ class WorkerLoop:
         )
         self._lifespan = RunningLifespan(options.registry.lifespan, options.info(worker))
         self._idle_check = IdleCheck(self._claimers.values(), self._executions)
-        self._grace = Deadline(None)
-        self._stopping = False
+        self._grace = Grace()
         self._failure: BaseException | None = None
         self._watchdog: Watchdog | None = None
-        self._stopped = Event()
 
     @property
     def serving(self) -> bool:
@@ -156,20 +156,18 @@ class WorkerLoop:
 
         From any thread or signal handler. The shortest grace counts.
         """
-        grace = Deadline(grace_s)
-        if grace.at < self._grace.at:
-            self._grace = grace
+        if self._grace.shorten(grace_s):
             self._stopping = True
             self._start_check.stop()
-            self._stopped.set_from_handler()
+            self._grace.begin()
             self._cpu.cancel_start()
             self._lifespan.cancel_start()
-            for claimer in self._claimers.values():
+            for claimer in list(self._claimers.values()):
                 claimer.answer_within(grace_s + _END_S)
 
     def health(self) -> WorkerHealth:
         """Return the health of this run. From any thread."""
-        now, claimers = time.monotonic(), self._claimers.values()
+        now, claimers = time.monotonic(), list(self._claimers.values())
         has_started = self._start_check.has_passed(self._options.weights)
         running: Literal["starting", "serving"] = "serving" if has_started else "starting"
         return WorkerHealth(
@@ -184,20 +182,23 @@ class WorkerLoop:
         await self._caller.check_durability()
         if not await self._cpu.start(self._claimers) or not await self._lifespan.start():
             return
-        with contextlib.ExitStack() as listening:
-            for claimer in self._claimers.values():
+        with self._listening as listening:
+            homes = list(self._claimers.values())
+            for claimer in homes:
                 listening.enter_context(claimer.listening(self._notifier))
             self._watchdog = watchdog = Watchdog(_BLOCKED_S, log_blockage)
             listening.callback(watchdog.close)
             grace = self._spawn(self._end_grace(), "holdfast grace")
             heartbeat = self._spawn(self._heartbeat.run(), "holdfast heartbeat")
             try:
-                await run_concurrently(*map(self._serve, self._claimers.values()))
+                await run_concurrently(*map(self._serve, homes))
+                await self._partitions.wait_ended()
             except HoldfastError as error:
                 if self._failure is not None or not self._stopping:
                     raise
                 logger.warning("worker %s ends without its server: %s", self._worker, error)
             finally:
+                await self._partitions.end()
                 await cancel_and_wait(grace, heartbeat)
 
     async def end(self) -> None:
@@ -210,7 +211,8 @@ class WorkerLoop:
                     await yield_to_loop()  # tasks that are scheduled to start now do so
                     await self._executions.stop_all(_END_S / 2)
                     await run_concurrently(
-                        *map(self._leave, self._claimers.values()), self._heartbeat.end()
+                        *(leave(each, self._worker) for each in self._claimers.values()),
+                        self._heartbeat.end(),
                     )
         finally:
             try:
@@ -218,15 +220,12 @@ class WorkerLoop:
             finally:
                 await self._close()
 
-    async def _leave(self, claimer: Claimer) -> None:
-        """Give back the tasks of one queue. A failure does not affect the other queues."""
-        try:
-            await claimer.leave()
-        except HoldfastError:
-            pass  # its leases will end
-        except Exception as error:  # noqa: BLE001 (the worker ends anyway)
-            text = "worker %s could not give back all tasks of %s"
-            log_safely(logger, logging.ERROR, text, self._worker, claimer.unit, error=error)
+    def _add_partition(self, unit: Unit, name: str) -> Claimer:
+        """Add a claimer for a partition."""
+        claimer = self._claimers[name] = self._new_claimer(unit, name)
+        self._listening.enter_context(claimer.listening(self._notifier))
+        self._cpu_queues.add(claimer)
+        return claimer
 
     async def _close(self) -> None:
         self._threads.close()
@@ -283,6 +282,8 @@ class WorkerLoop:
             steps=StepStore(self._caller, claimer.unit),
         )
         await self._start_check.wait_passed(claimer)
+        if claimer.unit in options.weights:
+            await self._partitions.begin(claimer)
         if self._start_check.has_passed(options.weights):
             logger.info("worker %s serves %s", self._worker, ", ".join(map(str, options.weights)))
         idle, at_once = self._idle_check, self._until_idle
@@ -388,13 +389,11 @@ class WorkerLoop:
 
     async def _end_grace(self) -> None:
         """Wait for the end of the grace of a stopped worker, and give back what still runs."""
-        await self._stopped.wait(None)
+        await self._grace.wait_begun()
         if self._executions:
             text = "worker %s stops: running tasks (%d) have %.3g s to finish"
-            logger.info(text, self._worker, len(self._executions), self._grace.left_s())
-        while not self._grace.passed:
-            self._stopped.clear()
-            await self._stopped.wait(self._grace.left_s())
+            logger.info(text, self._worker, len(self._executions), self._grace.left_s)
+        await self._grace.wait_over()
         self._executions.cancel_new()
         self._executions.log_late()
         await self._executions.stop_all(_END_S)

@@ -69,20 +69,21 @@ class Schedulers:
             is_stopping: returns whether the worker stops, so that the body begins anyway.
             at_once: whether to fire what is due before the body begins.
         """
-        scheduler = self._schedulers[claimer.name]
+        scheduler = self._schedulers.get(claimer.name)  # only the first partition has one
         ends = claimer.has_member_ends
         relay = GroupRelay(
             self._caller, self._groups, claimer.unit, ends, on_relayed=idle_check.relayed
         )
         idle_check.watch(claimer.name, relay)
-        if at_once:
+        if at_once and scheduler is not None:
             await scheduler.begin(is_stopping)
         limits = declare_limits(self._caller, claimer.unit, self._limits)
-        tasks = (
+        tasks = [
             self._spawn(limits, "holdfast limits"),
-            self._spawn(scheduler.run(), "holdfast schedules"),
             self._spawn(relay.run(), "holdfast groups"),
-        )
+        ]
+        if scheduler is not None:
+            tasks.append(self._spawn(scheduler.run(), "holdfast schedules"))
         try:
             yield
         finally:

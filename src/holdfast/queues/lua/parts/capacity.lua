@@ -2,9 +2,9 @@
 -- Expects: definition.
 
 -- Returns the capacity (0: no limit), and the verdict on the *given* one: 'conflict', 'kept' or another.
--- Stores the given capacity if it is to be stored.
-local function capacity_of(settings, given)
-  local capacity, verdict = define(redis.call('HGET', settings, 'capacity'), given)
+-- Stores the given capacity if it is to be stored. *stored* is the one that is stored; false: none.
+local function capacity_of(settings, stored, given)
+  local capacity, verdict = define(stored, given)
   if verdict == 'store' then
     redis.call('HSET', settings, 'capacity', capacity)
   end

@@ -39,5 +39,6 @@ async def show_history(view: PageRequest) -> dict[str, Any]:
         search=search or None,
         before=before or None,
     )
-    older = tasks[-1].number if len(tasks) == PAGE_SIZE else None
+    # The tasks of several partitions have no numbers.
+    older = tasks[-1].number or None if len(tasks) == PAGE_SIZE else None
     return {**found, "queue": name, "tasks": tasks, "next": older}

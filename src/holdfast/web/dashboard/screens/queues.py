@@ -80,6 +80,7 @@ async def show_queue(view: PageRequest) -> dict[str, Any]:
     queue = view.hf.queue(name)
     stats, pace = await queue.stats(), await queue.throughput(MINUTES)
     delayed_keys = await queue.delayed_keys(DELAYED_KEYS) if stats.limited else []
+    partitions = await queue.partitions() if stats.partitions > 1 else {}
     return {
         "name": name,
         "known": await is_known(view.hf, name, stats),
@@ -87,6 +88,7 @@ async def show_queue(view: PageRequest) -> dict[str, Any]:
         "waits": stats.waited(view.at),
         "pace": pace,
         "delayed_keys": delayed_keys,
+        "partitions": partitions,
         "workers": _serving(await view.hf.workers(), name),
     }
 

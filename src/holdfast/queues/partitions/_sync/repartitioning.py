@@ -1,0 +1,194 @@
+# Generated from _async/repartitioning.py by tools/unasync.py: edit that, then run `make sync`.
+"""Changes how many partitions a queue has, and what holds for all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from ....core._sync.caller import Caller
+from ....core.ledger import never
+from ....core.names import Unit
+from ....core.script import Script
+from ....core.stored import stored_text
+from ....errors import DefinitionConflict
+from ... import keys
+from ..layout import QueueLayout, partition_name
+from ..whole_settings import WholeSettings
+from .layout_store import LayoutStore
+from .misplaced_keys import has_misplaced_keys
+from .partition import LIMIT, PAUSE, REDEFINE
+
+REPARTITION: Final = Script.load("holdfast.queues", "repartition")
+JOIN: Final = Script.load("holdfast.queues", "join_layout")
+SETTLE: Final = Script.load("holdfast.queues", "settle_layout")
+
+KEPT_MS: Final = 24 * 3600 * 1000
+"""How long an earlier layout is kept at least. A ledger knows its operations for two hours."""
+
+
+class Repartitioning:
+    """Changes the layouts of the queues of a namespace.
+
+    Args:
+        caller: sends the commands.
+        layouts: reads the layouts.
+    """
+
+    def __init__(self, caller: Caller, layouts: LayoutStore) -> None:
+        self._caller = caller
+        self._layouts = layouts
+
+    def change(
+        self,
+        queue: str,
+        partitions: int,
+        *,
+        op_id: str | None = None,
+        repeat: Callable[..., Any] = never,
+    ) -> QueueLayout:
+        """Give *queue* so many partitions. New ones have all settings before they get a task.
+
+        Raises:
+            ValueError: the capacity or a limit of the queue cannot be divided among so many.
+            DefinitionConflict: the name of a partition is that of another queue, or there were too
+                many changes.
+        """
+        whole = self._layouts.settings(queue)
+        whole.check_shares(queue, max(partitions, whole.layout.served))
+        self._write(queue, served=partitions)
+        self.apply(queue)
+        layout = self._write(queue, partitions, op_id=op_id, repeat=repeat)
+        self.apply(queue)
+        self.settle(queue)
+        return layout
+
+    def renew(self, queue: str) -> None:
+        """Give the layout of *queue* a new version."""
+        layout = self._layouts.read(queue)
+        self._write(queue, layout.partitions, renew=True)
+        self.apply(queue)
+
+    def define(self, queue: str, capacity: int | None = None, limit: str | None = None) -> None:
+        """Set the capacity (0: no limit) or the limit of the whole queue."""
+        whole = self._layouts.settings(queue)
+        given = WholeSettings.parsed(
+            [
+                None,
+                None if capacity is None else b"%d" % capacity,
+                None if limit is None else limit.encode(),
+                None,
+                None,
+            ],
+            queue,
+        )
+        given.check_shares(queue, whole.layout.served)
+        self._write(queue, capacity=capacity, limit=limit)
+        self.apply(queue)
+
+    def apply(self, queue: str) -> None:
+        """Give all partitions what the settings of the queue say. Harmless to repeat."""
+        applied = None
+        while applied != (whole := self._layouts.settings(queue)):
+            for index in range(whole.layout.served):
+                self._apply_to(queue, index, whole)
+            applied = whole
+
+    def settle(self, queue: str) -> QueueLayout:
+        """End what a changed layout still needed, as far as possible now.
+
+        - Partitions that take no tasks are not served any more once they are empty.
+        - Earlier layouts are forgotten after a day, once no partition has a key of another one.
+        """
+        layout = self._layouts.read(queue)
+        if not layout.version:
+            return layout
+        served = layout.served
+        while served > layout.partitions and self._is_empty(queue, served - 1):
+            served -= 1
+        now_ms = int((self._caller.read(self._layouts.unit(queue), "TIME"))[0]) * 1000
+        is_old = all(now_ms - each.until_ms > KEPT_MS for each in layout.earlier)
+        forgets = bool(layout.earlier) and is_old and not self._has_misplaced(queue, layout)
+        if served < layout.served or forgets:
+            unit = self._layouts.unit(queue)
+            args: list[str | int] = [str(layout.version), served, int(forgets), unit.channel]
+            text = self._caller.call(SETTLE, unit, SETTLE.keys(unit), args, harmless=True)
+            layout = self._layouts.learn(queue, text or None)
+            self.apply(queue)
+        return layout
+
+    def partitions(self, queue: str) -> Iterator[Unit]:
+        """Yield the partitions that may have tasks, and those that are added meanwhile.
+
+        A change that is made for each of them, and first in the settings of the queue, so reaches
+        all: a new partition takes over these settings before it gets a task.
+        """
+        index = 0
+        while index < (self._layouts.read(queue)).served:
+            while index < self._layouts.known(queue).served:
+                yield self._layouts.unit(queue, index)
+                index += 1
+
+    def _write(
+        self,
+        queue: str,
+        partitions: int | None = None,
+        *,
+        served: int = 1,
+        capacity: int | None = None,
+        limit: str | None = None,
+        renew: bool = False,
+        op_id: str | None = None,
+        repeat: Callable[..., Any] = never,
+    ) -> QueueLayout:
+        unit = self._layouts.unit(queue)
+        given = ["" if each is None else each for each in (partitions, served, capacity, limit)]
+        text = self._caller.write(
+            REPARTITION, unit, *given, unit.channel, int(renew), op_id=op_id, repeat=repeat
+        )
+        if text == b"often":
+            raise DefinitionConflict(
+                f"the number of partitions of queue {queue!r}",
+                self._layouts.known(queue).partitions,
+                f"{partitions}, after too many changes; change it again a day after the first",
+            )
+        return self._layouts.learn(queue, text)
+
+    def _apply_to(self, queue: str, index: int, whole: WholeSettings) -> None:
+        """Give one partition its share."""
+        unit = self._layouts.unit(queue, index)
+        if index:
+            args = [str(whole.layout.version)]
+            reply = self._caller.call(JOIN, unit, JOIN.keys(unit), args, harmless=True)
+            answer = stored_text(reply, f"the layout of queue {queue!r}")
+            if answer == "taken":
+                name = partition_name(queue, index)
+                raise DefinitionConflict(
+                    f"the name {name!r}", "a queue with tasks", f"a partition of queue {queue!r}"
+                )
+            self._set(PAUSE, unit, int(whole.paused))
+        history = whole.history if index else None
+        capacity = whole.capacity_of(index)
+        if capacity is not None or history is not None:
+            given = ["" if each is None else each for each in (capacity, history)]
+            self._set(REDEFINE, unit, *given)
+        self._set(LIMIT, unit, *whole.limit_of(index))
+
+    def _set(self, script: Script, unit: Unit, *args: str | int) -> None:
+        self._caller.write(script, unit, *args, op_id=None, repeat=never)
+
+    def _is_empty(self, queue: str, index: int) -> bool:
+        """Return whether a partition has no task, and no key that a task which is done still holds.
+
+        It knows the layout, so it gets no more tasks.
+        """
+        unit = self._layouts.unit(queue, index)
+        names = (keys.bodies(unit), keys.kept(unit), keys.member_ends(unit))
+        return not self._caller.read(unit, "EXISTS", *names)
+
+    def _has_misplaced(self, queue: str, layout: QueueLayout) -> bool:
+        for index in range(layout.served):
+            unit = self._layouts.unit(queue, index)
+            if has_misplaced_keys(self._caller, unit, index, layout.partitions):
+                return True
+        return False
