@@ -9,6 +9,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Final
 
 from . import call_parts, calls, durable, idle, imports
@@ -16,10 +17,12 @@ from .cache import parts as cache
 from .completions import parts as completions
 from .counters import parts as counters
 from .files import parts as files
-from .harness import BenchmarkRun
+from .goals import with_goals
+from .harness import MEDIAN_ROUNDS, BenchmarkRun
 from .leases import lineup as leases_lineup
 from .leases import parts as leases
 from .limits import parts as limits
+from .loops import use_uvloop
 from .messages import parts as messages
 from .queues import lineup as queues_lineup
 from .queues import parts as queues
@@ -80,6 +83,9 @@ ALL: Final = (
 
 RIVALS: Final = frozenset({*queues_lineup.PACKAGES, *leases_lineup.PACKAGES})
 
+PACKAGES: Final = ("holdfast", "redis", "hiredis", *(["uvloop"] if find_spec("uvloop") else []))
+"""Packages with versions that are printed."""
+
 ROUNDS: Final = 31
 QUICK_ROUNDS: Final = 5
 
@@ -91,17 +97,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.keep and options.quick:
         parser.error("a quick look is not worth keeping: leave out --quick or --keep")
     rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
+    if options.keep and rounds < MEDIAN_ROUNDS:
+        parser.error(f"--keep needs at least {MEDIAN_ROUNDS} rounds, for medians")
+    use_uvloop()
     found: dict[str, list[dict[str, object]]] = {}
     with serving() as server:
         if options.pin:
             _pin(server)
-        about = _about(server, rounds)
+        about = _about(server)
         if not options.json:
             print(about, flush=True)
         bench = BenchmarkRun(server, rounds, options.quick, _rivals(options), options.limit)
         for name in options.names or ALL:
             tables = found.setdefault(name, [])
-            for table in BENCHMARKS[name](bench):
+            for measured in BENCHMARKS[name](bench):
+                table = with_goals(name, measured)
                 tables.append(table.plain())
                 if not options.json:
                     print(f"\n{table}", flush=True)
@@ -185,13 +195,13 @@ def _pin(server: Server) -> None:
     os.sched_setaffinity(0, usable[-1:])
 
 
-def _about(server: Server, rounds: int) -> str:
+def _about(server: Server) -> str:
     """Describe in one line on what the run was measured."""
     load = f"{os.getloadavg()[0]:.1f}"
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("holdfast", "redis", "hiredis"))
+    libraries = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         f"{libraries}; Python {platform.python_version()}; {server.version()}; "
-        f"{os.cpu_count()} CPUs, load {load}; {rounds} rounds"
+        f"{os.cpu_count()} CPUs, load {load}"
     )
 
 

@@ -62,6 +62,7 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
             [name, median(one.client_s or 0.0 for one in taken) * 1e6]
             for name, taken in samples.items()
         ],
+        rounds=bench.rounds,
     )
 
 

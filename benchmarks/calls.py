@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, Final
 
 import redis
@@ -22,7 +23,7 @@ from holdfast.core.names import Namespace
 from holdfast.core.script import Script
 from holdfast.core.transport.settings import Settings
 
-from .bare import BareConnection
+from .bare import BareConnection, BareThreads
 from .harness import BenchmarkRun, Case
 from .report import Table
 
@@ -45,16 +46,15 @@ COROUTINES: Final = ((1, 500, ONE_COROUTINE_TARGET), (50, 4_000, FIFTY_COROUTINE
 
 def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Blocking with 1 and 16 threads, asyncio with 1 and 50 coroutines."""
-    with _blocking(bench) as (ours, theirs):
-        for threads, count, target in ((1, 1_000, ONE_THREAD_TARGET), (16, 2_000, None)):
+    with _blocking(bench) as contenders:
+        for threads, count, target in ((1, 1_000, ONE_THREAD_TARGET), (16, 8_000, None)):
             with ThreadPoolExecutor(threads) as pool:
-                yield bench.compared(
-                    f"calls, blocking, threads: {threads}",
-                    Case("holdfast", _in_threads(pool, threads, ours)),
-                    [Case("redis-py", _in_threads(pool, threads, theirs))],
-                    count,
-                    target=target,
-                )
+                ours, *others = [
+                    Case(name, _in_threads(pool, threads, call))
+                    for name, call in contenders.items()
+                ]
+                title = f"calls, blocking, threads: {threads}"
+                yield bench.compared(title, ours, others, count, target=target)
     with asyncio.Runner() as runner, _on_loop(bench, runner) as (ours_async, theirs_async):
         bare = runner.run(BareConnection.opened(bench.server.url))
         most = partial(bare.ask, "EVALSHA", SCRIPT.sha1, 1, KEY, 1)
@@ -73,16 +73,25 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
 
 
 @contextmanager
-def _blocking(bench: BenchmarkRun) -> Iterator[tuple[Callable[[], object], Callable[[], object]]]:
-    """Yield one call through Holdfast, and the same call through redis-py."""
-    with redis.Redis.from_url(bench.server.url) as client:
+def _blocking(bench: BenchmarkRun) -> Iterator[dict[str, Callable[[], object]]]:
+    """Yield one call through Holdfast, and the same call through others."""
+    url = bench.server.url
+    with ExitStack() as stack:
+        client = stack.enter_context(redis.Redis.from_url(url))
         client.script_load(SCRIPT.source)
-        caller = Caller(Settings.of(client))
-        yield (
-            lambda: caller.call(SCRIPT, UNIT, [KEY], [1]),
-            lambda: client.evalsha(SCRIPT.sha1, 1, KEY, 1),
-        )
-        caller.close()
+        caller = stack.enter_context(closing(Caller(Settings.of(client))))
+        bare = stack.enter_context(closing(BareThreads(url)))
+        calls: dict[str, Callable[[], object]] = {
+            "holdfast": lambda: caller.call(SCRIPT, UNIT, [KEY], [1]),
+            "redis-py": lambda: client.evalsha(SCRIPT.sha1, 1, KEY, 1),
+        }
+        if find_spec("valkey"):
+            import valkey
+
+            other = stack.enter_context(valkey.Valkey.from_url(url))
+            calls["valkey-py"] = lambda: other.evalsha(SCRIPT.sha1, 1, KEY, 1)
+        calls["bare connection"] = lambda: bare.ask("EVALSHA", SCRIPT.sha1, 1, KEY, 1)
+        yield calls
 
 
 @contextmanager

@@ -16,6 +16,9 @@ from typing import Final
 from .report import Cell, Range, Table, Target
 from .server import OWN_COMMANDS, Server
 
+MEDIAN_ROUNDS: Final = 7
+"""Fewer are no median."""
+
 _QUICKER: Final = 5
 """`--quick` divides the work of a round by this."""
 
@@ -108,8 +111,9 @@ class BenchmarkRun:
         return max(1, count // _QUICKER) if self.quick else count
 
     def fewer(self, times: int) -> int:
-        """Rounds for cases that take so many times as long as others."""
-        return max(1, self.rounds // times)
+        """Rounds for cases that take so many times as long as others, enough for a median."""
+        fewest = 1 if self.quick else min(self.rounds, MEDIAN_ROUNDS)
+        return max(fewest, self.rounds // times)
 
     def compared(
         self,
@@ -169,7 +173,7 @@ def comparison(
         flaws = [sum(one.lost for one in taken), sum(one.repeated for one in taken)]
         rows.append([*_row(case, taken), ratio, *(flaws if flawed else [])])
     columns = (*_COLUMNS, *_COUNTED) if flawed else _COLUMNS
-    return Table(title, columns, rows, targets, notes)
+    return Table(title, columns, rows, targets, notes, len(samples[subject.name]))
 
 
 def best(

@@ -78,4 +78,5 @@ def _table(title: str, rounds: list[dict[str, Taken]], of: Callable[[Taken], flo
         ("import", "ms", "ms without interpreter", "÷ redis-py"),
         rows,
         [Target("holdfast ÷ redis-py", ratio.middle, TARGET, at_least=False)],
+        rounds=len(rounds),
     )

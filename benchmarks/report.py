@@ -56,6 +56,7 @@ class Table:
         rows: as long as *columns*.
         targets: promises about these numbers.
         notes: what else a reader should know.
+        rounds: of each case; more than one: the figures are medians.
     """
 
     title: str
@@ -63,6 +64,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     targets: Sequence[Target] = field(default_factory=list)
     notes: Sequence[str] = field(default_factory=list)
+    rounds: int = 1
 
     def __str__(self) -> str:
         cells = [list(self.columns), *([_text(cell) for cell in row] for row in self.rows)]
@@ -74,7 +76,7 @@ class Table:
         return "\n".join([self.title, *(f"  {line.rstrip()}" for line in lines), *self._below()])
 
     def _below(self) -> list[str]:
-        return [f"  {line}" for line in (*self.targets, *self.notes)]
+        return [f"  {line}" for line in (*self.targets, *self.notes, repeated(self.rounds))]
 
     def plain(self) -> dict[str, Any]:
         """Return the table as JSON values."""
@@ -95,7 +97,13 @@ class Table:
                 for target in self.targets
             ],
             "notes": list(self.notes),
+            "rounds": self.rounds,
         }
+
+
+def repeated(rounds: int) -> str:
+    """Return how often each case of a table was measured, for people to read."""
+    return "measured once" if rounds == 1 else f"medians of {rounds} rounds"
 
 
 def number(value: float) -> str:

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from .report import Table, number
+from .goals import summary
+from .report import Table, number, repeated
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = ROOT / "benchmarks" / "results.json"
@@ -96,6 +97,8 @@ LINES: Final = (
 """One line for each kind of work: the wins and the losses."""
 
 
+GOALS_HERE: Final = "<!-- goals -->"
+
 INTRO: Final = (Path(__file__).parent / "speed.md").read_text()
 """How the page begins: what its columns and words mean."""
 
@@ -107,6 +110,11 @@ def keep(benchmark: str, about: str, table: Table) -> None:
     known = results.setdefault(benchmark.partition(":")[0], {})
     known[table.title] = {**table.plain(), "about": f"{today}: {about}"}
     KEPT.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    write_pages(results)
+
+
+def write_pages(results: Results) -> None:
+    """Write docs/speed.md, and the table of the README."""
     PAGE.write_text(page(results))
     README.write_text(
         SECTION.sub(lambda m: m[1] + "\n".join(short(results)) + "\n" + m[2], README.read_text())
@@ -115,7 +123,8 @@ def keep(benchmark: str, about: str, table: Table) -> None:
 
 def page(results: Results) -> str:
     """Return the page: every table, with its targets and results."""
-    parts = [INTRO.rstrip()]
+    before, after = INTRO.split(GOALS_HERE)
+    parts = [before.rstrip(), *summary(results), after.strip()]
     for benchmark, tables in results.items():
         parts.append(f"## {benchmark}")
         for title, table in tables.items():
@@ -175,4 +184,4 @@ def _below(table: Plain) -> Iterator[str]:
     lines += [f"- {note}" for note in table["notes"]]
     if lines:
         yield "\n".join(lines)
-    yield f"<sub>{table['about']}</sub>"
+    yield f"<sub>{repeated(table['rounds'])}; {table['about']}</sub>"

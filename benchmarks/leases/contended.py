@@ -13,7 +13,7 @@ from typing import Final
 from ..harness import BenchmarkRun
 from ..report import Table, Target
 from .contender_processes import ContenderProcesses, rehearsed, running_contenders
-from .lineup import HOLDFAST, LOCKS, chosen
+from .lineup import BARE, HOLDFAST, LOCKS, chosen
 from .results import Results, contested
 
 WAITERS: Final = 16
@@ -37,7 +37,7 @@ IDEAL_TARGET: Final = 0.85
 
 def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Processes with no hold and with a short one, then threads."""
-    entries = chosen(bench, [HOLDFAST, *LOCKS])
+    entries = chosen(bench, [HOLDFAST, *LOCKS, BARE])
     with running_contenders(bench, entries, processes=WAITERS) as opened:
         able, notes = rehearsed(bench, opened)
         yield _at_once(bench, able, f"{WAITERS} processes, one lock, hold 0", notes)

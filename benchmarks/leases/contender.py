@@ -32,6 +32,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from ..loops import use_uvloop
 from ..orders import obey_orders
 from ..stopwatch import stopwatch
 from .visits import Rules, Visits
@@ -274,4 +275,5 @@ async def _awaited(obeying: Awaitable[dict[str, Any]]) -> dict[str, Any]:
 def take_part(kind: Callable[[Brief], Contender]) -> None:
     """Run the process that the command line describes."""
     logging.basicConfig(level=logging.WARNING)
+    use_uvloop()
     obey_orders(kind(Brief(**json.loads(sys.argv[1]))).obey)

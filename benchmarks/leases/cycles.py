@@ -12,7 +12,7 @@ from typing import Final
 from ..harness import BenchmarkRun, Case, Sample, Taken, best, comparison, interleaved
 from ..report import Table, Target
 from .contender_processes import ContenderProcesses, rehearsed, running_contenders
-from .lineup import HOLDFAST, LOCKS, OURS, REDIS_PY, chosen
+from .lineup import BARE, HOLDFAST, LOCKS, OURS, REDIS_PY, chosen
 
 CYCLES: Final = 1_000
 ROUNDS_PART: Final = 5
@@ -25,7 +25,7 @@ _GLIMPSE_S: Final = 0.05
 
 def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one process, interleaved with each rival's."""
-    entries = chosen(bench, [HOLDFAST, *LOCKS])
+    entries = chosen(bench, [HOLDFAST, *LOCKS, BARE])
     with running_contenders(bench, entries, processes=2) as opened:
         cases, samples, notes = cycled(bench, opened, CYCLES)
     reads = median(one.reads for one in samples[HOLDFAST.name])

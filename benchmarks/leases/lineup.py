@@ -11,7 +11,7 @@ from ..harness import BenchmarkRun
 _CLIENT: Final = ("redis==8.1.0", "hiredis==3.5.0")
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
-    "pottery": ("pottery==3.0.1", *_CLIENT),
+    "pottery": ("pottery==3.0.1", *_CLIENT, "uvloop==0.23.0"),
     "python-redis-lock": ("python-redis-lock==4.0.1", *_CLIENT),
 }
 """What each rival is installed from.
@@ -67,6 +67,9 @@ SEED: Final = Entry("textbook", "seed", share=0.5)
 SEED_LOCKED: Final = Entry("textbook, fair with a lock", "seed", options={"kind": "locked"})
 SEED_FAIR: Final = Entry("textbook, fair", "seed", options={"kind": "fair"})
 SEED_BASIC: Final = Entry("textbook, basic", "seed", options={"kind": "basic"})
+
+BARE: Final = Entry("bare connection", "bare")
+"""No rival: what is possible."""
 
 LOCKS: Final = (
     REDIS_PY,

@@ -11,6 +11,7 @@ from ..harness import BenchmarkRun, Case, Sample, Taken, interleaved, ratios
 from ..report import Cell, Table, Target
 from .contender_processes import ContenderProcesses
 from .contest import Contest
+from .lineup import BARE
 
 COLUMNS: Final = (
     "case",
@@ -46,7 +47,7 @@ class Results:
     @property
     def honest(self) -> list[str]:
         """Rivals that never let too many in, the fastest first."""
-        names = [case.name for case in self.cases[1:]]
+        names = [case.name for case in self.cases[1:] if case.name != BARE.name]
         kept = [name for name in names if not any(one.overrun for one in self.contests[name])]
         return sorted(kept, key=self.rate, reverse=True)
 
@@ -68,7 +69,8 @@ class Results:
     def table(self, title: str, targets: Sequence[Target], notes: Sequence[str]) -> Table:
         """Return the results as a table."""
         rows = [self._row(case.name, subject=case is self.cases[0]) for case in self.cases]
-        return Table(title, COLUMNS, rows, targets, [*self._verdicts(), *notes])
+        rounds = len(self.contests[self.cases[0].name])
+        return Table(title, COLUMNS, rows, targets, [*self._verdicts(), *notes], rounds)
 
     def _row(self, name: str, *, subject: bool) -> list[Cell]:
         samples, contests = self.samples[name], self.contests[name]

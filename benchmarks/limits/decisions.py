@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Final
 
 import redis.asyncio
@@ -67,7 +68,7 @@ def _with_target(table: Table) -> Table:
     ratios = [row[-1] for row in table.rows[1:]]
     middles = [each.middle for each in ratios if isinstance(each, Range)]
     target = Target("holdfast ÷ the best rival", min(middles), TARGET, at_least=True)
-    return Table(table.title, table.columns, table.rows, [target], table.notes)
+    return replace(table, targets=[target])
 
 
 def _each(ask: Ask) -> Callable[[int], object]:

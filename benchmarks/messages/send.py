@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
 import redis
+import redis.asyncio
 
 from holdfast import AsyncHoldfast, Chat, Holdfast
 
@@ -48,9 +49,14 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
         ours = Case(f"holdfast, {COROUTINES} coroutines", _in_coroutines(runner, async_hf))
         bare = runner.run(BareConnection.opened(bench.server.url))
         most = Case(f"bare connection, XADD, {COROUTINES} coroutines", _bare(runner, bare))
+        async_client: Any = redis.asyncio.Redis.from_url(bench.server.url)
+        by_hand = Case(
+            f"redis-py asyncio, XADD, {COROUTINES} coroutines", _by_hand(runner, async_client)
+        )
         title = f"send to one chat, {COROUTINES} coroutines"
-        yield bench.compared(title, ours, [most, rival], COUNT, target=BARE_TARGET)
+        yield bench.compared(title, ours, [most, by_hand], 2 * COUNT, target=BARE_TARGET)
         bare.close()
+        runner.run(async_client.aclose())
         runner.run(async_hf.close())
 
 
@@ -82,6 +88,12 @@ def _bare(runner: asyncio.Runner, caller: BareConnection) -> Callable[[int], obj
     return _together(
         runner, lambda: caller.ask("XADD", "bare", "MAXLEN", "~", 1000, "*", "jack", BODY)
     )
+
+
+def _by_hand(runner: asyncio.Runner, client: Any) -> Callable[[int], object]:
+    """Return the same work with redis-py."""
+    message = {"jack": BODY}
+    return _together(runner, lambda: client.xadd("by hand", message, maxlen=1000, approximate=True))
 
 
 def _together(

@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..loops import use_uvloop
 from ..orders import obey_orders
 from ..stopwatch import stopwatch
 
@@ -216,6 +217,7 @@ def take_part(kind: Callable[[Brief], Contender]) -> None:
     """Run the process that the command line describes."""
     role, brief = sys.argv[1:]
     logging.basicConfig(level=logging.WARNING)
+    use_uvloop()
     contender = kind(Brief(**json.loads(brief)))
     if role == "work":
         contender.work()

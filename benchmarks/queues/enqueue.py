@@ -12,6 +12,7 @@ from .contender import BATCH, COROUTINES
 from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import (
     ARQ,
+    BARE,
     CELERY_THREADS,
     DRAMATIQ,
     HOLDFAST,
@@ -51,7 +52,7 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
 def _singles(bench: BenchmarkRun) -> Table:
     """Measure one call per task, one after the other."""
     rivals = chosen(bench, [*BLOCKING, *ON_A_LOOP])
-    cases, samples, notes = _measured(bench, [HOLDFAST, *rivals, SEED], "each", SINGLE)
+    cases, samples, notes = _measured(bench, [HOLDFAST, *rivals, SEED, BARE], "each", SINGLE)
     reads = median(one.reads for one in samples[HOLDFAST.name])
     trips = Target("round trips per enqueue", round(reads, 2), READS_TARGET, at_least=False)
     title = "enqueue, one after the other"
@@ -70,7 +71,7 @@ def _coroutines(bench: BenchmarkRun) -> Table:
 
 def _bulk(bench: BenchmarkRun) -> Table:
     rivals = chosen(bench, [RQ, *ON_A_LOOP])
-    cases, samples, notes = _measured(bench, [HOLDFAST, SEED, *rivals], "many", BULK)
+    cases, samples, notes = _measured(bench, [HOLDFAST, SEED, *rivals, BARE], "many", BULK)
     targets = [best(samples, cases[0], cases[1:2], BULK_TARGET)]
     notes.append(f"{COROUTINES} coroutines where a library has no bulk enqueue: SAQ, taskiq, arq")
     title = f"enqueue many, in batches of {BATCH}"

@@ -47,7 +47,8 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
     target = Target(
         f"% of a core for {EVENTS_PER_S:,} events/s", worst, TARGET_PERCENT, at_least=False
     )
-    yield Table("events of one worker: the server's processor time", columns, rows, [target])
+    title = "events of one worker: the server's processor time"
+    yield Table(title, columns, rows, [target], rounds=rounds)
 
 
 def _round(bench: BenchmarkRun, running: int) -> tuple[float, float, float]:

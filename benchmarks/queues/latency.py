@@ -17,6 +17,7 @@ from ..report import Cell, Table, Target
 from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import (
     ARQ,
+    BARE,
     CELERY_THREADS,
     DRAMATIQ,
     HOLDFAST,
@@ -51,18 +52,19 @@ class Delays:
 
 def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure one task every 20 ms."""
-    entries = chosen(bench, [HOLDFAST, HOLDFAST_THREADS, *RIVALS, SEED])
+    entries = chosen(bench, [HOLDFAST, HOLDFAST_THREADS, *RIVALS, SEED, BARE])
     tasks = bench.scaled(TASKS)
     with running_contenders(bench, entries, tasks) as opened:
         able, notes = rehearsed(bench, opened)
         delays: dict[str, list[Delays]] = {contender.entry.name: [] for contender in able}
-        for _ in range(bench.fewer(ROUNDS_PART)):
+        rounds = bench.fewer(ROUNDS_PART)
+        for _ in range(rounds):
             for contender in able:
                 delays[contender.entry.name].append(measured(bench, contender, tasks))
     rows = [_row(name, taken, delays[HOLDFAST.name]) for name, taken in delays.items()]
     title = f"from enqueue to start, a task every {GAP_S * 1000:g} ms"
     columns = ("case", "p50 ms", "p99 ms", "max ms", "lost", "ours ÷ this, p50")
-    yield Table(title, columns, rows, list(_targets(delays)), notes)
+    yield Table(title, columns, rows, list(_targets(delays)), notes, rounds)
 
 
 def measured(

@@ -8,14 +8,23 @@ from typing import Any, Final
 
 from ..harness import BenchmarkRun
 
+_UVLOOP: Final = "uvloop==0.23.0"
+"""For libraries on asyncio: Holdfast's worker uses it, too."""
+
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
-    "arq": ("arq==0.28.0", "redis==5.3.1", "hiredis==3.5.0"),
+    "arq": ("arq==0.28.0", "redis==5.3.1", "hiredis==3.5.0", _UVLOOP),
     "celery": ("celery==5.7.0", "packaging==26.3", "redis==8.1.0", "hiredis==3.5.0"),
     "dramatiq": ("dramatiq==2.2.1", "redis==8.1.0", "hiredis==3.5.0"),
     "huey": ("huey==3.5.4", "redis==8.1.0", "hiredis==3.5.0"),
     "rq": ("rq==3.0.0", "redis==8.1.0", "hiredis==3.5.0"),
-    "saq": ("saq==0.26.4", "redis==7.4.1", "hiredis==3.5.0", "typing_extensions==4.16.0"),
-    "taskiq": ("taskiq==0.13.0", "taskiq-redis==1.2.4", "redis==8.1.0", "hiredis==3.5.0"),
+    "saq": (
+        *("saq==0.26.4", "redis==7.4.1", "hiredis==3.5.0", "typing_extensions==4.16.0"),
+        _UVLOOP,
+    ),
+    "taskiq": (
+        *("taskiq==0.13.0", "taskiq-redis==1.2.4", "redis==8.1.0", "hiredis==3.5.0"),
+        _UVLOOP,
+    ),
 }
 """What each rival is installed from, by the name of its adapter: the newest that it allows.
 
@@ -54,7 +63,12 @@ HOLDFAST_THREADS: Final = Entry("holdfast, 16 threads", "holdfast", 16, 0.5, {"p
 HOLDFAST_ASYNCIO: Final = Entry("holdfast, asyncio", "holdfast_asyncio", 200)
 SEED: Final = Entry("RPUSH, BLPOP loop", "seed", 1, 0.5)
 
+BARE: Final = Entry("bare connection", "bare", 64)
+"""No rival: what is possible."""
+
 TASKIQ: Final = Entry("taskiq stream, 100 at once", "taskiq", 100, 0.2)
+HOLDFAST_QUEUES: Final = replace(HOLDFAST, name="holdfast, 100 queues", options={"queues": 100})
+
 ARQ: Final = Entry("arq, 100 at once", "arq", 100, 0.12)
 SAQ: Final = Entry("SAQ, 20 at once", "saq", 20, 0.12)
 SAQ_100: Final = Entry("SAQ, 100 at once", "saq", 100, 0.12)

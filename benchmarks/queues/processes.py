@@ -85,7 +85,8 @@ def _latency(bench: BenchmarkRun) -> Table:
     with running_contenders(bench, entries, tasks) as opened:
         able, notes = rehearsed(bench, opened)
         delays: dict[str, list[Delays]] = {contender.entry.name: [] for contender in able}
-        for _ in range(bench.fewer(ROUNDS_PART)):
+        rounds = bench.fewer(ROUNDS_PART)
+        for _ in range(rounds):
             for contender in able:
                 delays[contender.entry.name].append(
                     measured(bench, contender, tasks, ready_s=_READY_S)
@@ -102,4 +103,4 @@ def _latency(bench: BenchmarkRun) -> Table:
         for name, taken in delays.items()
     ]
     title = f"from enqueue to start in processes, a task every {GAP_S * 1000:g} ms"
-    return Table(title, ("case", "p50 ms", "p99 ms", "max ms", "lost"), rows, (), notes)
+    return Table(title, ("case", "p50 ms", "p99 ms", "max ms", "lost"), rows, (), notes, rounds)

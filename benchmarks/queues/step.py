@@ -40,7 +40,7 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
     per_batch = median(mean_ms / filled * BATCH for filled, mean_ms, _, _ in rounds)
     title = f"the server's time for a step, {PLACES} places"
     target = Target(f"ms for {BATCH} settled and claimed", per_batch, TARGET_MS, at_least=False)
-    yield Table(title, ("of a step", "median of the rounds"), rows, [target], notes)
+    yield Table(title, ("of a step", "median of the rounds"), rows, [target], notes, len(rounds))
 
 
 def _round(

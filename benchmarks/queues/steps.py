@@ -105,9 +105,8 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
         worst = max(worst, own[0] / TASKS / STEPS)
     columns = ("task", "calls per step", "calls per task", "µs per step", "server µs per step")
     target = Target("calls of the server for each step", worst, 1.0, at_least=False)
-    yield Table(
-        f"{STEPS} durable steps in a task, one task after the other", columns, rows, [target]
-    )
+    title = f"{STEPS} durable steps in a task, one task after the other"
+    yield Table(title, columns, rows, [target], rounds=rounds)
 
 
 def _round(

@@ -158,7 +158,7 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
             )
     title = f"{backlog:,} tasks of one tenant, {EACH} each of {tenants:,} others"
     columns = ("case", "tasks per step", f"ms for {BATCH}", "÷ without", "new tenant p99 ms")
-    yield Table(title, columns, rows, targets)
+    yield Table(title, columns, rows, targets, rounds=len(plain))
 
 
 def _round(bench: BenchmarkRun, case: Case, tenants: int) -> Round:

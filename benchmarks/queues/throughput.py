@@ -16,6 +16,7 @@ from ..report import Table
 from .contender_processes import ContenderProcesses, rehearsed, running_contenders
 from .lineup import (
     ARQ,
+    BARE,
     CELERY_PREFORK,
     CELERY_SOLO,
     CELERY_THREADS,
@@ -47,18 +48,20 @@ _LAST_RESULTS_S: Final = 0.1
 
 def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Coroutines beside everybody, threads beside threads."""
-    entries = chosen(bench, [HOLDFAST, HOLDFAST_THREADS, *THREADED, *OTHERS, SEED])
+    entries = chosen(bench, [HOLDFAST, HOLDFAST_THREADS, *THREADED, *OTHERS, SEED, BARE])
     tasks = bench.scaled(TASKS)
     with running_contenders(bench, entries, tasks) as opened:
         able, notes = rehearsed(bench, opened)
-        cases = [_case(bench, contender) for contender in able]
+        cases = [working(bench, contender) for contender in able]
         samples = interleaved(cases, bench.fewer(ROUNDS_PART), tasks, bench.server)
     table = partial(_table, cases, samples)
     yield table("coroutines", HOLDFAST, [*THREADED, *OTHERS], COROUTINES_TARGET, notes)
     yield table("plain functions in threads", HOLDFAST_THREADS, THREADED, THREADS_TARGET, notes)
 
 
-def _case(bench: BenchmarkRun, contender: ContenderProcesses) -> Case:
+def working(bench: BenchmarkRun, contender: ContenderProcesses) -> Case:
+    """Return the case: a worker of *contender* runs tasks that are queued."""
+
     def prepare(count: int) -> None:
         bench.server.clear()
         contender.board.clear()
@@ -95,7 +98,7 @@ def _table(
     ours = by_name[subject.name]
     theirs = [by_name[rival.name] for rival in rivals if rival.name in by_name]
     targets = [best(samples, ours, theirs, target)] if theirs else []
-    beside = [*theirs, by_name[SEED.name]]
+    beside = [*theirs, by_name[SEED.name], by_name[BARE.name]]
     if not any(one.lost or one.repeated for case in [ours, *beside] for one in samples[case.name]):
         notes = [*notes, "every task of every round ran exactly once"]
     return comparison(f"one worker, no-op tasks, {what}", samples, ours, beside, targets, notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Final
 
 import redis
@@ -13,11 +14,15 @@ from holdfast import Holdfast, RowCache, SqlRows
 from ..harness import BenchmarkRun, Case
 from ..report import Table
 from . import textbook
+from .bare import BareRefresher
 from .database import ROWS, STOCK, change_all, postgresql, sqlite
 
 COUNT: Final = 10_000
 TEXTBOOK_PART: Final = 0.02
 """It would take too long with as many."""
+
+NEW_PART: Final = ROWS / COUNT
+"""Each row is new once."""
 
 TARGET: Final = 25.0
 EVERY_S: Final = 0.01
@@ -38,11 +43,16 @@ def _table(bench: BenchmarkRun, kind: str, engine: sa.Engine) -> Table:
     with (
         Holdfast.from_url(bench.server.url, namespace="benchmarks") as hf,
         redis.Redis.from_url(bench.server.url, decode_responses=True) as client,
+        closing(BareRefresher(bench.server.url, engine, range(ROWS))) as bare,
     ):
         cache = hf.row_cache("stock", source=SqlRows(engine, STOCK, key="id"))
         cache.schedule_many(dict.fromkeys(range(ROWS), EVERY_S))
         for n in range(ROWS):
             textbook.schedule(client, n, EVERY_S)
+
+        def forget(_: int) -> None:
+            for start in range(0, ROWS, 500):
+                cache.invalidate(*range(start, start + 500))
 
         def change(_: int) -> None:
             change_all(engine)
@@ -59,6 +69,8 @@ def _table(bench: BenchmarkRun, kind: str, engine: sa.Engine) -> Table:
                     TEXTBOOK_PART,
                 ),
                 Case("holdfast, unchanged", _refresh(cache)),
+                Case("holdfast, new", _refresh(cache), forget, NEW_PART),
+                Case("bare connection", bare.refresh, change),
             ],
             COUNT,
             target=TARGET,

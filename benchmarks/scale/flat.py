@@ -48,7 +48,8 @@ def _table(bench: BenchmarkRun, crowds: Sequence[Crowd]) -> Table:
         for crowd, each in zip(crowds, memory, strict=True)
     ]
     targets = [_flat(rows, columns, column) for column in range(1, len(columns))]
-    return Table(f"from {crowds[0].size:,} to {crowds[-1].size:,} {name}", columns, rows, targets)
+    title = f"from {crowds[0].size:,} to {crowds[-1].size:,} {name}"
+    return Table(title, columns, rows, targets, rounds=bench.rounds)
 
 
 def _memory(bench: BenchmarkRun, crowd: Crowd) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -24,6 +24,8 @@ from .sample import write_log, write_table
 LINES: Final = 10_000_000
 TEXTBOOK_PART: Final = 0.02
 """It would take too long with as many."""
+
+DIMENSIONS: Final = ("country", "region", "city")
 
 POLARS_TARGET: Final = 0.5
 TEXTBOOK_TARGET: Final = 8.0
@@ -43,32 +45,50 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
         write_log(log, lines)
         table = GeoTable.from_geolite2_csv(*write_table(folder))
         local = Case("holdfast, local file", _local(hf, log, table), lambda _: bench.server.clear())
-        bare = Case("Polars, one query", rivals.polars(log, table))
-        others = [bare, Case("textbook", rivals.textbook(log, table), share=TEXTBOOK_PART)]
-        if duck := rivals.duckdb(log, table):
-            others.append(Case("DuckDB, one query", duck))
+        polars, *others = _rivals(log, table, len(DIMENSIONS))
         fed = Case("holdfast, feed", _fed(hf, log, table), lambda _: bench.server.clear())
-        cases = [local, *others, fed]
+        cases = [local, polars, *others, fed]
         samples = interleaved(cases, bench.fewer(6), lines, bench.server)
         calls = [_calls(bench, work, lines) for work in (local.work, fed.work)]
         calls[1] -= math.ceil(log.stat().st_size / BLOCK / WINDOW)
         targets = [
-            best(samples, local, [bare], POLARS_TARGET),
-            best(samples, local, [others[1]], TEXTBOOK_TARGET),
+            best(samples, local, [polars], POLARS_TARGET),
             best(samples, fed, [local], FEED_TARGET),
             _few("of a local file", calls[0], lines),
             _few("through a feed, beside those with chunks", calls[1], lines),
         ]
         title = f"{lines:,} lines by country, region and city; 3,000,000 networks"
-        yield comparison(title, samples, local, [*others, fed], targets)
+        yield comparison(title, samples, local, [polars, *others, fed], targets)
+        yield _by_country(bench, hf, log, table, lines)
 
 
-def _local(hf: Holdfast, log: Path, table: GeoTable) -> Callable[[int], object]:
+def _by_country(bench: BenchmarkRun, hf: Holdfast, log: Path, table: GeoTable, lines: int) -> Table:
+    work = _local(hf, log, table, DIMENSIONS[:1])
+    local = Case("holdfast, local file", work, lambda _: bench.server.clear())
+    loop = Case("textbook", rivals.textbook(log, table), share=TEXTBOOK_PART)
+    others = [loop, *_rivals(log, table, 1)]
+    samples = interleaved([local, *others], bench.fewer(6), lines, bench.server)
+    targets = [best(samples, local, [loop], TEXTBOOK_TARGET)]
+    title = f"{lines:,} lines by country; 3,000,000 networks"
+    return comparison(title, samples, local, others, targets)
+
+
+def _rivals(log: Path, table: GeoTable, dimensions: int) -> list[Case]:
+    """Return Polars, and DuckDB if it is installed."""
+    cases = [Case("Polars, one query", rivals.polars(log, table, dimensions))]
+    if duck := rivals.duckdb(log, table, dimensions):
+        cases.append(Case("DuckDB, one query", duck))
+    return cases
+
+
+def _local(
+    hf: Holdfast, log: Path, table: GeoTable, dimensions: Sequence[str] = DIMENSIONS
+) -> Callable[[int], object]:
     numbers = count()
 
     def work(lines: int) -> None:
         tally = hf.tally(f"local {next(numbers)}")
-        report = tally.aggregate(LocalFiles(log), key=GeoKey(table))
+        report = tally.aggregate(LocalFiles(log), key=GeoKey(table, dimensions=dimensions))
         assert report.lines == lines
 
     return work

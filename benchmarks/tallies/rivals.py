@@ -10,14 +10,17 @@ from collections import defaultdict
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from holdfast import GeoTable
 
+KEYS: Final = (["country"], ["country", "region"], ["country", "region", "city"])
+"""What is counted: the first so many of them."""
 
-def polars(log: Path, table: GeoTable) -> Callable[[int], object]:
+
+def polars(log: Path, table: GeoTable, dimensions: int = 3) -> Callable[[int], object]:
     """Return one query over the whole file; equal addresses are grouped before the lookup."""
     data = table.data
     ranges = pl.DataFrame({"start": data.ipv4.starts, "location": data.ipv4.locations})
@@ -47,13 +50,13 @@ def polars(log: Path, table: GeoTable) -> Callable[[int], object]:
             .join(locations.lazy(), on="location")
             .collect()
         )
-        for keys in (["country"], ["country", "region"], ["country", "region", "city"]):
+        for keys in KEYS[:dimensions]:
             groups.group_by("day", *keys).agg(pl.col("lines").sum())
 
     return work
 
 
-def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
+def duckdb(log: Path, table: GeoTable, dimensions: int = 3) -> Callable[[int], object] | None:
     """Return the same query for DuckDB, if it is installed."""
     try:
         import duckdb as library
@@ -91,9 +94,9 @@ def duckdb(log: Path, table: GeoTable) -> Callable[[int], object] | None:
             group by all
             """
         )
-        for keys in ("country", "country, region", "country, region, city"):
+        for keys in KEYS[:dimensions]:
             connection.execute(
-                f"select day, {keys}, sum(lines) from counts group by all"
+                f"select day, {', '.join(keys)}, sum(lines) from counts group by all"
             ).fetchall()
 
     return work

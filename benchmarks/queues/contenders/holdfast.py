@@ -1,4 +1,7 @@
-"""Holdfast, blocking: the task is a coroutine, or a plain function in threads (`plain`)."""
+"""Holdfast, blocking: the task is a coroutine, or a plain function in threads (`plain`).
+
+With the option `queues` there are so many, which get tasks in turn.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,18 @@ class HoldfastContender(Blocking):
         super().__init__(brief)
         function = touch if brief.options.get("plain") else touch_async
         self._tasks = TaskRegistry()
-        self._touch = self._tasks.task(queue=QUEUE, name=TASK, result_ttl=float(RESULT_TTL_S))(
-            function
-        )
+        ends = ["", *map(str, range(1, brief.options.get("queues", 1)))]
+        self._touches = [
+            self._tasks.task(
+                queue=f"{QUEUE}{end}", name=f"{TASK}{end}", result_ttl=float(RESULT_TTL_S)
+            )(function)
+            for end in ends
+        ]
         self._hf = Holdfast.from_url(brief.url, namespace=QUEUE)
 
     def _call(self, number: int) -> Call[Any]:
-        return self._touch.call(*self.brief.arguments(number))
+        task = self._touches[number % len(self._touches)]
+        return task.call(*self.brief.arguments(number))
 
     def enqueue(self, number: int) -> TaskHandle[Any]:
         return self._hf.enqueue(self._call(number))
