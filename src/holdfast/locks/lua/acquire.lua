@@ -36,11 +36,14 @@ local verdict
 if limit ~= given or not limit then
   limit, verdict = define(limit and string.format('%.0f', limit), ARGV[3])
   limit = tonumber(limit)
-  if verdict == 'conflict' or not limit then
-    return {verdict or 'undefined', {}, limit}
-  end
+  if verdict == 'conflict' or not limit then return {verdict or 'undefined', {}, limit} end
 end
 local kept = verdict == 'kept' and limit or nil
+-- include enqueue
+-- If one other client holds the lock, only queue. This is the usual case of a lock that many clients want.
+local queued = ticket == '0' and limit == 1 and not verdict and not uncontended
+  and queue_behind(holders, wait_queue, KEYS[4], KEYS[5], id .. ' ' .. channel, now_ms, now_us)
+if queued then return queued end
 if uncontended == ''
     or not uncontended and redis.call('EXISTS', holders, wait_queue, KEYS[4], KEYS[5]) == 0 then
   -- There is no other client. This is the usual case.
@@ -83,9 +86,7 @@ end
 local waiter = id .. ' ' .. channel
 return_to_queue(permits, waiter, ticket)
 local successor, successors = hand_over(permits)
-if successors[id] then
-  return grant_again()
-end
+if successors[id] then return grant_again() end
 local free = redis.call('ZCARD', holders) < limit
 if free and redis.call('ZCARD', wait_queue) == 0 then
   raise_fence(permits)
@@ -98,9 +99,7 @@ local holder, ends_ms = (first[1] or ''):gsub('^%?', ''), first[2] or '0'
 if ticket == '' then
   return {'busy', messages, holder}
 end
-if ticket == '0' then
-  ticket = enqueue(permits, waiter)
-end
+ticket = ticket == '0' and enqueue(wait_queue, waiter, now_us) or ticket
 redis.call('PEXPIRE', wait_queue, KEPT_MS)
 local now = string.format('%.0f', now_ms)
 -- If permits are still free, one call could not hand over all of them: let the caller call again now.

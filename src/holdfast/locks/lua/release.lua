@@ -19,9 +19,18 @@
 
 local state, holders, wait_queue = KEYS[1], KEYS[2], KEYS[3]
 local id, in_flight, channel, waiter = ARGV[1], ARGV[2] == '1', ARGV[3] or '', ARGV[4] or ''
-local is_uncontended = redis.call('HGET', state, 'uncontended') == id
+local known, only_holder
+if channel == '' then
+  only_holder = redis.call('HGET', state, 'uncontended')
+else  -- The caller's process has waited, so others may wait now: read all that a hand-over needs.
+  known = redis.call(
+    'HMGET', state, 'limit', 'fence', 'uncontended', 'ends_ms', 'unconfirmed', 'unconfirmed_ms')
+  only_holder = known[3]
+end
+local is_uncontended = only_holder == id
 if is_uncontended then
   redis.call('HSET', state, 'uncontended', '')
+  known = nil
 end
 if is_uncontended and not in_flight then  -- There is no other client. This is the usual case.
   return 'released'
@@ -30,7 +39,9 @@ local held = redis.call('ZREM', holders, id, '?' .. id) > 0 or is_uncontended
 if waiter ~= '' then
   redis.call('ZREM', wait_queue, waiter)
 end
-if held and not in_flight and redis.call('EXISTS', wait_queue) == 0 then  -- There is no waiter.
+-- 2: there are waiters; 3: there are also holders; less: there is no waiter.
+local others = redis.call('EXISTS', wait_queue, wait_queue, holders)
+if held and not in_flight and others < 2 then
   return {'released', {}}
 end
 -- These parts are included here, because the usual cases do not need them, and defining their functions
@@ -44,10 +55,11 @@ end
 -- include endings
 
 local now_ms, now_s, now_us = clock()
-local limit, fence, uncontended = read_state(state)
+local limit, fence, uncontended = read_state(state, known)
 local permits = {
   state = state, holders = holders, wait_queue = wait_queue, now_ms = now_ms, now_us = now_us,
   limit = limit, fence = fence, uncontended = uncontended, channel = channel,
+  more = known and {known[4], known[5], known[6]}, free = others == 2 and limit or nil,
 }
 end_uncontended(permits)
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)

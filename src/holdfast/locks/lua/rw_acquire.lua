@@ -21,6 +21,7 @@
 -- include ledger
 -- include hand_over
 -- include holders
+-- include enqueue
 -- include phases
 -- include hand_over_in_phases
 
@@ -79,7 +80,7 @@ if ticket == '0' then
   if mode == READ and tonumber(permits.phase) then  -- It is none of this phase, even if the clock was set back.
     permits.now_us = math.max(permits.now_us, permits.phase + 1)
   end
-  ticket = enqueue(permits, waiter)
+  ticket = enqueue(own_queue, waiter, permits.now_us)
 end
 redis.call('PEXPIRE', own_queue, KEPT_MS)
 local now = string.format('%.0f', now_ms)

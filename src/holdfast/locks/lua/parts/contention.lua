@@ -6,6 +6,7 @@
 --   now_ms, now_us               the server's time
 --   limit, fence, uncontended    the stored values; `limit` may be a new one
 --   is_new                       whether the limit is new
+--   more                         the stored `ends_ms`, `unconfirmed` and `unconfirmed_ms`; nil: not read yet
 --   channel                      channel of the calling process; '': none
 --   free, most                   how many permits `hand_over` may grant, and to how many waiters it may
 --                                offer them; nil: as many as are free, and to any number
@@ -20,7 +21,7 @@ local UNCONFIRMED_MS = 60000  -- An unconfirmed grant counts as recent for so lo
 -- Moves an uncontended holder to `holders`, completes *permits*, and returns its messages.
 local function end_uncontended(permits)
   local state, uncontended = permits.state, permits.uncontended
-  local more = redis.call('HMGET', state, 'ends_ms', 'unconfirmed', 'unconfirmed_ms')
+  local more = permits.more or redis.call('HMGET', state, 'ends_ms', 'unconfirmed', 'unconfirmed_ms')
   local last_ms = more[3] and whole(more[3], 0, EXACT, 'unconfirmed_ms', state) or 0
   local is_recent = more[2] and permits.now_ms - last_ms < UNCONFIRMED_MS
   permits.unconfirmed = is_recent and whole(more[2], 0, EXACT, 'unconfirmed', state) or 0

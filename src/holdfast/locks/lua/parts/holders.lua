@@ -38,17 +38,6 @@ local function hold(permits, id, lease_ms)
   return write_fence(permits)
 end
 
--- Appends *waiter* to the wait queue, unless it is queued already. Returns its ticket.
-local function enqueue(permits, waiter)
-  local queue = permits.wait_queue
-  local last = redis.call('ZRANGE', queue, 0, 0, 'REV', 'WITHSCORES')
-  local ticket = string.format('%.0f', math.max((tonumber(last[2]) or 0) + 1, permits.now_us))
-  if redis.call('ZADD', queue, 'NX', ticket, waiter) == 0 then
-    ticket = redis.call('ZSCORE', queue, waiter)
-  end
-  return ticket
-end
-
 -- Inserts *waiter* with its *ticket* into the wait queue again if it was removed.
 local function return_to_queue(permits, waiter, ticket)
   local was_queued = (tonumber(ticket) or 0) > 0

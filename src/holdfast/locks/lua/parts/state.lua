@@ -12,9 +12,10 @@ local HOUR_US = 3600000000
 local MAX_LIMIT = 1000000
 local LAST_FENCE = 2 ^ 53 - 2 ^ 40  -- largest fence; well below 2^53, above which doubles skip integers
 
--- Returns the stored limit (nil: not set), fence (0: none) and `uncontended`.
-local function read_state(state)
-  local known = redis.call('HMGET', state, 'limit', 'fence', 'uncontended')
+-- Returns the stored limit (nil: not set), fence (0: none) and `uncontended`. *known* are these values if they were read
+-- before.
+local function read_state(state, known)
+  known = known or redis.call('HMGET', state, 'limit', 'fence', 'uncontended')
   local limit = known[1] and whole(known[1], 1, MAX_LIMIT, 'limit', state) or nil
   local fence = known[2] and whole(known[2], 0, LAST_FENCE, 'fence', state) or 0
   return limit, fence, known[3]
