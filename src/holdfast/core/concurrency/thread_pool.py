@@ -74,8 +74,10 @@ class _Job:
 class Threads:
     """Daemon threads that run plain functions for the current event loop.
 
-    A thread is started if all others are busy. Use the methods and attributes only in the thread of
-    the loop. Close it in the end.
+    A thread is started if all others are busy. A function wakes one idle thread, which wakes the
+    next one before it runs the function if others wait. So short functions of one turn of the loop
+    run one after the other in few threads, and a long one delays no other. Use the methods and
+    attributes only in the thread of the loop. Close it in the end.
 
     Args:
         limit: largest number of threads, at least 1. Further functions wait in order for a thread.
@@ -98,7 +100,9 @@ class Threads:
         self._on_freed = on_freed
         self._loop = asyncio.get_running_loop()
         self._interrupt = _interrupter()
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: deque[_Job] = deque()
+        self._wakes: SimpleQueue[None] = SimpleQueue()  # each entry wakes one idle thread
+        self._thread_waking = False  # whether a thread was woken and has not looked for jobs yet
         self._ended: deque[_Job] = deque()
         self._waking = False
         self._started = 0
@@ -143,7 +147,8 @@ class Threads:
         future: asyncio.Future[_Outcome] = self._loop.create_future()
         job = _Job(function, future)
         self._unfinished += 1
-        self._jobs.put(job)
+        self._jobs.append(job)
+        self._wake_thread()
         outcome: _Outcome | None = None
         error: BaseException | None = None
         try:
@@ -173,7 +178,13 @@ class Threads:
         """
         if not self._closed:
             self._closed = True
-            self._jobs.put(None)
+            self._wakes.put(None)
+
+    def _wake_thread(self) -> None:
+        """Wake an idle thread, unless one is waking already. From any thread."""
+        if not self._thread_waking:
+            self._thread_waking = True  # Two threads may set it at once: then two threads wake.
+            self._wakes.put(None)
 
     def _start(self) -> None:
         name = f"{self._name} {self._started + 1}"
@@ -220,17 +231,33 @@ class Threads:
     def _work(self) -> None:
         """Run jobs in one thread."""
         ident = threading.get_ident()
-        while (job := self._jobs.get()) is not None:
-            job.thread = ident
-            if self._performed(job):
-                self._ended.append(job)
-                # Wake the loop once for all functions that end before it collects them.
-                if not self._waking:
-                    self._waking = True
-                    with contextlib.suppress(RuntimeError):  # The loop is closed.
-                        self._loop.call_soon_threadsafe(self._collect)
-            del job  # Otherwise an idle thread would keep the outcome alive.
-        self._jobs.put(None)  # End the next thread.
+        while True:
+            self._wakes.get()
+            # Reset this before looking: a job that is added from now on wakes another thread.
+            self._thread_waking = False
+            while (job := self._next_job()) is not None:
+                job.thread = ident
+                if self._performed(job):
+                    self._ended.append(job)
+                    # Wake the loop once for all functions that end before it collects them.
+                    if not self._waking:
+                        self._waking = True
+                        with contextlib.suppress(RuntimeError):  # The loop is closed.
+                            self._loop.call_soon_threadsafe(self._collect)
+                del job  # Otherwise an idle thread would keep the outcome alive.
+            if self._closed:
+                self._wakes.put(None)  # End the next thread.
+                return
+
+    def _next_job(self) -> _Job | None:
+        """Return the next job, and wake a thread for the one after it; None if there is none."""
+        try:
+            job = self._jobs.popleft()
+        except IndexError:
+            return None
+        if self._jobs:
+            self._wake_thread()
+        return job
 
     def _performed(self, job: _Job) -> bool:
         """Run *job*. Return False if it must not begin. No interruption comes after this."""
