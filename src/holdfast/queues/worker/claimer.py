@@ -87,7 +87,7 @@ class Claimer:
         self.unit, self.name = unit, name
         self.recheck_s = RECHECK_S
         self.channel = ""
-        self.woken, self.has_member_ends = Event(), Event()
+        self.woken, self.has_member_ends, self._gathered = Event(), Event(), Event()
         self.damage = QueueDamage(unit, on_damaged)
         self.was_used = False
         self.settling: set[Claim] = set()
@@ -98,7 +98,7 @@ class Claimer:
         self.events = EventSender(caller, unit, lambda: self._answer_by)
         self._may_have_events: set[Claim] = set()
         self._answer_by = Deadline(None)
-        self._running = 0
+        self._running = self._enough = 0
         self._parked: dict[bytes, Deadline] = {}  # not known here; until another worker looks again
         self._left = -1  # tasks of the queue that are not dead; -1: not known
         self._more = True
@@ -181,6 +181,8 @@ class Claimer:
         self._running -= 1
         if settlement is not None:
             self._settlements.append(settlement)
+        if not self._running or len(self._settlements) == self._enough:
+            self._gathered.set()
         self.woken.set()
 
     def release(self, claims: Sequence[Claim], why: str = "") -> None:
@@ -293,6 +295,13 @@ class Claimer:
         """Sleep until woken, at most `recheck_s`; with *until_step* only until a step is due."""
         due_s = self._next_step.left_s() if until_step else self.recheck_s
         await self.woken.wait(min(self.recheck_s, due_s))
+
+    async def gather(self, enough: int, seconds: float) -> None:
+        """Wait at most *seconds* until *enough* settlements are unsettled, or no task runs."""
+        self._enough = enough
+        if len(self._settlements) < enough:
+            self._gathered.clear()
+            await self._gathered.wait(seconds)
 
     async def _with_events(self, *settlements: Settlement) -> tuple[Settlement, ...]:
         """Return *settlements* once the server has the events of their tasks.

@@ -18,7 +18,6 @@ from ...core.concurrency._async.background_task import (
     yield_to_loop,
 )
 from ...core.concurrency._async.cancellation import time_limit
-from ...core.concurrency._async.primitives import sleep
 from ...core.concurrency._async.user_calls import in_thread
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.concurrency.thread_pool import Threads
@@ -54,7 +53,7 @@ from .worker_health import WorkerHealth
 logger = logger_of("holdfast.worker")
 
 _BATCH_S: Final = 0.002
-"""Seconds that settlements wait for more of them while other tasks run."""
+"""Seconds that settlements wait for more of them while other tasks run, unless they fill a step."""
 
 _BLOCKED_S: Final = 1.0
 """A task that blocks the event loop for so many seconds is named in the log."""
@@ -108,7 +107,7 @@ class WorkerLoop:
         self._claimers = {unit.name: self._new_claimer(unit, unit.name) for unit in options.weights}
         self._schedulers = Schedulers(self._caller, self._notifier, options, self._spawn)
         # At most half of the slots: the tasks of one step run while the server makes the next one.
-        most = min(STEP_LIMIT, max(1, options.concurrency // 2))
+        self._most = most = min(STEP_LIMIT, max(1, options.concurrency // 2))
         weights = {unit.name: weight for unit, weight in options.weights.items()}
         self._slots = FairShare(weights, options.concurrency, most)
         self._cpu_queues = CpuQueues(options, self._claimers, self._slots, self._guarded)
@@ -297,7 +296,7 @@ class WorkerLoop:
                     if not self._is_over(claimer):
                         await claimer.wait(until_step=not self._needs_only_slots(claimer))
                     if claimer.may_batch:
-                        await sleep(_BATCH_S)
+                        await claimer.gather(self._most, _BATCH_S)
 
     def _is_over(self, claimer: Claimer) -> bool:
         """Return whether *claimer* has nothing left to do. Raise what this run fails with."""
