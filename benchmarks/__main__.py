@@ -12,7 +12,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Final
 
-from . import call_parts, calls, durable, idle, imports
+from . import call_parts, calls, durable, idempotency, idle, imports
 from .cache import parts as cache
 from .completions import parts as completions
 from .counters import parts as counters
@@ -55,6 +55,7 @@ BENCHMARKS: Final[dict[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     **{f"counters:{name}": part for name, part in counters.PARTS.items()},
     "limits": limits.run,
     **{f"limits:{name}": part for name, part in limits.PARTS.items()},
+    "idempotency": idempotency.run,
     "files": files.run,
     **{f"files:{name}": part for name, part in files.PARTS.items()},
     "tallies": tallies.run,
@@ -74,6 +75,7 @@ ALL: Final = (
     "completions",
     "counters",
     "limits",
+    "idempotency",
     "cache",
     "rows",
     "files",

@@ -12,6 +12,7 @@ import pytest
 from faults.history import Operation
 from faults.matrix.cell_result import Violation, counted
 from faults.matrix.workloads import (
+    answers,
     chats,
     counts,
     feeds,
@@ -226,6 +227,16 @@ CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
         rates.judge,
         [*passed((1000, 60), (1500, 20)), unknown(op("settle", "api", at=1000, excess=20))],
         {},
+    ),
+    "idempotency: one answer": (
+        answers.judge,
+        [op("call", "a", "x"), op("call", "a", "x"), op("call", "b", "y")],
+        {},
+    ),
+    "idempotency: done again": (
+        answers.judge,
+        [op("call", "a", "x"), op("call", "a", "z"), unknown(op("call", "b", "y"))],
+        {"doubled": 1},
     ),
     "queue: each ran": (queue(), [enqueued("a"), run("a", 1)], {}),
     "queue: not acknowledged": (queue(), [unknown(op("enqueue", "a")), run("a", 1)], {}),

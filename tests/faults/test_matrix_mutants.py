@@ -31,6 +31,7 @@ def nursery() -> Iterator[Nursery]:
         ("lock", mutants.parts, "overlap"),
         ("semaphore", mutants.parts, "overlap"),
         ("limiter", mutants.parts, "doubled"),
+        ("idempotency", mutants.parts, "doubled"),
         ("queue", mutants.renames, "doubled"),
         ("queue", mutants.forgets, "lost"),
         ("schedules", mutants.renames, "doubled"),

@@ -79,7 +79,8 @@ def spills() -> None:
 
 def parts() -> None:
     """Use in each process another one of what all should share."""
-    for half, name in product([Holdfast, AsyncHoldfast], ["lock", "semaphore", "rate_limit"]):
+    shared = ["lock", "semaphore", "rate_limit", "idempotency"]
+    for half, name in product([Holdfast, AsyncHoldfast], shared):
         _put(half, name, _own(getattr(half, name)))
 
 

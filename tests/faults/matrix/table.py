@@ -14,41 +14,41 @@ from dataclasses import dataclass
 from faults.matrix.cell_result import Kind
 
 MARKS = """
-       lock rw_lock singleton semaphore limiter queue schedules mailbox chat completions counter cache rows files tallies
-  F1   S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
-  F2   S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
-  F3   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F4   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F5   V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
-  F5d  V    V       V         V         U       B     B         U       U    U           U       U     U    U     U
-  F6   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F7   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F8   U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F9   V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
-  F9d  V    V       V         V         U       B     B         U       U    U           U       U     U    U     U
-  F10  V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
-  F10b V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
-  F10d V    V       V         V         U       B     B         U       U    U           U       U     U    U     U
-  F11  S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
-  F11b S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
-  F12  V    V       V         V         V       S     S         S       S    S           V       S     S    S     S
-  F13  S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
-  F14  U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F15  U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F15b V    V       V         V         V       V     -         V       -    V           V       V     V    -     V
-  F15c U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F15d U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F15e U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F16  -    -       -         -         -       S     S         -       -    S           S       -     -    -     -
-  F17  -    -       -         -         -       S     -         -       -    -           -       -     S    -     -
-  F18  S    S       S         S         S       S     S         S       S    S           S       S     S    S     S
-  F19  -    -       -         -         -       -     -         -       -    -           -       -     S    -     -
-  F19b U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F20  V    V       V         V         V       B     B         B       B    B           B       V     V    B     B
-  F21  U    U       U         U         U       U     U         U       U    U           U       U     U    U     U
-  F22  -    -       -         -         -       S     -         -       -    -           -       -     -    -     -
-  F22b -    -       -         -         -       S     -         -       -    -           -       -     -    -     -
-  F22c -    -       -         -         -       S     -         -       -    -           -       -     -    -     -"""  # noqa: E501
+       lock rw_lock singleton semaphore limiter idempotency queue schedules mailbox chat completions counter cache rows files tallies
+  F1   S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
+  F2   S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
+  F3   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F4   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F5   V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
+  F5d  V    V       V         V         U       U           B     B         U       U    U           U       U     U    U     U
+  F6   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F7   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F8   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F9   V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
+  F9d  V    V       V         V         U       U           B     B         U       U    U           U       U     U    U     U
+  F10  V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
+  F10b V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
+  F10d V    V       V         V         U       U           B     B         U       U    U           U       U     U    U     U
+  F11  S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
+  F11b S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
+  F12  V    V       V         V         V       S           S     S         S       S    S           V       S     S    S     S
+  F13  S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
+  F14  U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F15  U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F15b V    V       V         V         V       V           V     -         V       -    V           V       V     V    -     V
+  F15c U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F15d U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F15e U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F16  -    -       -         -         -       -           S     S         -       -    S           S       -     -    -     -
+  F17  -    -       -         -         -       -           S     -         -       -    -           -       -     S    -     -
+  F18  S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
+  F19  -    -       -         -         -       -           -     -         -       -    -           -       -     S    -     -
+  F19b U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F20  V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
+  F21  U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
+  F22  -    -       -         -         -       -           S     -         -       -    -           -       -     -    -     -
+  F22b -    -       -         -         -       -           S     -         -       -    -           -       -     -    -     -
+  F22c -    -       -         -         -       -           S     -         -       -    -           -       -     -    -     -"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 singleton": ({"overlap", "stale"}, FORGETFUL),
     "F5 semaphore": ({"overlap"}, FENCED),
     "F5 limiter": ({"doubled"}, f"{LOST}: what passed is forgotten, and passes once more"),
+    "F5 idempotency": ({"doubled"}, f"{LOST}: a call with a forgotten answer is done again"),
     "F5 queue": ({"lost", "doubled"}, LOST),
     "F5 schedules": (
         {"lost", "doubled"},
@@ -145,6 +146,7 @@ CHANCE = {
     "F5 singleton": "a process must run it by an acquisition that is lost, and another one wait",
     "F5 semaphore": "a client must hold a permit by an acquisition that is lost, and others ask",
     "F5 limiter": "what is lost must be most of what passed in one period",
+    "F5 idempotency": "what is lost must be an answer that a client has got",
     "F5 queue": "what is lost must be a task that waits, or the end of one",
     "F5 schedules": "what is lost must be a task that waits, or the end of one",
     "F5 mailbox": "what is lost must be a message that was not yet read",
@@ -178,6 +180,7 @@ REASONS = {
     "F16 rw_lock": "an acquisition is named before it is sent; F7 repeats it",
     "F16 singleton": "an acquisition is named before it is sent; F7 repeats it",
     "F16 limiter": "an acquisition is named before it is sent; F7 repeats it",
+    "F16 idempotency": "a caller that dies frees its key: F1; F7 repeats calls",
     "F16 semaphore": "an acquisition is named before it is sent; F7 repeats it",
     "F16 mailbox": "killed senders repeat what they sent: F1",
     "F16 chat": "killed senders repeat what they sent: F1",
@@ -196,6 +199,7 @@ REASONS = {
     "F17 rw_lock": "a holder that dies: F1",
     "F17 singleton": "a process that dies: F1",
     "F17 limiter": "a caller that dies: F1",
+    "F17 idempotency": "a caller that dies: F1",
     "F17 semaphore": "a holder that dies: F1",
     "F19": "no database",
     "F22 schedules": "worker processes: queue",
@@ -229,14 +233,14 @@ CELLS = _cells()
 
 
 CHOICE = """
-    F1   limiter cache queue schedules mailbox completions files
+    F1   limiter idempotency cache queue schedules mailbox completions files
     F2   lock rw_lock singleton semaphore queue
     F3   counter rows
     F4   queue schedules chat completions
     F5   lock files tallies
     F5d  counter
     F6   lock rows
-    F7   lock rw_lock limiter cache queue schedules chat counter rows files
+    F7   lock rw_lock limiter idempotency cache queue schedules chat counter rows files
     F8   semaphore queue chat completions
     F9   lock singleton queue schedules
     F9d  queue

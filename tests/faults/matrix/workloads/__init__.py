@@ -1,5 +1,6 @@
 """One workload for each block."""
 
+from faults.matrix.workloads.answers import Answers
 from faults.matrix.workloads.base import Workload
 from faults.matrix.workloads.chats import Chats, Mailboxes
 from faults.matrix.workloads.counts import Counts
@@ -19,6 +20,7 @@ WORKLOADS: dict[str, type[Workload]] = {
     "singleton": Singletons,
     "semaphore": Semaphores,
     "limiter": Rates,
+    "idempotency": Answers,
     "queue": Queues,
     "schedules": Schedules,
     "mailbox": Mailboxes,
