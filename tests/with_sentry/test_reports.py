@@ -75,7 +75,9 @@ def test_concurrent_tasks_do_not_mix(reports: Receiver, task: str) -> None:
         own = event["tags"]["own"]
         assert last_exception(event)["value"] == f"{task.removeprefix('fail_')} {own}"
         assert last_exception(event)["mechanism"] == {"type": "holdfast", "handled": False}
-        crumbs = [each["message"] for each in event.get("breadcrumbs", {}).get("values", ())]
+        crumbs = [
+            each.get("message", "") for each in event.get("breadcrumbs", {}).get("values", ())
+        ]
         assert [text for text in crumbs if "crumb" in text] == (
             [f"crumb {own}"] if task == "fail_async" else []
         )

@@ -1,4 +1,4 @@
-"""Idempotency keys: clients that ask for the same calls, each of which has one answer."""
+"""Idempotency keys: clients ask for the same calls, and each call has one answer."""
 
 import time
 from collections import defaultdict
