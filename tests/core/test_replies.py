@@ -5,6 +5,7 @@ import random
 import secrets
 import select
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +80,34 @@ def test_a_reply_in_crumbs_has_no_longer_than_any_other(beginning: bytes, crumb:
             stream.read(began + 0.1)
         assert time.monotonic() - began < 30
         stream.close()
+
+
+def test_a_wait_in_the_kernel_ends_with_the_timeout() -> None:
+    """With as much time as the connection has, the reader does not poll."""
+    with talker(b"$5\r\nhe", b"") as url:
+        settings = Settings.from_url(url.replace("=60", "=0.3"))
+        connection = settings.connection(flavour, settings.addresses[0])
+        connection.driver_info = None
+        connection.connect()
+        stream = Stream(connection)
+        stream.write(Request.of("PING").payload)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            stream.read(began + 0.3)
+        assert 0.3 <= time.monotonic() - began < 30
+        stream.close()
+
+
+class Replaced(socket.socket):
+    """Another class, as libraries for green threads put in place of the standard one."""
+
+
+def test_only_plain_sockets_wait_in_the_kernel() -> None:
+    with Replaced() as replaced, socket.socket() as plain:
+        assert _sync._waiting_recv_s(replaced, 5.0) is None
+        assert _sync._waiting_recv_s(plain, 10_000_000.0) is None
+        expected = None if sys.platform != "linux" else 4.98
+        assert _sync._waiting_recv_s(plain, 5.0) == expected
 
 
 class Fragile(flavour.Connection):
