@@ -80,6 +80,9 @@ _ADVICE: Final = "call bind(client) of its CacheRegistry when the application st
 class LocalCaches(Generic[C, F]):
     """The caches of one function: one for each client that it is used with.
 
+    Attributes:
+        latest: the client of the latest call, and its cache; None before the first call.
+
     Args:
         binding: finds the client.
         make: returns the cache of the function for a client.
@@ -88,11 +91,11 @@ class LocalCaches(Generic[C, F]):
     def __init__(self, binding: Binding[C], make: Callable[[C], F]) -> None:
         self._binding = binding
         self._make = make
-        self._latest: tuple[C, F] | None = None
+        self.latest: tuple[C, F] | None = None
 
     def get(self) -> F | None:
         """Return the cache for the current client; None if there is no client."""
-        binding, latest = self._binding, self._latest
+        binding, latest = self._binding, self.latest
         client = binding.current() if binding.uses_contexts else binding.client
         if latest is not None and latest[0] is client:
             return latest[1]
@@ -101,5 +104,5 @@ class LocalCaches(Generic[C, F]):
         cache: F | None = client.caches.get(self)
         if cache is None:
             cache = client.caches.setdefault(self, self._make(client))
-        self._latest = client, cache
+        self.latest = client, cache
         return cache

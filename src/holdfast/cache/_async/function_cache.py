@@ -143,13 +143,17 @@ class AsyncFunctionCache:
         near = self._near
         if near is None:
             return None
-        key = self.key(args, kwargs)
+        key = None
+        if len(args) == 1 and not kwargs and type(args[0]) in _SIMPLE:
+            key = self._keys.get(args)  # as `key`, without a call
+        if key is None:
+            key = self.key(args, kwargs)
         found = near.find_stored(key.near or near.name(key), clock())
         if found is None:
             return None
         loaded: Loaded | None = found.loaded or near.loaded(found)
         if loaded is not None:
-            self.counts.near += 1  # not `_count`, because this is the fastest case
+            self.counts.near += 1  # not `_count`, which is a call, too
             if self._telemetry is not None:
                 self._telemetry.count("results", self._units.function, 1, RESULTS["near"])
         return loaded

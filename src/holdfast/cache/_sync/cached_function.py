@@ -60,11 +60,15 @@ class CachedFunction(Generic[P, R]):
             CacheTimeout: another caller has been computing the result for longer than `timeout`.
             ServerUnavailable: the server does not answer, and `on_outage` is `raise`.
         """
-        cache = self._caches.get()
+        latest, binding = self._caches.latest, self._binding
+        if latest is not None and latest[0] is binding.client and not binding.uses_contexts:
+            cache: FunctionCache | None = latest[1]  # as `get`, without a call
+        else:
+            cache = self._caches.get()
         if cache is None:
             self._binding.note_unbound(self.name)
             return self._function(*self._all(args), **kwargs)
-        whole = self._owner + args
+        whole = self._owner + args if self._owner else args
         loaded = cache.from_memory(whole, kwargs)
         result: R
         if loaded is not None:

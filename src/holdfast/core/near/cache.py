@@ -103,9 +103,10 @@ class NearCache:
         for mark in entry.marks:
             if mark.ended:
                 return None
-        for guard in entry.guards:
-            if now >= guard.until:
-                return None
+        if entry.guards:
+            for guard in entry.guards:
+                if now >= guard.until:
+                    return None
         if entry.uses < MOST_USES:
             entry.uses += 1
         self._hits += 1
