@@ -39,11 +39,12 @@ for use in (
     lambda: holdfast.SqlRows(object(), "stock", key="id"),
     lambda: holdfast.GeoTable.from_mmdb(Path("places.mmdb")),
     lambda: __import__("holdfast.web"),
+    lambda: __import__("holdfast.sentry"),
 ):
     try:
         use()
     except ModuleNotFoundError as error:
-        assert "pip install 'holdfast[" in str(error), error
+        assert "install `holdfast[" in str(error), error
     else:
         raise AssertionError(f"{use} needs no extra")
 """
