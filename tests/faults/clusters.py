@@ -11,7 +11,7 @@ from redis.cluster import RedisCluster
 
 from faults.ports import LOOPBACK, Port
 from faults.proxy import Proxy
-from faults.servers import Server, no_retry
+from faults.servers import ANONYMOUS, Server, no_retry
 from faults.waiting import eventually
 
 SLOTS = 16_384
@@ -50,7 +50,7 @@ class Cluster:
     def client(self, **options: Any) -> RedisCluster:
         """Return a redis-py cluster client that retries nothing; it is closed with the cluster."""
         first = self._running()[0]
-        options = {"retry": no_retry(), "driver_info": None, **options}
+        options = {"retry": no_retry(), **ANONYMOUS, **options}
         client = RedisCluster(host=LOOPBACK, port=first.port, **options)
         self._clients.append(client)
         return client

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -23,6 +24,13 @@ OPTIONS = {
     "always": ["--save", "", "--appendonly", "yes", "--appendfsync", "always"],
     "everysec": ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"],
 }
+
+ANONYMOUS: dict[str, Any] = (
+    {"driver_info": None}
+    if find_spec("redis.driver_info")
+    else {"lib_name": None, "lib_version": None}  # redis-py 6
+)
+"""Options with which a redis-py client sends no name, because tests count what is sent."""
 
 Persistence = Literal["none", "always", "everysec"]
 
@@ -112,7 +120,7 @@ class Server:
 
     def client(self, **options: Any) -> redis.Redis:
         """Return a redis-py client that retries nothing; it is closed with the server."""
-        options = {"retry": no_retry(), "driver_info": None, **options}
+        options = {"retry": no_retry(), **ANONYMOUS, **options}
         client = redis.Redis(port=self.port, host=LOOPBACK, **options)
         self._clients.append(client)
         return client
@@ -124,9 +132,7 @@ class Server:
 
     def execute(self, *command: str | bytes | float) -> Any:
         """Run one command over a connection of its own and return the reply."""
-        with redis.Redis(
-            port=self.port, host=LOOPBACK, retry=no_retry(), driver_info=None
-        ) as client:
+        with redis.Redis(port=self.port, host=LOOPBACK, retry=no_retry(), **ANONYMOUS) as client:
             return client.execute_command(*command)
 
     def start(self, *options: str) -> None:

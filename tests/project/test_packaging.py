@@ -1,7 +1,9 @@
 """What the package says about itself is what it is."""
 
+import importlib
 import os
 import re
+import sys
 import tomllib
 from itertools import chain
 from pathlib import Path
@@ -117,3 +119,17 @@ def test_no_file_names_a_path_of_one_machine() -> None:
         for path in texts()
     }
     assert {name: paths for name, paths in found.items() if paths} == {}
+
+
+def test_the_lowest_versions_are_those_of_the_project() -> None:
+    """`make lowest` installs them; each dependency of an application has one."""
+    sys.path.append(str(ROOT / "tools"))
+    lowest = importlib.import_module("lowest").constraints()
+    assert "redis==6.2" in lowest
+    assert "msgspec==0.21" in lowest
+    named = {re.split(r"[=;]", line)[0] for line in lowest}
+    used = set(PROJECT["optional-dependencies"]) - {"all", "bench", "docs", "release", "test"}
+    wanted = requirements(
+        [line for extra in used for line in PROJECT["optional-dependencies"][extra]]
+    )
+    assert {name.partition("[")[0] for name in wanted} - {"holdfast"} <= named

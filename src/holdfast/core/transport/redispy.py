@@ -14,10 +14,21 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from redis.asyncio.connection import SSLConnection
 from redis.exceptions import (
+    AskError,
     AuthenticationError,
     BusyLoadingError,
+    ClusterCrossSlotError,
+    ClusterDownError,
+    ExecAbortError,
+    MasterDownError,
+    MovedError,
+    NoPermissionError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
     RedisError,
     ResponseError,
+    TryAgainError,
 )
 
 from .outcome import ErrorReply
@@ -33,9 +44,27 @@ ERROR_REPLIES: Final = (ResponseError, BusyLoadingError, AuthenticationError)
 """Errors that redis-py raises for an error reply of the server."""
 
 
+_CODES: Final = {
+    AskError: "ASK",
+    AuthenticationError: "NOAUTH",
+    BusyLoadingError: "LOADING",
+    ClusterCrossSlotError: "CROSSSLOT",
+    ClusterDownError: "CLUSTERDOWN",
+    ExecAbortError: "EXECABORT",
+    MasterDownError: "MASTERDOWN",
+    MovedError: "MOVED",
+    NoPermissionError: "NOPERM",
+    NoScriptError: "NOSCRIPT",
+    OutOfMemoryError: "OOM",
+    ReadOnlyError: "READONLY",
+    TryAgainError: "TRYAGAIN",
+}
+"""The codes that redis-py 6 removes from the texts of its errors; newer ones keep them."""
+
+
 def error_reply(error: Exception) -> ErrorReply:
     """Return the server's reply that redis-py has converted to *error*."""
-    code = getattr(error, "status_code", None)
+    code = getattr(error, "status_code", None) or _CODES.get(type(error))
     return ErrorReply(f"{code} {error}" if code else str(error))
 
 
@@ -91,7 +120,9 @@ async def writer_of(connection: Any) -> asyncio.StreamWriter:
         ConnectionError: the server closed the connection, or sent data that would be lost now.
     """
     writer = connection._writer  # noqa: SLF001
-    if await connection.can_read() or writer.transport.is_closing():
+    # redis-py 6 and 7 have only `can_read_destructive`.
+    can_read = getattr(connection, "can_read", None) or connection.can_read_destructive
+    if await can_read() or writer.transport.is_closing():
         raise ConnectionError("the server closed the connection, or sent an unexpected reply")
     return cast("asyncio.StreamWriter", writer)
 

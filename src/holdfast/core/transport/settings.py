@@ -18,7 +18,6 @@ import redis.asyncio
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.connection import parse_url
-from redis.driver_info import DriverInfo
 from redis.retry import Retry
 
 from ...version import __version__
@@ -219,7 +218,7 @@ class Settings:
             "socket_connect_timeout": self.patience_s,
             # In asyncio, the connection limits the time of a whole call, which is cheaper.
             "socket_timeout": self.timeout_s if blocking else None,
-            "driver_info": _driver(),
+            **_driver(),
             "command_packer": Packer(),
         }
         accepted = _parameters(kind)
@@ -234,13 +233,19 @@ _CLASSES: Final = {
 
 
 @cache
-def _driver() -> DriverInfo:
-    """Return the name and version that connections report to the server.
+def _driver() -> dict[str, Any]:
+    """Return the options with the name and version that connections report to the server.
 
     Pass the version of redis-py. Otherwise redis-py imports modules to find it, and if a signal
     handler raises during that import, the modules stay broken.
     """
-    return DriverInfo(lib_version=redis.__version__).add_upstream_driver("holdfast", __version__)
+    try:
+        from redis.driver_info import DriverInfo
+    except ImportError:  # redis-py 6 and 7.0
+        name = f"redis-py(holdfast_v{__version__})"
+        return {"lib_name": name, "lib_version": redis.__version__}
+    driver = DriverInfo(lib_version=redis.__version__)
+    return {"driver_info": driver.add_upstream_driver("holdfast", __version__)}
 
 
 @cache
