@@ -1,6 +1,7 @@
 """How places are shared among queues: decisions only, so thousands of histories in no time."""
 
 import random
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -209,3 +210,65 @@ def test_in_any_history_no_place_is_lost_or_given_twice(
     shares = [slots.share(queue, now) for queue in queues if slots.may_have_tasks(queue)]
     if shares and MOST not in shares:
         assert sum(shares) == slots.free
+
+
+MANY = {f"q{n}": 1 + (n == 0) for n in range(100)}
+
+
+def ended(slots: FairShare, seconds: float, queues: Iterable[str] = MANY) -> None:
+    """Run a task of each queue that takes so long, so that the mean is known."""
+    for queue in queues:
+        slots.reserve(queue, 1, 0.0)
+        assert slots.answered(queue, 1, more=True) == 1
+        slots.release(seconds)
+
+
+def test_of_many_queues_with_short_tasks_each_takes_a_batch_in_its_turn() -> None:
+    slots = FairShare(MANY, 200, MOST)
+    assert slots.share("q2", 0.0) in (1, 2)  # nothing is known of the tasks
+    ended(slots, 0.0001)
+    counts = dict.fromkeys(MANY, 0)
+    for _ in range(400):
+        queue = slots.next()
+        assert queue is not None
+        started = step(slots, queue, MOST)
+        assert started == 50  # a quarter of the slots
+        counts[queue] += started
+        for _ in range(started):
+            slots.release(0.0001)
+    fair = sum(counts.values()) / 101
+    assert abs(counts.pop("q0") - 2 * fair) <= 50
+    assert all(abs(count - fair) <= 50 for count in counts.values())
+
+
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(0, 2**32))
+@settings(max_examples=50)
+def test_batches_leave_no_slot_free(first: list[int], seed: int) -> None:
+    """In any order of steps, the free slots go to queues with tasks."""
+    slots = FairShare(MANY, 200, MOST)
+    ended(slots, 0.0001)
+    dice = random.Random(seed)
+    for n in first:
+        step(slots, f"q{n}", MOST)
+    order = dice.sample(list(MANY), len(MANY))
+    for _ in range(8):
+        for queue in order:
+            step(slots, queue, MOST)
+    assert slots.free == 0
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.01, 10), (0.05, 2), (10.0, 2)])
+def test_the_longer_tasks_take_the_smaller_is_a_batch(seconds: float, most: int) -> None:
+    slots = FairShare(MANY, 200, MOST)
+    ended(slots, seconds)
+    started = {queue: step(slots, queue, MOST) for queue in MANY}
+    assert slots.free == 0
+    assert started.pop("q0") <= 2 * most  # its weight is 2
+    assert max(started.values()) == most
+
+
+def test_few_queues_share_the_slots_at_once() -> None:
+    slots = FairShare({"q1": 1, "q2": 1}, 200, MOST)
+    ended(slots, 0.0001, ("q1", "q2"))
+    assert slots.share("q1", 0.0) == MOST
+    assert slots.share("q2", 0.0) == MOST

@@ -26,14 +26,15 @@ class Executions:
     Args:
         guarded: makes a callback of a function; what the function raises ends the worker.
         fail: ends the worker with an exception.
-        on_end: called after the end of each claim, in the worker's loop.
+        on_end: called after the end of each claim, in the worker's loop, with the seconds that it
+            took if they are known.
     """
 
     def __init__(
         self,
         guarded: Callable[[Callable[..., object]], Callable[..., None]],
         fail: Callable[[BaseException], None],
-        on_end: Callable[[Claim], None],
+        on_end: Callable[[Claim, float | None], None],
     ) -> None:
         self._guarded = guarded
         self._fail = fail
@@ -100,8 +101,9 @@ class Executions:
         execution = self._running.pop(claim, None)
         if execution is None:
             return  # `stop_all` has released it
-        execution.claimer.finished(_settlement_of(claim, task))
-        self._on_end(claim)
+        settlement = _settlement_of(claim, task)
+        execution.claimer.finished(settlement)
+        self._on_end(claim, settlement.seconds if settlement is not None else None)
 
 
 @dataclass(frozen=True, slots=True)

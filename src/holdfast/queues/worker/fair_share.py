@@ -7,6 +7,11 @@ goes to the queue with the smallest pass, among the queues that may have tasks. 
 it goes to the queue that was served longest ago. So a queue is never further from its share than
 the slots of one step, and the share of a queue without tasks goes to the others.
 
+If many queues have tasks, each would get so few of the free slots that the worker would spend most
+of its time on round trips. So if tasks are short, the queues take turns: the ones with the smallest
+pass take a *batch* each. It is as many tasks as take `BATCH_S` one after the other, at most a
+quarter of the slots. If tasks take long, no queue waits for a batch of another one.
+
 A step takes a round trip, and slots become free meanwhile. The share of a queue with a step in
 flight is kept for it, but only for `MAX_ROUND_TRIP_S`, so that an unreachable server holds no
 slots.
@@ -23,6 +28,12 @@ from typing import Final
 
 MAX_ROUND_TRIP_S: Final = 0.5
 """Seconds after which a step in flight reserves no slots any more."""
+
+BATCH_S: Final = 0.1
+"""Seconds that the tasks of one batch take, one after the other."""
+
+_LATEST: Final = 1 / 16
+"""Weight of the latest task in the mean duration."""
 
 _ONE: Final = 2**60
 """A pass of 1. Passes are integers, because rounding errors of floats would add up."""
@@ -91,6 +102,8 @@ class FairShare:
         self._free = total
         self._held_back = 0
         self._most = most
+        self._most_in_batch = min(most, max(1, total // 4))
+        self._mean_s = math.inf  # how long a task takes
         self._present = 0  # the pass of the queues with tasks; a queue that has tasks again gets it
 
     def divide(self, queue: str, parts: Sequence[str]) -> None:
@@ -113,6 +126,16 @@ class FairShare:
     def all_empty(self) -> bool:
         """Return whether every queue was found without tasks."""
         return not any(share.may_have_tasks for share in self._shares.values())
+
+    @property
+    def _batch(self) -> int:
+        """Return how many slots a queue gets at once if many queues have tasks."""
+        return max(1, min(self._most_in_batch, int(BATCH_S / max(self._mean_s, 1e-6))))
+
+    @property
+    def fills_batch(self) -> bool:
+        """Return whether half a batch of slots is free, or nothing runs."""
+        return 2 * self._free >= self._batch
 
     def may_have_tasks(self, queue: str) -> bool:
         """Return whether *queue* may have tasks."""
@@ -143,6 +166,11 @@ class FairShare:
         others = [other for other in self._competing() if other is not share]
         if not others:
             return most
+        batch = min(self._batch, free)
+        if batch > 1 and batch * (len(others) + 1) > free:
+            rank = share.progress, share.turn
+            ahead = sum((other.progress, other.turn) < rank for other in others)
+            return max(0, min(batch, free - batch * ahead))
 
         def is_beyond(nth: int) -> bool:
             progress = share.progress + nth * share.stride
@@ -182,9 +210,12 @@ class FairShare:
         self._present = max(self._present, present)
         return placed
 
-    def release(self) -> None:
-        """Free the slot of one task."""
+    def release(self, seconds: float | None = None) -> None:
+        """Free the slot of one task, which took *seconds* (None: not known)."""
         self._free += 1
+        if seconds is not None:
+            mean_s = self._mean_s
+            self._mean_s = seconds if mean_s == math.inf else mean_s + (seconds - mean_s) * _LATEST
 
     def hold_back(self, slots: int) -> None:
         """Keep *slots* slots occupied by functions that run on although their task has ended."""

@@ -46,6 +46,7 @@ from .poison_limit import PoisonLimit
 from .runner import Runner
 from .running_lifespan import RunningLifespan
 from .schedulers import Schedulers
+from .slot_offers import SlotOffers
 from .start_check import StartCheck, server_of
 from .step import STEP_LIMIT
 from .worker_health import WorkerHealth
@@ -125,6 +126,7 @@ class WorkerLoop:
             is_used=lambda unit: self._claimers[unit.name].was_used,
             cpu=self._cpu,
         )
+        self._offers = SlotOffers(self._slots, self._guarded(self._wake_next))
         self._poison_limit = PoisonLimit()
         self._abandoned = AbandonedFunctions(
             self._threads, self._slots, options.concurrency, worker
@@ -370,16 +372,16 @@ class WorkerLoop:
                 if not self._idle_check.is_examined(claimer):
                     claimer.wake()
 
-    def _task_ended(self, claim: Claim) -> None:
-        """Free the slot of *claim*."""
+    def _task_ended(self, claim: Claim, seconds: float | None) -> None:
+        """Free the slot of *claim*, which took *seconds*."""
         self._idle_check.tasks_ended += 1
         if self._poison_limit.remove(claim):
             for name in self._claimers:  # the next poison task may be in any of the queues
                 self._slots.expect_tasks(name)
         self._abandoned.update()
-        self._slots.release()
+        self._slots.release(seconds)
         self._cpu_queues.update()
-        self._wake_next()
+        self._offers.slot_freed()
 
     def _thread_freed(self) -> None:
         """Free the slot of an abandoned plain function that has ended."""

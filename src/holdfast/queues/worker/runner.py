@@ -132,6 +132,7 @@ class Runner:
             level = logging.DEBUG if name in self._unknown else None
             self._unknown.add(name)
         duration_s = time.monotonic() - started
+        settlement.seconds = duration_s
         settlement.facts = f"{int(duration_s * 1e6)}{self._name_fact(name)}"
         log_attempt(settlement, self._unit.name, name, duration_s, raised, level=level)
         return settlement
@@ -165,6 +166,7 @@ class Runner:
                 error = type_name(type(raised))
             work.ended(settlement.verb, error)
         duration_s = time.monotonic() - started
+        settlement.seconds = duration_s
         settlement.facts = f"{int(duration_s * 1e6)}{self._name_fact(task.name)}"
         if raised is not None:
             unusual = raised if isinstance(raised, RuntimeError | ValueError) else None

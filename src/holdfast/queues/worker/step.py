@@ -42,6 +42,7 @@ class Settlement:
         pauses_key: whether *ms* is also for how long the limit key of the task pauses (retry,
             dead).
         has_events: whether the task may have events; then they are kept as long as the result.
+        seconds: how long the task ran; None: not known.
         facts: the duration and the name of the task, for the history; see `ended_task.facts`.
     """
 
@@ -53,6 +54,7 @@ class Settlement:
     facts: str = NO_FACTS
     pauses_key: bool = False
     has_events: bool = False
+    seconds: float | None = None
 
     @property
     def sent_verb(self) -> str:

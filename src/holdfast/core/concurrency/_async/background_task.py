@@ -102,6 +102,11 @@ def call_soon(function: Callable[..., object], *args: Any) -> None:
     asyncio.get_running_loop().call_soon(function, *args)
 
 
+def call_later(seconds: float, function: Callable[..., object]) -> None:
+    """Call *function* in the loop after *seconds*."""
+    asyncio.get_running_loop().call_later(seconds, function)
+
+
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
     """Run *work* in a new loop, as `asyncio.run` does. Other tasks have `LEFTOVER_S` to end."""
     loop = new_loop()
