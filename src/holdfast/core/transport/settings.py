@@ -7,6 +7,7 @@ redis-py repeats a failed command silently up to ten times, even if it must not 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -327,8 +328,11 @@ def _of_url(url: str) -> Settings:
 
 def _of_many(base: str, topology: str, rest: str) -> Settings:
     """Return the settings of a URL with several hosts. Let redis-py parse one URL for each host."""
-    parts = urlsplit(f"{base}://{rest}")
-    login, at, hosts = parts.netloc.rpartition("@")
+    # `urlsplit` of newer Pythons refuses several hosts if one is an IPv6 address.
+    end = re.search(r"[/?#]|$", rest)
+    assert end is not None
+    parts = urlsplit(f"{base}://{rest[end.start() :]}")
+    login, at, hosts = rest[: end.start()].rpartition("@")
     if not all(hosts.split(",")):
         raise ValueError(
             f"a {topology} URL names its hosts: {base}+{topology}://host:port,other:port"
