@@ -32,6 +32,8 @@ check: $(READY)  ## style, types, floors, generated files, Lua headers
 	$(BIN)/python tools/reference --check
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
+	$(BIN)/basedpyright --project tests/typing
+	$(BIN)/python tools/typed.py
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/project $(ARGS)
 

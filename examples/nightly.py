@@ -44,7 +44,7 @@ async def load(part: int) -> int:
 def report(night: str) -> str:
     """Add up what the parts have returned; the results are read in pages."""
     handle = hf.group_handle(night)
-    loaded = sum(part.value for part in handle.results())
+    loaded = sum(part.value or 0 for part in handle.results())
     return f"{night}: {loaded:,} rows in {handle.status().total:,} parts"
 
 

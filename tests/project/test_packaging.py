@@ -63,6 +63,15 @@ def test_the_package_is_typed() -> None:
     assert "Typing :: Typed" in PROJECT["classifiers"]
 
 
+@pytest.mark.parametrize("checker", ["mypy tests/typing", "basedpyright --project tests/typing"])
+def test_two_checkers_read_the_typing_tests(checker: str) -> None:
+    assert f"\t$(BIN)/{checker}\n" in (ROOT / "Makefile").read_text()
+
+
+def test_unknown_types_fail_the_check() -> None:
+    assert "\t$(BIN)/python tools/typed.py\n" in (ROOT / "Makefile").read_text()
+
+
 @pytest.mark.parametrize("command", ["make check", "make test"])
 def test_the_gate_runs_what_people_run(command: str) -> None:
     assert re.search(rf"^{command}$", GATE.read_text(), re.MULTILINE)

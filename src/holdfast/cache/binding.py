@@ -37,7 +37,7 @@ class Binding(Generic[C]):
     def __init__(self, client: C | None = None) -> None:
         self.client = client
         self._of_context: ContextVar[C | None] = ContextVar("holdfast_cache", default=None)
-        self.uses_contexts = False
+        self.uses_contexts: bool = False
         self._warned = False
 
     def current(self) -> C | None:

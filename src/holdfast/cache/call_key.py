@@ -23,7 +23,7 @@ class FunctionUnits:
     """
 
     def __init__(self, namespace: Namespace, name: str) -> None:
-        self.function = namespace.unit(keys.FUNCTION, name)
+        self.function: Unit = namespace.unit(keys.FUNCTION, name)
         self._namespace = namespace
         self._name = name
         self._shards: dict[int, Unit] = {}
@@ -70,12 +70,12 @@ class CallKey:
     __slots__ = ("events", "guards", "load", "near", "prepared", "tags", "text", "unit", "value")
 
     def __init__(self, unit: Unit, text: str, tags: tuple[Unit, ...]) -> None:
-        self.unit = unit
-        self.text = text
-        self.tags = tags
-        self.value = keys.value(unit, text)
-        self.load = keys.load(unit, text)
-        self.guards = (keys.epoch(unit), *map(keys.epoch, tags))
-        self.events = replace(unit, prefix=unit.key(f"stored:{text}:"))
-        self.near = ""
+        self.unit: Unit = unit
+        self.text: str = text
+        self.tags: tuple[Unit, ...] = tags
+        self.value: str = keys.value(unit, text)
+        self.load: str = keys.load(unit, text)
+        self.guards: tuple[str, ...] = (keys.epoch(unit), *map(keys.epoch, tags))
+        self.events: Unit = replace(unit, prefix=unit.key(f"stored:{text}:"))
+        self.near: str = ""
         self.prepared: Any = None

@@ -53,6 +53,11 @@ class FunctionCounts:
 
     __slots__ = (*COUNTS, "since")
 
+    load_ms: int
+    stores: int
+    bytes: int
+    byte_seconds: int
+
     def __init__(self, since: float) -> None:
         self.since = since
         self.near = self.hits = self.stale = self.misses = 0

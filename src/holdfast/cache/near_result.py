@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from ..core.names import Namespace, Unit
 from ..core.near.cache import Addresses, Dependency, KeyLocation, NearCache
@@ -31,8 +31,8 @@ class NearResult:
     __slots__ = ("body", "flags", "loaded")
 
     def __init__(self, stored: StoredValue) -> None:
-        self.body = stored.body
-        self.flags = stored.flags
+        self.body: bytes = stored.body
+        self.flags: int = stored.flags
         self.loaded: Loaded | None = None
 
 
@@ -51,7 +51,7 @@ class NearResults:
         self, near: NearCache, tags: Marks, namespace: Namespace, unit: Unit, results: ResultFormat
     ) -> None:
         self.near = near
-        self.find_stored = near.find
+        self.find_stored: Callable[[str, float], Any] = near.find
         self._tags = tags
         self._results = results
         self._prefix = value_prefix(unit)

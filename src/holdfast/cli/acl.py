@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -13,7 +13,7 @@ from .exit_codes import WRONG_USAGE
 from .options import flag, option
 from .output import warn
 
-app = Commands()
+app: Final = Commands()
 
 
 @app.command(example="holdfast acl --namespace shop --user shop")

@@ -47,16 +47,15 @@ COMMANDS: Final = {
 NEED_POSIX: Final = {"demo", "logs", "serve", "server", "top", "worker"}
 """Commands that do not run on Windows."""
 
-app = Commands(
+app: Final = Commands(
     name="holdfast",
     help="Application building blocks on Valkey and Redis: nothing lost, nothing held twice.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
 )
-for name, about in COMMANDS.items():
-    needs_posix = name in NEED_POSIX
-    app.add_lazily(name, f"{__package__}.{name}", about, needs_posix=needs_posix)
+for _name, _about in COMMANDS.items():
+    app.add_lazily(_name, f"{__package__}.{_name}", _about, needs_posix=_name in NEED_POSIX)
 
 
 def _version(wanted: bool) -> None:

@@ -78,7 +78,7 @@ FUNCTIONS: Final = Resource["CachedFunctionStatus"](
     left=("fresh for",),
 )
 
-app = group(
+app: Final = group(
     "cache",
     "List cached functions; show and invalidate their results.",
     list_command(

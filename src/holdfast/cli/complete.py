@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,7 +18,7 @@ from .output import AsJson, print_json, printable, warn
 if TYPE_CHECKING:
     from .. import Completions, Holdfast, Match
 
-app = Commands()
+app: Final = Commands()
 
 
 @app.command(example="holdfast complete guild:3 ja --limit 5")

@@ -18,7 +18,7 @@ COMPLETIONS: Final = Resource[int](
     recent="added to last",
 )
 
-app = group(
+app: Final = group(
     "completions",
     "List the completions; `complete` searches them.",
     list_command("List the completions: how many names they have.", COMPLETIONS),

@@ -104,7 +104,7 @@ COUNTERS: Final = Resource[CounterTotals](
     recent="added to last",
 )
 
-app = group(
+app: Final = group(
     "counters",
     "List and draw counters.",
     list_command(

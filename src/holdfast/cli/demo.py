@@ -16,8 +16,8 @@ from .options import flag
 
 try:
     from holdfast_demo.demos import DEMOS, DemoFailed, WorldDemo, run
-except ModuleNotFoundError as error:
-    fail(f"the demo needs {error.name}: install `holdfast[demo]` from where you got Holdfast")
+except ModuleNotFoundError as _missing:
+    fail(f"the demo needs {_missing.name}: install `holdfast[demo]` from where you got Holdfast")
 
 if TYPE_CHECKING:
     from holdfast_demo.demos import Demo
@@ -61,13 +61,13 @@ def _run(demo: Demo, *, as_json: bool) -> None:
     raise typer.Exit(code)
 
 
-app = Commands(
+app: Final = Commands(
     help=inspect.getdoc(WorldDemo), invoke_without_command=True, example="holdfast demo --check"
 )
-for kind in DEMOS:
-    app.command(kind.name, example=f"holdfast demo {kind.name}")(command_of(kind))
+for _kind in DEMOS:
+    app.command(_kind.name, example=f"holdfast demo {_kind.name}")(command_of(_kind))
 
-world = command_of(WorldDemo)
+world: Final = command_of(WorldDemo)
 
 
 def all_demos(ctx: typer.Context, **options: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from .. import ServerRefused
 from ..inspect.formats import counted
@@ -16,7 +16,7 @@ from .output import AsJson, field_table, print_block, print_json, print_line
 if TYPE_CHECKING:
     from .. import Holdfast
 
-app = Commands()
+app: Final = Commands()
 
 
 @app.command(example="holdfast doctor --url redis://localhost:6379")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..inspect.formats import counted
 from .commands import Commands
@@ -13,7 +13,7 @@ from .output import AsJson, print_block, print_json, print_line, untrusted, warn
 if TYPE_CHECKING:
     from .. import Holdfast
 
-app = Commands()
+app: Final = Commands()
 
 
 @app.command(example="holdfast fsck --namespace shop")

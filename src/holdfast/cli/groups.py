@@ -94,7 +94,7 @@ GROUPS: Final = Resource["GroupStatus"](
     recent="enqueued last",
 )
 
-app = group(
+app: Final = group(
     "groups",
     "List groups and chains of tasks, show their members, and cancel them.",
     list_command("List the groups: how many members have ended, and their callbacks.", GROUPS),
@@ -134,12 +134,12 @@ def cancel(hf: Holdfast, name: Name, yes: Yes = False, as_json: AsJson = False) 
         print_line(f"group {name!r} {'is cancelled' if cancelled else 'was done before'}")
 
 
-def _failed(hf: Holdfast, name: str) -> Iterator[MemberResult]:
+def _failed(hf: Holdfast, name: str) -> Iterator[MemberResult[Any]]:
     for member in islice(hf.group_handle(name).results(), SEARCHED):
         if member.state in ("dead", "cancelled"):
             yield member
 
 
-def _failure(member: MemberResult) -> str:
+def _failure(member: MemberResult[Any]) -> str:
     where = f" in {member.queue}" if member.queue else ""
     return f"{member.state}, {member.task_id}{where}{member.reason and ': '}{member.reason}"

@@ -30,7 +30,7 @@ STORES: Final = Resource[str](
     recent="used last",
 )
 
-app = group(
+app: Final = group(
     "idempotency",
     "List stores of idempotency keys; show what a key holds, and free it.",
     list_command("List the stores in which calls began in the last month.", STORES),

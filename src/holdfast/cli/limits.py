@@ -86,7 +86,7 @@ LIMITERS: Final = Resource["Decision"](
     recent="used last",
 )
 
-app = group(
+app: Final = group(
     "limits",
     "List rate limiters; show what they let pass, and reset them.",
     list_command(

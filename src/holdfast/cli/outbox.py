@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.text import Text
@@ -25,7 +25,7 @@ from .stop_signals import call_on_stop_signal
 if TYPE_CHECKING:
     from .. import Holdfast, OutboxRelay, OutboxRow
 
-logger = logger_of("holdfast.outbox")
+logger: Final = logger_of("holdfast.outbox")
 
 Database = Annotated[
     str,
@@ -41,7 +41,7 @@ TaskIds = Annotated[list[str], argument("TASK_ID...", "Ids of failed tasks.")]
 
 DEFAULT_TABLE = "holdfast_outbox"
 
-app = Commands(
+app: Final = Commands(
     name="outbox",
     help="Relay tasks from the outbox of a SQL database to their queues; handle those that failed.",
     no_args_is_help=True,

@@ -15,7 +15,7 @@ from typing import Final
 from ..errors.one_line_logger import logger_of
 from .pages import LOOPBACK_NAMES, ListenAddress, Status, TextPage
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 REQUEST_BYTES: Final = 8192
 """Bytes of a request line and its headers at most."""

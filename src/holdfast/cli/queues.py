@@ -87,7 +87,7 @@ QUEUES: Final = Resource["QueueStats"](
     rows=_rows,
 )
 
-app = group(
+app: Final = group(
     "queues",
     "List the task queues; limit, divide, pause, resume and empty them.",
     list_command("List the queues: how many tasks are ready, delayed, running and dead.", QUEUES),

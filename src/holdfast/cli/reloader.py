@@ -21,7 +21,7 @@ import typer
 from ..errors.one_line_logger import logger_of
 from .connection import fail
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 VARIABLE: Final = "HOLDFAST_RELOADED"
 """The environment variable with the descriptor that connects a worker process to its reloader."""

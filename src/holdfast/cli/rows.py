@@ -24,7 +24,7 @@ from .stop_signals import call_on_stop_signal
 if TYPE_CHECKING:
     from .. import AsyncRowCache, Holdfast, RowCache, RowCacheStatus
 
-logger = logger_of("holdfast.rows")
+logger: Final = logger_of("holdfast.rows")
 
 Name = Annotated[str, argument("NAME", "The row cache.")]
 RowId = Annotated[
@@ -66,7 +66,7 @@ ROW_CACHES: Final = Resource["RowCacheStatus"](
     rows=_rows,
 )
 
-app = group(
+app: Final = group(
     "rows",
     "Keep the rows of a cache fresh; list row caches.",
     list_command("List the row caches: how many rows are scheduled, late and failing.", ROW_CACHES),

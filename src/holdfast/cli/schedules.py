@@ -93,7 +93,7 @@ SCHEDULES: Final = Resource["ScheduleStatus"](
     recent="to fire first",
 )
 
-app = group(
+app: Final = group(
     "schedules",
     "List schedules; add, pause, trigger and remove them.",
     list_command("List the schedules: when they fire next, and what they have done.", SCHEDULES),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -20,7 +20,7 @@ from .exit_codes import NOT_FOUND, REFUSED
 from .options import argument, flag
 from .output import console, untrusted_markup
 
-app = Commands(
+app: Final = Commands(
     name="server",
     help="Start, stop and inspect the embedded server of a folder.",
     no_args_is_help=True,

@@ -30,7 +30,7 @@ TALLIES: Final = Resource[Mapping[str, int]](
     recent="written to last",
 )
 
-app = group(
+app: Final = group(
     "tallies",
     "List the tallies; `logs tally` counts lines into them.",
     list_command("List the tallies: how many days and lines they have.", TALLIES),

@@ -38,7 +38,7 @@ AT_ONCE: Final = 1000
 QueueName = Annotated[str, argument("QUEUE", "The queue of the task.")]
 TaskIds = Annotated[list[str], argument("TASK_ID", "Ids of the tasks.")]
 
-app = Commands(
+app: Final = Commands(
     name="tasks",
     help="List the tasks of a queue; enqueue and cancel tasks, and replay the dead.",
     no_args_is_help=True,

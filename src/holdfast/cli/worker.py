@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -31,9 +31,9 @@ from .worker_pages import WorkerPages
 if TYPE_CHECKING:
     from .. import TaskRegistry
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
-app = Commands()
+app: Final = Commands()
 
 
 @app.command(example="holdfast worker app.mail:tasks --queue email --queue reports=3")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ..errors.one_line_logger import logger_of
 from .connection import fail
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .. import PrometheusMetrics
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 Pages = dict[str, Callable[[], TextPage]]
 

@@ -51,7 +51,7 @@ WORKERS: Final = Resource["WorkerStatus"](
     recent="seen last",
 )
 
-app = group(
+app: Final = group(
     "workers",
     "List the workers: which queues they serve, and how busy they are.",
     list_command(

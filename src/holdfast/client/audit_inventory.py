@@ -49,7 +49,7 @@ class KeyInventory:
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
-        self.keys = 0
+        self.keys: int = 0
         self.units: dict[Unit, dict[str, Part]] = {}
 
     def add(self, key: bytes, kind: bytes, ttl_ms: int) -> Iterator[Damage]:

@@ -125,7 +125,7 @@ class Deadline:
 
     def __init__(self, timeout_s: float | None, since: float | None = None) -> None:
         began = time.monotonic() if since is None else since
-        self.at = math.inf if timeout_s is None else began + timeout_s
+        self.at: float = math.inf if timeout_s is None else began + timeout_s
 
     def left_s(self) -> float:
         """Return the seconds left, never below 0."""

@@ -23,7 +23,7 @@ _LOGGED: Final = 1000
 
 T = TypeVar("T", bound=str)
 
-logger = logger_of("holdfast")
+logger: Final = logger_of("holdfast")
 _logged: set[tuple[str, str, str]] = set()
 
 

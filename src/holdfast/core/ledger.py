@@ -66,11 +66,11 @@ class Operation:
         writers: Writers | None,
         place: int = 1,
     ) -> None:
-        self.writer = writer
-        self.number = number
-        self.place = place
-        self.label = label
-        self.id = op_id
+        self.writer: str = writer
+        self.number: int = number
+        self.place: int = place
+        self.label: str = label
+        self.id: str = op_id
         self._repeat = repeat
         self._writers = writers
 

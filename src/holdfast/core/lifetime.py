@@ -25,7 +25,7 @@ class Lifetime:
     """
 
     def __init__(self) -> None:
-        self.closed = False
+        self.closed: bool = False
         self._flags: set[Flag] = set()
         register_after_fork(self)
 

@@ -17,7 +17,7 @@ from ._async.caller import AsyncCaller, CallKind
 from .names import Unit
 from .transport.settings import Address
 
-logger = logger_of("holdfast")
+logger: Final = logger_of("holdfast")
 
 _FACT: Final = re.compile(rb"^(maxmemory|maxmemory_policy):(\S+)", re.MULTILINE)
 

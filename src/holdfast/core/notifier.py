@@ -58,7 +58,7 @@ class Notifier:
         where: Callable[[], LoopThread | OwnLoop] = LoopThread.enter,
         lifetime: Lifetime | None = None,
     ) -> None:
-        self.lifetime = lifetime or Lifetime()
+        self.lifetime: Lifetime = lifetime or Lifetime()
         self._settings = settings
         self._where = where
         self._pubsubs: dict[int, _PubSub] = {}  # by process id

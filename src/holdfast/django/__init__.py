@@ -7,7 +7,7 @@ because models can only be imported once all applications are known.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..exports import by_name, lazily
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 try:
     import django.tasks as _needed  # noqa: F401
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("django", "asgiref"):
+except ModuleNotFoundError as _missing:
+    if (_missing.name or "").partition(".")[0] not in ("django", "asgiref"):
         raise
     raise ModuleNotFoundError(
         "holdfast.django needs Django 6, and so Python 3.12: "
         "install `holdfast[django]` from where you got Holdfast",
-        name=error.name,
+        name=_missing.name,
     ) from None
 
 EXPORTS = by_name(
@@ -42,4 +42,4 @@ EXPORTS = by_name(
 )
 
 __all__ = sorted(EXPORTS)  # noqa: PLE0605 (type checkers read the stub)
-__getattr__ = lazily(__name__, EXPORTS, globals())
+__getattr__: Final = lazily(__name__, EXPORTS, globals())

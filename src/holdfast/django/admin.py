@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -12,16 +12,21 @@ from django.tasks import task_backends
 from .backend import HoldfastBackend
 from .models import OutboxTask
 
+if TYPE_CHECKING:
+    from .typed_bases import ModelAdmin
+else:
+    from django.contrib.admin import ModelAdmin
+
 
 @admin.register(OutboxTask)
-class OutboxTaskAdmin(admin.ModelAdmin):
+class OutboxTaskAdmin(ModelAdmin):
     """Shows the rows of the outbox, and changes none: `holdfast outbox` retries and discards."""
 
-    list_display = ("task", "queue", "state", "written", "error", "task_id")
-    list_filter = ("state", "queue")
-    search_fields = ("task_id", "task")
-    fields = ("task", "task_id", "queue", "state", "written", "error", "batch")
-    readonly_fields = fields
+    list_display: tuple[str, ...] = ("task", "queue", "state", "written", "error", "task_id")
+    list_filter: tuple[str, ...] = ("state", "queue")
+    search_fields: tuple[str, ...] = ("task_id", "task")
+    fields: tuple[str, ...] = ("task", "task_id", "queue", "state", "written", "error", "batch")
+    readonly_fields: tuple[str, ...] = fields
     actions = None
 
     @admin.display(description="written")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .typed_bases import AppConfig
+else:
+    from django.apps import AppConfig
 
 
 class HoldfastConfig(AppConfig):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.checks import CheckMessage, Error
 from django.core.exceptions import ImproperlyConfigured
 from django.tasks import Task, TaskResult, TaskResultStatus
-from django.tasks.backends.base import BaseTaskBackend
 from django.tasks.exceptions import InvalidTask
 from django.tasks.signals import task_enqueued
 from django.utils import timezone
@@ -27,6 +26,11 @@ from .stored_task import (
     headers_of,
     level_of,
 )
+
+if TYPE_CHECKING:
+    from .typed_bases import BaseTaskBackend
+else:
+    from django.tasks.backends.base import BaseTaskBackend
 
 
 class HoldfastBackend(BaseTaskBackend):
@@ -50,7 +54,7 @@ class HoldfastBackend(BaseTaskBackend):
 
     def __init__(self, alias: str, params: Mapping[str, Any]) -> None:
         super().__init__(alias, params)
-        self.settings = BackendOptions.of(self.options)
+        self.settings: BackendOptions = BackendOptions.of(self.options)
 
     @property
     def client(self) -> Holdfast:

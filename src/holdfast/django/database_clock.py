@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from django.db.models import BigIntegerField, Func
+from django.db.models import BigIntegerField
+
+if TYPE_CHECKING:
+    from .typed_bases import Func
+else:
+    from django.db.models import Func
 
 SUPPORTED: Final = ("postgresql", "sqlite")
 """The databases that an outbox of Django can be in, as Django names them."""
@@ -14,7 +19,7 @@ class NowMs(Func):
     """The time of the database when the statement runs, in ms since 1970."""
 
     arity = 0
-    output_field = BigIntegerField()
+    output_field: Any = BigIntegerField()
 
     def as_postgresql(self, compiler: Any, connection: Any) -> Any:
         """Return the SQL: `now()` would be when the transaction began."""

@@ -15,7 +15,7 @@ from .attempt import EVENT, FAILED, STARTED
 from .found_tasks import import_tasks, task_at
 from .stored_task import ResultId, TaskFacts, as_configured
 
-STATES: Final = {
+STATES: Final[Mapping[str, Any]] = {
     "queued": TaskResultStatus.READY,
     "delayed": TaskResultStatus.READY,
     "running": TaskResultStatus.RUNNING,

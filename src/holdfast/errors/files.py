@@ -33,7 +33,7 @@ class BudgetExceeded(HoldfastError):
         self.file = file
         self.budget = budget
         self.waited = waited
-        self.holders = tuple(holders)
+        self.holders: tuple[str, ...] = tuple(holders)
 
 
 class DamagedFile(HoldfastError):
@@ -206,7 +206,7 @@ class StillPublishing(HoldfastError):
         )
         self.feed = feed
         self.count = count
-        self.files = tuple(files)
+        self.files: tuple[str, ...] = tuple(files)
 
 
 class UnknownConsumer(HoldfastError, LookupError):

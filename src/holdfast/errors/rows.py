@@ -27,5 +27,5 @@ class LoadFailed(HoldfastError):
             f"is no copy of it: {why}; look at explain({row_id!r}), or read again later"
         )
         self.cache = cache
-        self.failures = dict(failures)
-        self.rows = dict(rows or {})
+        self.failures: dict[Any, str] = dict(failures)
+        self.rows: dict[Any, Any] = dict(rows or {})

@@ -44,4 +44,4 @@ class ServerInUse(ServerFailed):
             f"it is not stopped because {len(users)} have it open (process ids "
             f"{', '.join(map(str, users))}); close them, or stop it with force",
         )
-        self.users = tuple(users)
+        self.users: tuple[int, ...] = tuple(users)

@@ -13,12 +13,12 @@ try:
     from .idempotent_route import idempotent_route
     from .request_limit import RequestLimit
     from .task_events import task_events
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("fastapi", "starlette"):
+except ModuleNotFoundError as _missing:
+    if (_missing.name or "").partition(".")[0] not in ("fastapi", "starlette"):
         raise
     raise ModuleNotFoundError(
         "holdfast.fastapi needs an extra: install `holdfast[fastapi]` from where you got Holdfast",
-        name=error.name,
+        name=_missing.name,
     ) from None
 
 __all__: Final = [

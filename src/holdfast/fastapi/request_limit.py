@@ -78,7 +78,7 @@ class RequestLimit:
             raise ValueError(f"the limit of requests {name!r} needs a rate, such as 10/minute")
         # FastAPI reads the parameters here, so that the key may be any dependency.
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        self.__signature__ = inspect.Signature(
+        self.__signature__: inspect.Signature = inspect.Signature(
             [
                 inspect.Parameter("request", kind, annotation=Request),
                 inspect.Parameter("response", kind, annotation=Response),

@@ -107,9 +107,9 @@ class ChunkChain:
     """
 
     def __init__(self, index: int, digest: bytes | None) -> None:
-        self.index = index
+        self.index: int = index
         self.digest = digest
-        self.size = index * BLOCK
+        self.size: int = index * BLOCK
 
     def take(self, chunks: Sequence[bytes | None]) -> list[bytes]:
         """Return the content of *chunks*.

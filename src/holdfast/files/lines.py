@@ -121,7 +121,7 @@ class LineProgress:
 
     def __init__(self, block: Block) -> None:
         self._block = block
-        self.done = 0
+        self.done: int = 0
 
     @property
     def position(self) -> int:

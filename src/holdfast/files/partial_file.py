@@ -36,8 +36,8 @@ class PartialFile:
         self._path = saved_path(folder, name)
         *self._folders, self._name = self._path.relative_to(folder).parts
         self._part = part_path(folder, file_id).name
-        self.digest = EMPTY
-        self.count = 0
+        self.digest: bytes = EMPTY
+        self.count: int = 0
         folder.mkdir(parents=True, exist_ok=True)
         try:
             self._root = self._keep(opened_folder(folder))

@@ -57,8 +57,8 @@ class Decision:
         limits: Sequence[Limit],
         usage: Sequence[int],
     ) -> None:
-        self.allowed = allowed
-        self.retry_after = 0.0 if allowed else wait_ms / 1000
+        self.allowed: bool = allowed
+        self.retry_after: float = 0.0 if allowed else wait_ms / 1000
         self._wall_ms = wall_ms
         self._limits = limits
         self._usage = usage

@@ -23,7 +23,7 @@ class LostSignal:
     __slots__ = ("_listeners", "is_set")
 
     def __init__(self) -> None:
-        self.is_set = False
+        self.is_set: bool = False
         self._listeners: list[Callable[[], object]] = []
 
     def set(self) -> None:

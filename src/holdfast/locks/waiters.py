@@ -49,10 +49,10 @@ class Waiter:
     __slots__ = ("flag", "grant", "must_recheck", "recheck_ms")
 
     def __init__(self, flag: Flag) -> None:
-        self.flag = flag
+        self.flag: Flag = flag
         self.grant: tuple[int, int] | None = None
-        self.recheck_ms = 0
-        self.must_recheck = False
+        self.recheck_ms: int = 0
+        self.must_recheck: bool = False
 
     def notify(self, fence: int, ends_ms: int) -> None:
         """Store a grant, or when to call `acquire.lua` again, and wake the acquisition."""
@@ -77,8 +77,8 @@ class UnitWaiters:
     """
 
     def __init__(self, notifier: Notifier, unit: Unit) -> None:
-        self.channel = ""
-        self.is_live = False
+        self.channel: str = ""
+        self.is_live: bool = False
         self._notifier = notifier
         self._unit = unit
         self._was_notified = False

@@ -12,8 +12,8 @@ from sqlalchemy.sql.functions import FunctionElement
 class now_ms(FunctionElement[int]):  # noqa: N801 (written like the functions of SQL)
     """The time of the database when the statement runs, in ms since 1970."""
 
-    type = BigInteger()
-    inherit_cache = True
+    type: BigInteger = BigInteger()
+    inherit_cache: bool = True
 
 
 @compiles(now_ms, "postgresql")

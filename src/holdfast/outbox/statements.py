@@ -10,7 +10,7 @@ from .database_clock import now_ms
 from .table import FAILED, WAITING
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
+    from sqlalchemy import Delete, Select, Table, Update
 
 
 class Statements:
@@ -23,11 +23,13 @@ class Statements:
         ids = columns.task_id.in_(bindparam("ids", expanding=True))
         chosen = columns.seq.in_(bindparam("seqs", expanding=True))
 
-        self.first_queue = select(columns.queue).where(waits).order_by(columns.queue).limit(1)
-        self.next_queue = self.first_queue.where(columns.queue > bindparam("after"))
+        self.first_queue: Select[Any] = (
+            select(columns.queue).where(waits).order_by(columns.queue).limit(1)
+        )
+        self.next_queue: Select[Any] = self.first_queue.where(columns.queue > bindparam("after"))
         """The first queue with waiting rows after another one: a look into the index each."""
-        self.first = select(func.min(columns.seq)).where(of_queue)
-        self.lock_first = (
+        self.first: Select[Any] = select(func.min(columns.seq)).where(of_queue)
+        self.lock_first: Select[Any] = (
             select(columns.seq, columns.batch)
             .where(of_queue)
             .order_by(columns.seq)
@@ -41,24 +43,30 @@ class Statements:
             .order_by(columns.seq)
             .limit(bindparam("most"))
         )
-        self.batch = (
+        self.batch: Select[Any] = (
             select(table, now_ms().label("now_ms"))
             .where(of_queue, columns.batch == bindparam("named"))
             .order_by(columns.seq)
         )
-        self.name_batch = update(table).where(chosen).values(batch=bindparam("named"))
-        self.fail = update(table).where(chosen).values(state=FAILED, error=bindparam("why"))
-        self.delete = delete(table).where(chosen, columns.batch == bindparam("named"))
-        self.take_write_lock = update(table).where(literal(1) == literal(0)).values(state=WAITING)
+        self.name_batch: Update = update(table).where(chosen).values(batch=bindparam("named"))
+        self.fail: Update = update(table).where(chosen).values(state=FAILED, error=bindparam("why"))
+        self.delete: Delete = delete(table).where(chosen, columns.batch == bindparam("named"))
+        self.take_write_lock: Update = (
+            update(table).where(literal(1) == literal(0)).values(state=WAITING)
+        )
         """Changes nothing. On SQLite it begins a transaction that writes."""
-        self.count = select(func.count()).select_from(table).where(columns.state == bindparam("of"))
-        self.oldest = select(func.min(columns.created_ms)).where(waits)
-        self.listed = (
+        self.count: Select[int] = (
+            select(func.count()).select_from(table).where(columns.state == bindparam("of"))
+        )
+        self.oldest: Select[Any] = select(func.min(columns.created_ms)).where(waits)
+        self.listed: Select[Any] = (
             select(table)
             .where(columns.state == bindparam("of"))
             .order_by(columns.seq)
             .limit(bindparam("most"))
         )
         failed = columns.state == FAILED
-        self.retry = update(table).where(failed, ids).values(state=WAITING, error=None, batch=None)
-        self.discard = delete(table).where(failed, ids)
+        self.retry: Update = (
+            update(table).where(failed, ids).values(state=WAITING, error=None, batch=None)
+        )
+        self.discard: Delete = delete(table).where(failed, ids)

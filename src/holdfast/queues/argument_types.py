@@ -71,7 +71,7 @@ class ArgumentTypes:
         self._result: Any = Any
         self._needed = sum(each.default is _EMPTY for each in signature.parameters.values())
         self._by_count: Mapping[int, Any] = {}
-        self.complete = False
+        self.complete: bool = False
         self._read(last=False)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -103,7 +103,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
         """Return whether the calls have the same arguments and options."""
         return type(other) is type(self) and self._compared() == other._compared()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         names = self.__struct_fields__[: len(self._compared())]

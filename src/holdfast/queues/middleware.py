@@ -64,8 +64,12 @@ class MiddlewareStack:
 
     def __init__(self, given: Iterable[AnyMiddleware]) -> None:
         self._elements = elements = [_element(each) for each in given]
-        self.around_async = tuple(each.around_async for each in elements if each.around_async)
-        self.around_plain = tuple(each.around_plain for each in elements if each.around_plain)
+        self.around_async: tuple[AsyncMiddleware, ...] = tuple(
+            each.around_async for each in elements if each.around_async
+        )
+        self.around_plain: tuple[PlainMiddleware, ...] = tuple(
+            each.around_plain for each in elements if each.around_plain
+        )
 
     def check_task(self, name: str, *, is_async: bool) -> None:
         """Refuse a task that a middleware would silently not run around.

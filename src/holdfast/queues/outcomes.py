@@ -52,7 +52,7 @@ class RetryAfter(Exception):
         super().__init__(seconds, reason)
         if scope not in ("task", "key"):
             raise ValueError(f"scope must be 'task' or 'key', got {scope!r}")
-        self.seconds = from_now_s(seconds, "RetryAfter")
+        self.seconds: float = from_now_s(seconds, "RetryAfter")
         self.reason = reason
         self.scope = scope
 
@@ -75,7 +75,7 @@ class Snooze(Exception):
 
     def __init__(self, seconds: Duration, reason: str = "") -> None:
         super().__init__(seconds, reason)
-        self.seconds = from_now_s(seconds, "Snooze")
+        self.seconds: float = from_now_s(seconds, "Snooze")
         self.reason = reason
 
     def __str__(self) -> str:

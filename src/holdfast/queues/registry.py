@@ -47,7 +47,6 @@ RESULT_TTL_S: Final = 600.0
 
 _POSITIONAL_OR_KEYWORD: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
-
 _ENQUEUE: Final = "enqueue it with hf.enqueue(task.call(…))"
 _OPTIONS: Final = "hf.enqueue(task.call(…).options(delay=…, priority=…))"
 
@@ -113,8 +112,8 @@ class Task(Generic[P, R]):
         self.limit: PerKey | None = None
         self.cpu = cpu
         self.hooks: Sequence[Hook] = ()
-        self.is_async = inspect.iscoroutinefunction(function)
-        self.signature = inspect.signature(function)
+        self.is_async: bool = inspect.iscoroutinefunction(function)
+        self.signature: inspect.Signature = inspect.signature(function)
         parameters = self.signature.parameters
         kinds = {parameter.kind for parameter in parameters.values()}
         self._names = tuple(parameters) if kinds <= {_POSITIONAL_OR_KEYWORD} else None
@@ -122,7 +121,8 @@ class Task(Generic[P, R]):
             name for name, each in parameters.items() if each.default is not inspect.Parameter.empty
         }
         self._needed = len(parameters) - len(self._optional)
-        self.types = ArgumentTypes(name, function, self.signature, result=result_ttl_ms > 0)
+        kept = result_ttl_ms > 0
+        self.types: ArgumentTypes = ArgumentTypes(name, function, self.signature, result=kept)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Run the function here and now."""
@@ -221,8 +221,8 @@ class TaskRegistry:
     def __init__(
         self, *, lifespan: Lifespan | None = None, middleware: Iterable[AnyMiddleware] = ()
     ) -> None:
-        self.lifespan = checked_lifespan(lifespan)
-        self.middleware = MiddlewareStack(middleware)
+        self.lifespan: Lifespan | None = checked_lifespan(lifespan)
+        self.middleware: MiddlewareStack = MiddlewareStack(middleware)
         self._tasks: dict[str, Task[..., Any]] = {}
         self._hooks: list[Hook] = []
 

@@ -26,8 +26,8 @@ class NearRow:
     __slots__ = ("_codec", "_into", "_value", "body", "read_at")
 
     def __init__(self, copy: CachedCopy, began: float) -> None:
-        self.body = copy.body
-        self.read_at = began - copy.age_ms / 1000
+        self.body: bytes | None = copy.body
+        self.read_at: float = began - copy.age_ms / 1000
         self._codec: Any = None
         self._into: Any = None
         self._value: Any = None

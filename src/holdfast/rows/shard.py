@@ -31,9 +31,9 @@ class Shard:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.load_events = replace(unit, prefix=unit.key("loaded:"))
+        self.load_events: Unit = replace(unit, prefix=unit.key("loaded:"))
         self._row = keys.row(unit, "")
-        self.place = KeyLocation(unit, self._row)
+        self.place: KeyLocation = KeyLocation(unit, self._row)
 
     def reading(self, count: int) -> tuple[int, int, int]:
         """Return the arguments of `lua/get_many.lua` for *count* rows."""

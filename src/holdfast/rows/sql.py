@@ -50,9 +50,9 @@ class SqlRows:
         where: ColumnElement[bool] | None = None,
     ) -> None:
         self._engine, self._is_async = _engine(engine)
-        self.table = _table(engine, table)
+        self.table: Table = _table(engine, table)
         names = (key,) if isinstance(key, str) else tuple(key)
-        self.key = _columns(self.table, names, "key")
+        self.key: list[Any] = _columns(self.table, names, "key")
         for column in self.key:
             _check_key(self.table, column)
         chosen = [c.name for c in self.table.columns] if columns is None else list(columns)

@@ -6,12 +6,12 @@ from typing import Final
 
 try:
     from .middleware import SentryMiddleware
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "sentry_sdk":
+except ModuleNotFoundError as _missing:
+    if (_missing.name or "").partition(".")[0] != "sentry_sdk":
         raise
     raise ModuleNotFoundError(
         "holdfast.sentry needs an extra: install `holdfast[sentry]` from where you got Holdfast",
-        name=error.name,
+        name=_missing.name,
     ) from None
 
 __all__: Final = ["SentryMiddleware"]

@@ -38,9 +38,9 @@ class EmbeddedServer:
     """
 
     def __init__(self, folder: Folder, client_lock: FileLock) -> None:
-        self.folder = str(folder)
-        self.socket = folder.socket
-        self.url = socket_url(folder.socket)
+        self.folder: str = str(folder)
+        self.socket: str = folder.socket
+        self.url: str = socket_url(folder.socket)
         self._folder = folder
         self._client_lock = client_lock
 

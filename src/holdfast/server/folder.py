@@ -23,6 +23,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 from .address import short_address, short_temporary
@@ -51,10 +52,10 @@ class Folder:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, private: bool = False) -> None:
-        self.path = real_path(path)
+        self.path: Path = real_path(path)
         self.private = private
-        self.pin = self.path / PINNED
-        self.log = self.path / "server.log"
+        self.pin: Path = self.path / PINNED
+        self.log: Path = self.path / "server.log"
         self._gate = self.path / GATE
         self._supervisor_lock = self.path / SUPERVISOR_LOCK
         self._server_lock = self.path / SERVER_LOCK

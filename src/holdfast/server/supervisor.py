@@ -70,7 +70,7 @@ class ServerProcess:
     """
 
     def __init__(self, command: list[str]) -> None:
-        self.answered = False
+        self.answered: bool = False
         self._born_s = time.monotonic()
         self._exit_code: int | None = None
         supervisor = os.getpid()
@@ -120,7 +120,7 @@ class Supervisor:
     """
 
     def __init__(self, command: list[str]) -> None:
-        self.start_failed = False
+        self.start_failed: bool = False
         self._command = command
         self._gate = os.open(GATE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         self._stop_requested = False

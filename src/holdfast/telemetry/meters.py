@@ -155,10 +155,10 @@ class _Activity:
         self, meters: Meters, verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]
     ) -> None:
         self.verb = verb
-        self.unit = unit
-        self.amount = 0 if verb == "receive" else amount
-        self.facts = facts
-        self.error = ""
+        self.unit: Unit = unit
+        self.amount: int = 0 if verb == "receive" else amount
+        self.facts: Mapping[str, Fact] = facts
+        self.error: str = ""
         self._meters = meters
         self._outcome = ""
         self._since = 0.0

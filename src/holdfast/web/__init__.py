@@ -20,13 +20,13 @@ try:
     from .revocation import revoke
     from .server import Server
     from .tokens import Authenticator, Tokens
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in _NEEDED:
+except ModuleNotFoundError as _missing:
+    if (_missing.name or "").partition(".")[0] not in _NEEDED:
         raise
     raise ModuleNotFoundError(
         "the gateway and the dashboard need an extra: "
         "install `holdfast[web]` from where you got Holdfast",
-        name=error.name,
+        name=_missing.name,
     ) from None
 
 __all__: Final = [

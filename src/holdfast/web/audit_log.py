@@ -20,7 +20,7 @@ REPEAT_AFTER_S: Final = 600.0
 MAX_READS: Final = 10_000
 """Reads that `RecentReads` remembers. It drops the one that was recorded longest ago first."""
 
-logger = logger_of("holdfast.audit")
+logger: Final = logger_of("holdfast.audit")
 
 
 def record(user: str, role: str, action: str, target: Mapping[str, Any], outcome: str) -> None:

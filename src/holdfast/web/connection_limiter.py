@@ -33,7 +33,7 @@ class ConnectionLimiter:
     def __init__(self, limits: Limits, proxies: Sequence[str]) -> None:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         available = limits.all_connections if files == resource.RLIM_INFINITY else files - OWN_FILES
-        self.most = max(1, min(limits.all_connections, available))
+        self.most: int = max(1, min(limits.all_connections, available))
         self._by_address = ConcurrencyLimiter(
             limits.connections, "too many connections from this address"
         )

@@ -29,7 +29,7 @@ from .. import (
 )
 from ..errors.one_line_logger import logger_of
 
-logger = logger_of("holdfast.web")
+logger: Final = logger_of("holdfast.web")
 
 KINDS: Final = {
     "bad-request": (400, "The request is not valid"),
@@ -68,10 +68,12 @@ class Problem(Exception):
         self, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
     ) -> None:
         super().__init__(detail)
+        status, title = KINDS[kind]
         self.kind = kind
-        self.status, self.title = KINDS[kind]
+        self.status: int = status
+        self.title: str = title
         self.detail = detail
-        self.headers = dict(headers or {})
+        self.headers: dict[str, str] = dict(headers or {})
         self.more = more
 
     def fields(self) -> dict[str, Any]:

@@ -181,7 +181,10 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     ) -> None:
         super().__init__(config, server_state, *args, **more)
         self.logger = LOGGER  # type: ignore[assignment]
-        self.app_state = {**self.app_state, stream_connection.STATE: self}
+        self.app_state: dict[str, Any] = {
+            **self.app_state,
+            stream_connection.STATE: self,
+        }
         self.conn.max_message_size = stream_connection.HELLO_BYTES
         self._limiter = config.limiter
         self._counted: str | None = None

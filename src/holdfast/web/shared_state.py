@@ -12,7 +12,7 @@ from .. import AsyncHoldfast, client_address
 from .audit_log import ANONYMOUS, record
 from .limits import Limits
 from .problems import Problem
-from .request_rates import RequestRates
+from .request_rates import RequestRate, RequestRates
 from .revocation import DatedAuthenticator, Revocations, Validity
 
 Identity = TypeVar("Identity")
@@ -53,10 +53,10 @@ class SharedState(Generic[Identity]):
     ) -> None:
         self.hf = hf
         self.limits = limits
-        self.rates = RequestRates(hf, name)
-        self.user_rate = self.rates.limiter("user", limits.user)
-        self.address_rate = self.rates.limiter("address", limits.address)
-        self.closing = asyncio.Event()
+        self.rates: RequestRates = RequestRates(hf, name)
+        self.user_rate: RequestRate = self.rates.limiter("user", limits.user)
+        self.address_rate: RequestRate = self.rates.limiter("address", limits.address)
+        self.closing: asyncio.Event = asyncio.Event()
         self._identify = identify
         self._dated = authenticator if isinstance(authenticator, DatedAuthenticator) else None
         self._failures = self.rates.limiter("failures", limits.failures)

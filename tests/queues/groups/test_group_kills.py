@@ -3,6 +3,7 @@
 import secrets
 from collections import Counter
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def calls(queues: list[str], *, fails: bool = False) -> list[Call[int]]:
     ]
 
 
-def enqueue(hf: Holdfast, queues: list[str], groups: int) -> list[GroupHandle]:
+def enqueue(hf: Holdfast, queues: list[str], groups: int) -> list[GroupHandle[Any]]:
     """Enqueue groups that succeed, groups that fail, and nested ones; return all handles."""
     found = []
     for n in range(groups):
@@ -44,14 +45,14 @@ def enqueue(hf: Holdfast, queues: list[str], groups: int) -> list[GroupHandle]:
     return found
 
 
-def is_over(handle: GroupHandle) -> bool:
+def is_over(handle: GroupHandle[Any]) -> bool:
     status = handle.status()
     return not status.waiting and (
         "done" in (status.then, status.on_failure) or status.parent != ""
     )
 
 
-def called(handle: GroupHandle) -> Counter[str]:
+def called(handle: GroupHandle[Any]) -> Counter[str]:
     """Return the ids of the callbacks that the group has called."""
     status = handle.status()
     states = {"then": status.then, "failure": status.on_failure}

@@ -1,6 +1,7 @@
 """Groups and chains: what runs, when their callbacks are called, and with what."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ async def work(hf: AsyncHoldfast) -> None:
     await hf.worker(tasks, queues={QUEUE: 1, OTHER: 1}).run(until_idle=True)
 
 
-async def values(handle: AsyncGroupHandle) -> list[object]:
+async def values(handle: AsyncGroupHandle[Any]) -> list[object]:
     """Return the results of the members."""
     return [each.value async for each in handle.results()]
 

@@ -2,6 +2,7 @@
 """Groups and chains: what runs, when their callbacks are called, and with what."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def work(hf: Holdfast) -> None:
     hf.worker(tasks, queues={QUEUE: 1, OTHER: 1}).run(until_idle=True)
 
 
-def values(handle: GroupHandle) -> list[object]:
+def values(handle: GroupHandle[Any]) -> list[object]:
     """Return the results of the members."""
     return [each.value for each in handle.results()]
 

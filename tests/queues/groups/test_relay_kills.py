@@ -94,7 +94,7 @@ async def work(hf: AsyncHoldfast) -> None:
     await hf.worker(tasks, queues={QUEUE: 1, OTHER: 1}).run(until_idle=True)
 
 
-async def enqueue(hf: AsyncHoldfast, caller: Any, members: Any) -> AsyncGroupHandle:
+async def enqueue(hf: AsyncHoldfast, caller: Any, members: Any) -> AsyncGroupHandle[Any]:
     producer = AsyncGroupProducer(caller, hf._resources.notifier, delivery(hf, caller))
     return await producer.enqueue(members, OPTIONS, op_id=None)
 

@@ -37,7 +37,7 @@ class CachedFunction(Generic[P, R]):
     def __init__(
         self, function: UserCall[P, R], options: CacheOptions, binding: Binding[CacheClient]
     ) -> None:
-        self.name = name_of(function, options.name)
+        self.name: str = name_of(function, options.name)
         check_half(function, f"cached function {self.name}")
         self.options = options
         self._function = function

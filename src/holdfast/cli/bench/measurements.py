@@ -102,9 +102,11 @@ class CountedTask:
     """
 
     def __init__(self) -> None:
-        self.registry = TaskRegistry()
-        self.left = self.ran = 0
-        self.started, self.finished = asyncio.Event(), asyncio.Event()
+        self.registry: TaskRegistry = TaskRegistry()
+        self.left: int = 0
+        self.ran: int = 0
+        self.started: asyncio.Event = asyncio.Event()
+        self.finished: asyncio.Event = asyncio.Event()
         self.registry.task(queue="bench", name="nothing")(self._run)
 
     async def _run(self) -> None:

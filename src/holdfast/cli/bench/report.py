@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -26,7 +26,7 @@ from .limits import limits
 from .measure import Measurement
 from .measurements import MEASUREMENTS, CountedTask, blocking, concurrent
 
-app = Commands()
+app: Final = Commands()
 
 
 @app.command(example="holdfast bench --url redis://localhost:6379 --seconds 10")

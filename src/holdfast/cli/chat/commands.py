@@ -158,7 +158,7 @@ def _print(messages: Iterable[AnyMessage], *, as_json: bool) -> None:
             print_line(message_line(message))
 
 
-app = group("chat", "List chats and mailboxes, write to them, and follow them.", ls)
+app: Final = group("chat", "List chats and mailboxes, write to them, and follow them.", ls)
 app.command("show", example="holdfast chat show general")(show_chat)
 app.command("send", example="holdfast chat send general 'Hello' --as jack")(send)
 app.command("tail", example="holdfast chat tail general --last 20")(tail)

@@ -73,7 +73,7 @@ def _semaphores(hf: Holdfast) -> dict[str, PermitList]:
     return {name: PermitList.of_semaphore(name, state) for name, state in hf.semaphores().items()}
 
 
-COLUMNS: Final = {
+COLUMNS: Final[dict[str, Callable[[PermitList], str]]] = {
     "kind": lambda permits: permits.kind,
     "held": lambda permits: permits.held_of_limit,
     "waiters": lambda permits: f"{len(permits.waiters):,}",
@@ -113,7 +113,7 @@ SEMAPHORES: Final = _resource(
     lambda hf, name: PermitList.of_semaphore(name, hf.semaphore(name).inspect()),
 )
 
-ls = list_command(
+ls: Final = list_command(
     """List the locks of all kinds in use: permits held, and how many wait for one.
 
     A lock that was not held for half a second may be missing.

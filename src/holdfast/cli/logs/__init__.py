@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..commands import Commands
 from .feed import ls, retry, show_feed
 from .send import send
 from .tally import tally, top
 
-app = Commands(
+app: Final = Commands(
     name="logs",
     help="Send files to many consumers; count their lines by country, region and city.",
     no_args_is_help=True,

@@ -71,7 +71,7 @@ FEEDS: Final = Resource["FeedStatus"](
     recent="published to last",
 )
 
-ls = list_command("List the feeds: files, memory, and the slowest consumer.", FEEDS)
+ls: Final = list_command("List the feeds: files, memory, and the slowest consumer.", FEEDS)
 
 
 @with_client()

@@ -55,7 +55,7 @@ The page at /chat lets you try the chats.
 
 It runs until Ctrl-C or SIGTERM, and answers open requests first."""
 
-app = Commands(
+app: Final = Commands(
     name="serve",
     help=HELP,
     invoke_without_command=True,

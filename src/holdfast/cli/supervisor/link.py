@@ -16,7 +16,7 @@ from .role import HURRY, LATE_S, LIMIT, READY, RETIRE, STOP, ProcessRole, health
 if TYPE_CHECKING:
     from ... import Worker
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _COMMANDS: Final = 64
 """Bytes (one for each command) that one read returns at most. A supervisor sends up to three."""

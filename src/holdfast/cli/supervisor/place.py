@@ -14,7 +14,7 @@ from ...errors.process_exit import how_ended
 from .role import RETIRE
 from .worker_process import WorkerProcess
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _FIRST_S: Final = 0.1
 _LONGEST_S: Final = 30.0

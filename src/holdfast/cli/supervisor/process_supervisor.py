@@ -19,7 +19,7 @@ from .role import HURRY, LATE_S, STOP
 from .signals import SignalInbox
 from .worker_process import WorkerProcess
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _LOOK_S: Final = 0.5
 """Seconds between two checks of the processes. Signals and reports cause a check at once."""
@@ -46,7 +46,7 @@ class ProcessSupervisor:
     def __init__(
         self, argv: Sequence[str], count: int, *, grace_s: float, until_idle: bool = False
     ) -> None:
-        self.group = f"{socket.gethostname()}:{os.getpid()}"
+        self.group: str = f"{socket.gethostname()}:{os.getpid()}"
         self._argv = argv
         self._grace_s = grace_s
         self._inbox = SignalInbox()

@@ -46,11 +46,11 @@ class WorkerProcess:
 
     def __init__(self, argv: Sequence[str], number: int, group: str) -> None:
         self.number = number
-        self.is_ready = False
-        self.limit = ""
+        self.is_ready: bool = False
+        self.limit: str = ""
         self.health: WorkerHealth | None = None
-        self.heard_at = 0.0
-        self.started_at = time.monotonic()
+        self.heard_at: float = 0.0
+        self.started_at: float = time.monotonic()
         self._socket, theirs = socketpair()
         self.socket: Socket | None = self._socket
         self._heard = b""

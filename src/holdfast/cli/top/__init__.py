@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from ... import AsyncHoldfast, HoldfastError
 from ..address import server_name
@@ -20,7 +20,7 @@ from .live import LiveTop, follow_until_signal
 from .screen import TopScreen, plain_parts
 from .snapshot import SnapshotReader, TopSnapshot
 
-app = Commands()
+app: Final = Commands()
 
 
 @app.command(example="holdfast top --namespace shop --every 2")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Never, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Never, ParamSpec, Self, TypeVar, Unpack, overload
 
 from ...core._async.catalog import LISTED
 from ...core._async.catalog import MOST as CATALOGUED
@@ -611,6 +611,34 @@ class AsyncHoldfast:
         found = await self._resources.schedule_store.listed(names, limit)
         return [ScheduleStatus.of(each) for each in found]
 
+    @overload
+    async def enqueue_group(
+        self,
+        members: Iterable[Call[R]],
+        *,
+        then: Member | None = ...,
+        on_failure: Member | None = ...,
+        max_failures: int = ...,
+        result_ttl: Duration = ...,
+        lifetime: Duration = ...,
+        group_id: str | None = ...,
+        op_id: str | None = ...,
+    ) -> AsyncGroupHandle[R]: ...
+
+    @overload
+    async def enqueue_group(
+        self,
+        members: Iterable[Member] | Chain | Group,
+        *,
+        then: Member | None = ...,
+        on_failure: Member | None = ...,
+        max_failures: int = ...,
+        result_ttl: Duration = ...,
+        lifetime: Duration = ...,
+        group_id: str | None = ...,
+        op_id: str | None = ...,
+    ) -> AsyncGroupHandle[Any]: ...
+
     async def enqueue_group(
         self,
         members: Iterable[Member] | Chain | Group,
@@ -622,7 +650,7 @@ class AsyncHoldfast:
         lifetime: Duration = 30 * DAY_S,
         group_id: str | None = None,
         op_id: str | None = None,
-    ) -> AsyncGroupHandle:
+    ) -> AsyncGroupHandle[Any]:
         """Enqueue tasks that belong together, and call a task when all of them have succeeded.
 
         A member is a call, a group (see `group`) or a chain (see `chain`). So is a callback. In the
@@ -660,7 +688,7 @@ class AsyncHoldfast:
         producer = AsyncGroupProducer(parts.caller, parts.notifier, parts.groups)
         return await producer.enqueue(found, options, op_id=op_id)
 
-    def group_handle(self, group_id: str) -> AsyncGroupHandle:
+    def group_handle(self, group_id: str) -> AsyncGroupHandle[Any]:
         """Return the handle of a group. It sends nothing to the server."""
         from holdfast.queues.groups._async.group_handle import AsyncGroupHandle
 

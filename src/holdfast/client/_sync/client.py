@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Never, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Never, ParamSpec, Self, TypeVar, Unpack, overload
 
 from ...core._sync.catalog import LISTED
 from ...core._sync.catalog import MOST as CATALOGUED
@@ -608,6 +608,34 @@ class Holdfast:
         found = self._resources.schedule_store.listed(names, limit)
         return [ScheduleStatus.of(each) for each in found]
 
+    @overload
+    def enqueue_group(
+        self,
+        members: Iterable[Call[R]],
+        *,
+        then: Member | None = ...,
+        on_failure: Member | None = ...,
+        max_failures: int = ...,
+        result_ttl: Duration = ...,
+        lifetime: Duration = ...,
+        group_id: str | None = ...,
+        op_id: str | None = ...,
+    ) -> GroupHandle[R]: ...
+
+    @overload
+    def enqueue_group(
+        self,
+        members: Iterable[Member] | Chain | Group,
+        *,
+        then: Member | None = ...,
+        on_failure: Member | None = ...,
+        max_failures: int = ...,
+        result_ttl: Duration = ...,
+        lifetime: Duration = ...,
+        group_id: str | None = ...,
+        op_id: str | None = ...,
+    ) -> GroupHandle[Any]: ...
+
     def enqueue_group(
         self,
         members: Iterable[Member] | Chain | Group,
@@ -619,7 +647,7 @@ class Holdfast:
         lifetime: Duration = 30 * DAY_S,
         group_id: str | None = None,
         op_id: str | None = None,
-    ) -> GroupHandle:
+    ) -> GroupHandle[Any]:
         """Enqueue tasks that belong together, and call a task when all of them have succeeded.
 
         A member is a call, a group (see `group`) or a chain (see `chain`). So is a callback. In the
@@ -657,7 +685,7 @@ class Holdfast:
         producer = GroupProducer(parts.caller, parts.notifier, parts.groups)
         return producer.enqueue(found, options, op_id=op_id)
 
-    def group_handle(self, group_id: str) -> GroupHandle:
+    def group_handle(self, group_id: str) -> GroupHandle[Any]:
         """Return the handle of a group. It sends nothing to the server."""
         from holdfast.queues.groups._sync.group_handle import GroupHandle
 

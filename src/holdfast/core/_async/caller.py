@@ -52,8 +52,10 @@ class AsyncCaller:
 
     def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
         self.settings = settings
-        self.lifetime = lifetime or Lifetime()
-        self.sessions = LocalResource(lambda: AsyncCallSession(settings))
+        self.lifetime: Lifetime = lifetime or Lifetime()
+        self.sessions: LocalResource[AsyncCallSession] = LocalResource(
+            lambda: AsyncCallSession(settings)
+        )
         self._delivery = AsyncDelivery(settings, self.lifetime)
 
     @property

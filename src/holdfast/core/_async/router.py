@@ -26,7 +26,9 @@ class AsyncRouter:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         durability = settings.durability
-        self.barrier = None if durability is None else DurabilityBarrier.of(durability)
+        self.barrier: DurabilityBarrier | None = (
+            None if durability is None else DurabilityBarrier.of(durability)
+        )
         self.durable_servers: set[Address] = set()
         self._connections: dict[tuple[Address, CallKind, bool], AsyncConnection] = {}
         self._discovering: dict[Address, AsyncConnection] = {}  # for discovery, while they open
@@ -35,7 +37,7 @@ class AsyncRouter:
         self._discovery = Mutex()
         self._generation = 0
         self._rejected: Unsent | None = None  # by what was asked last, if nothing answered
-        self.closed = False
+        self.closed: bool = False
         if settings.topology == "standalone":
             self._primary = settings.addresses[0]
 

@@ -53,8 +53,8 @@ class Caller:
 
     def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
         self.settings = settings
-        self.lifetime = lifetime or Lifetime()
-        self.sessions = LocalResource(lambda: CallSession(settings))
+        self.lifetime: Lifetime = lifetime or Lifetime()
+        self.sessions: LocalResource[CallSession] = LocalResource(lambda: CallSession(settings))
         self._delivery = Delivery(settings, self.lifetime)
 
     @property

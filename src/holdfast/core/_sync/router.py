@@ -27,7 +27,9 @@ class Router:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         durability = settings.durability
-        self.barrier = None if durability is None else DurabilityBarrier.of(durability)
+        self.barrier: DurabilityBarrier | None = (
+            None if durability is None else DurabilityBarrier.of(durability)
+        )
         self.durable_servers: set[Address] = set()
         self._connections: dict[tuple[Address, CallKind, bool], Connection] = {}
         self._discovering: dict[Address, Connection] = {}  # for discovery, while they open
@@ -36,7 +38,7 @@ class Router:
         self._discovery = Mutex()
         self._generation = 0
         self._rejected: Unsent | None = None  # by what was asked last, if nothing answered
-        self.closed = False
+        self.closed: bool = False
         if settings.topology == "standalone":
             self._primary = settings.addresses[0]
 

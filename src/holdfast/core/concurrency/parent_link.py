@@ -45,7 +45,7 @@ class ParentLink:
 
     def __init__(self, descriptor: int) -> None:
         _here.append(self)
-        self.is_copy = False
+        self.is_copy: bool = False
         self._socket = socket.socket(fileno=descriptor)
         self._socket.set_inheritable(False)  # processes that tasks start must not keep it open
         self._frames: SimpleQueue[tuple[bytes, bytes] | None] = SimpleQueue()

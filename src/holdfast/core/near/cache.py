@@ -72,7 +72,7 @@ class NearCache:
 
     def __init__(self, tracker: Tracker, near: Near) -> None:
         self._use(near)
-        self.marks = Marks()
+        self.marks: Marks = Marks()
         self.server_hits = self.loads = 0
         self._tracker = tracker
         self._hits = self._unconfirmed = self._stored = self._refused = self._invalidated = 0
@@ -170,7 +170,7 @@ class NearCache:
 
     def _use(self, near: Near) -> None:
         self.near = near
-        self.max_age_s = to_seconds(near.max_age)
+        self.max_age_s: float = to_seconds(near.max_age)
 
     def stats(self) -> NearStats:
         """Return what the cache did in this process."""
@@ -259,7 +259,7 @@ class Reading:
         addresses: Addresses,
         others: Mapping[str, Sequence[Dependency]],
     ) -> None:
-        self.began = 0.0
+        self.began: float = 0.0
         self.spoilt: set[str] = set()
         self._cache = cache
         self._locations = locations

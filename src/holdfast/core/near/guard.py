@@ -64,11 +64,11 @@ class Guard:
     __slots__ = ("_since", "address", "longest_s", "prefixes", "slots", "until")
 
     def __init__(self, address: Address | None, slots: frozenset[int] | None = None) -> None:
-        self.address = address
-        self.slots = slots
-        self.until = 0.0 if address is not None else -inf
+        self.address: Address | None = address
+        self.slots: frozenset[int] | None = slots
+        self.until: float = 0.0 if address is not None else -inf
         self.prefixes: frozenset[str] = frozenset()
-        self.longest_s = 0.0
+        self.longest_s: float = 0.0
         self._since: float | None = None
 
     @property

@@ -51,7 +51,7 @@ class TrackingLink:
 
     def __init__(self, settings: Settings, address: Address, on_changed: OnChanged) -> None:
         self.address = address
-        self.resp3 = settings.protocol == 3 and settings.foreign is None
+        self.resp3: bool = settings.protocol == 3 and settings.foreign is None
         self.prefixes: frozenset[str] = frozenset()
         self._tracked: frozenset[str] = frozenset()
         self._settings = settings

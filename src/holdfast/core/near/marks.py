@@ -18,7 +18,7 @@ class Mark:
     __slots__ = ("__weakref__", "ended")
 
     def __init__(self) -> None:
-        self.ended = False
+        self.ended: bool = False
 
 
 class Marks:

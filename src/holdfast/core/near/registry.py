@@ -26,7 +26,7 @@ class NearCaches:
     """
 
     def __init__(self, tracker: Tracker) -> None:
-        self.tags = Marks()
+        self.tags: Marks = Marks()
         self._tracker = tracker
         self._caches: dict[Unit, NearCache] = {}
 

@@ -58,14 +58,14 @@ class Entry:
         marks: tuple[Mark, ...] = (),
         guards: tuple[Guard, ...] = (),
     ) -> None:
-        self.key = key
-        self.value = value
-        self.until = until
-        self.guard = guard
-        self.size = size
-        self.marks = marks
-        self.guards = guards
-        self.uses = 0
+        self.key: str = key
+        self.value: Any = value
+        self.until: float = until
+        self.guard: Guard = guard
+        self.size: int = size
+        self.marks: tuple[Mark, ...] = marks
+        self.guards: tuple[Guard, ...] = guards
+        self.uses: int = 0
 
     @property
     def ended(self) -> bool:
@@ -86,8 +86,8 @@ class NearStore:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self.max_bytes = max_bytes
-        self.evicted = 0
+        self.max_bytes: int = max_bytes
+        self.evicted: int = 0
         self.clear()
 
     def __len__(self) -> int:
@@ -99,10 +99,11 @@ class NearStore:
 
     def clear(self) -> None:
         """Remove all entries."""
-        self.small = OrderedDict[str, Entry]()
-        self.main = OrderedDict[str, Entry]()
+        self.small: OrderedDict[str, Entry] = OrderedDict()
+        self.main: OrderedDict[str, Entry] = OrderedDict()
         self._ghosts: OrderedDict[int, None] = OrderedDict()  # hashes of evicted keys
-        self._small_bytes = self.bytes = 0
+        self._small_bytes = 0
+        self.bytes: int = 0
 
     def add(self, entry: Entry) -> bool:
         """Store *entry* in place of one with the same key. Return False if it is too large."""

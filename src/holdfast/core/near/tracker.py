@@ -60,7 +60,7 @@ class Tracker:
         where: Callable[[], LoopThread | OwnLoop] = LoopThread.enter,
         lifetime: Lifetime | None = None,
     ) -> None:
-        self.lifetime = lifetime or Lifetime()
+        self.lifetime: Lifetime = lifetime or Lifetime()
         self._settings = settings
         self._namespace = namespace
         self._where = where

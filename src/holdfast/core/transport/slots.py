@@ -18,7 +18,7 @@ class SlotMap:
 
     def __init__(self, owners: list[Address | None], nodes: tuple[Address, ...]) -> None:
         self._owners = owners
-        self.nodes = nodes
+        self.nodes: tuple[Address, ...] = nodes
 
     @classmethod
     def parse(

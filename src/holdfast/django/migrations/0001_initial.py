@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from django.db import migrations, models
 
+if TYPE_CHECKING:
+    from ..typed_bases import MigrationBase as Base
+else:
+    from django.db.migrations import Migration as Base
 
-class Migration(migrations.Migration):
+
+class Migration(Base):
     """Creates the table as `holdfast.Outbox` describes it."""
 
     initial = True
 
-    dependencies = ()
+    dependencies: Sequence[Any] = ()
 
-    operations = (
+    operations: Sequence[Any] = (
         migrations.CreateModel(
             name="OutboxTask",
             fields=[

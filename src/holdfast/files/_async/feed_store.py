@@ -59,7 +59,7 @@ class AsyncFeedStore:
         self.unit = unit
         self.notifier = notifier
         self.renewer = renewer
-        self.channel = unit.channel
+        self.channel: str = unit.channel
         self.options = options
         self._on_conflict = checked_on_conflict(on_conflict)
         self._is_compared = False

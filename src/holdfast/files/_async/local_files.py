@@ -105,7 +105,8 @@ class AsyncLocalFile:
     """
 
     def __init__(self, path: Path, name: str, growing: bool, max_unpacked: int) -> None:
-        self.id = self.unfinished_id = ""
+        self.id: str = ""
+        self.unfinished_id: str = ""
         self.name: Final = name
         self.offset: Final = 0
         self._path = path

@@ -70,7 +70,7 @@ class AsyncSession:
 
     def __init__(self, store: AsyncFeedStore, consumer: str) -> None:
         self.id: Final = (new_writer() + consumer).encode()
-        self.epoch = b""
+        self.epoch: Any = b""
         self._store = store
         self._consumer = consumer
         self._claim_number = 0
@@ -78,7 +78,7 @@ class AsyncSession:
         self._lease: RenewedLease | None = None
         self._lease_ms = round(DEFAULT_LEASE_S * 1000)
         self._in_use: WeakSet[object] = WeakSet()
-        self.asked_at = 0.0
+        self.asked_at: float = 0.0
         self._closed = False
 
     def __del__(self) -> None:

@@ -71,7 +71,7 @@ class Session:
 
     def __init__(self, store: FeedStore, consumer: str) -> None:
         self.id: Final = (new_writer() + consumer).encode()
-        self.epoch = b""
+        self.epoch: Any = b""
         self._store = store
         self._consumer = consumer
         self._claim_number = 0
@@ -79,7 +79,7 @@ class Session:
         self._lease: RenewedLease | None = None
         self._lease_ms = round(DEFAULT_LEASE_S * 1000)
         self._in_use: WeakSet[object] = WeakSet()
-        self.asked_at = 0.0
+        self.asked_at: float = 0.0
         self._closed = False
 
     def __del__(self) -> None:

@@ -46,10 +46,10 @@ class Reservation:
     __slots__ = ("_limits", "_reply", "at_ms", "is_reserved", "mark", "wait_s")
 
     def __init__(self, mark: str, reply: Any, limits: Sequence[Limit]) -> None:
-        self.mark = mark
-        self.is_reserved = reply[0] == 1
-        self.wait_s = reply[1] / 1000
-        self.at_ms = reply[2]
+        self.mark: str = mark
+        self.is_reserved: bool = reply[0] == 1
+        self.wait_s: float = reply[1] / 1000
+        self.at_ms: int = reply[2]
         self._reply = reply
         self._limits = limits
 

@@ -54,8 +54,8 @@ class AsyncLease:
     def __init__(
         self, permits: AsyncPermits, holder: str, fence: int, taken_at: float, *, in_flight: bool
     ) -> None:
-        self.fence = fence
-        self.holder = holder
+        self.fence: int = fence
+        self.holder: str = holder
         self._permits = permits
         self._in_flight = in_flight  # whether a call of the acquisition may be in flight
         self._pid = process_id()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,9 +48,9 @@ class AsyncPermits:
         self.waiters = waiters
         self.unit = unit
         self.options = options
-        self.keep = renewer.keep
-        self.drop = renewer.drop
-        self.wait_queue = scripts.wait_queue(unit)
+        self.keep: Callable[[RenewedLease], None] = renewer.keep
+        self.drop: Callable[[RenewedLease], None] = renewer.drop
+        self.wait_queue: str = scripts.wait_queue(unit)
         self._renewer = renewer
         self._scripts = scripts
         self._acquire_keys = scripts.acquire.keys(unit)

@@ -55,8 +55,8 @@ class Lease:
     def __init__(
         self, permits: Permits, holder: str, fence: int, taken_at: float, *, in_flight: bool
     ) -> None:
-        self.fence = fence
-        self.holder = holder
+        self.fence: int = fence
+        self.holder: str = holder
         self._permits = permits
         self._in_flight = in_flight  # whether a call of the acquisition may be in flight
         self._pid = process_id()

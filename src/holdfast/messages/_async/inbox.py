@@ -34,7 +34,7 @@ class AsyncInbox(AsyncMessageReader):
     """
 
     def __init__(self, messaging: AsyncMessaging, user: str) -> None:
-        self.user = checked_name(user, "a user")
+        self.user: str = checked_name(user, "a user")
         super().__init__(messaging, messaging.membership.unit(user))
         self._chats = AsyncInboxChats(messaging, self.user, self._seen)
         self._listed = NO_CHATS

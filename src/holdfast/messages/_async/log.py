@@ -35,11 +35,11 @@ class AsyncLog:
 
     def __init__(self, caller: AsyncCaller, unit: Unit) -> None:
         self.unit = unit
-        self.channel = unit.channel
-        self.message = f"a message to {unit}"
-        self.fetch_keys = FETCH.keys(unit)
-        self.ack_keys = ACK.keys(unit)
-        self.unread_keys = UNREAD.keys(unit)
+        self.channel: str = unit.channel
+        self.message: str = f"a message to {unit}"
+        self.fetch_keys: tuple[str | bytes, ...] = FETCH.keys(unit)
+        self.ack_keys: tuple[str | bytes, ...] = ACK.keys(unit)
+        self.unread_keys: tuple[str | bytes, ...] = UNREAD.keys(unit)
         self._caller = caller
 
     async def write(self, script: Script, operation: ledger.Operation, *args: Argument) -> Any:

@@ -49,7 +49,7 @@ class AsyncMailbox(AsyncMessageReader):
         overflow: Overflow | None,
         on_conflict: OnConflict,
     ) -> None:
-        self.name = checked_name(name, "a mailbox")
+        self.name: str = checked_name(name, "a mailbox")
         self._log = messaging.mailbox(name)
         super().__init__(messaging, self._log.unit)
         self._units = frozenset([self._log.unit])

@@ -35,8 +35,8 @@ class AsyncMessaging:
         self.caller = caller
         self.notifier = notifier
         self.catalog = catalog
-        self.membership = AsyncMembership(caller, namespace)
-        self.sender = AsyncChatSender(caller)
+        self.membership: AsyncMembership = AsyncMembership(caller, namespace)
+        self.sender: AsyncChatSender = AsyncChatSender(caller)
         self._namespace = namespace
         self._chats: dict[str, AsyncLog] = {}
 

@@ -35,7 +35,7 @@ class Inbox(MessageReader):
     """
 
     def __init__(self, messaging: Messaging, user: str) -> None:
-        self.user = checked_name(user, "a user")
+        self.user: str = checked_name(user, "a user")
         super().__init__(messaging, messaging.membership.unit(user))
         self._chats = InboxChats(messaging, self.user, self._seen)
         self._listed = NO_CHATS

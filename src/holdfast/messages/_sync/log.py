@@ -36,11 +36,11 @@ class Log:
 
     def __init__(self, caller: Caller, unit: Unit) -> None:
         self.unit = unit
-        self.channel = unit.channel
-        self.message = f"a message to {unit}"
-        self.fetch_keys = FETCH.keys(unit)
-        self.ack_keys = ACK.keys(unit)
-        self.unread_keys = UNREAD.keys(unit)
+        self.channel: str = unit.channel
+        self.message: str = f"a message to {unit}"
+        self.fetch_keys: tuple[str | bytes, ...] = FETCH.keys(unit)
+        self.ack_keys: tuple[str | bytes, ...] = ACK.keys(unit)
+        self.unread_keys: tuple[str | bytes, ...] = UNREAD.keys(unit)
         self._caller = caller
 
     def write(self, script: Script, operation: ledger.Operation, *args: Argument) -> Any:

@@ -36,8 +36,8 @@ class Messaging:
         self.caller = caller
         self.notifier = notifier
         self.catalog = catalog
-        self.membership = Membership(caller, namespace)
-        self.sender = ChatSender(caller)
+        self.membership: Membership = Membership(caller, namespace)
+        self.sender: ChatSender = ChatSender(caller)
         self._namespace = namespace
         self._chats: dict[str, Log] = {}
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ from ...core.stored import decoding, stored_int
 from ...errors import InvalidName
 from .members import MAX_MEMBERS
 from .nodes import FIRST_QUEUE, NESTED
+
+R = TypeVar("R")
 
 GroupState = Literal["running", "done", "failed", "cancelled"]
 CallbackState = Literal["", "waiting", "due", "called", "done", "dead", "cancelled"]
@@ -82,7 +84,7 @@ class GroupStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberResult:
+class MemberResult(Generic[R]):
     """How one member of a group has ended.
 
     Attributes:
@@ -98,7 +100,7 @@ class MemberResult:
     task_id: str
     queue: str
     state: MemberState
-    value: Any = None
+    value: R | None = None
     reason: str = ""
 
 
@@ -191,7 +193,9 @@ def _instant(epoch_ms: str) -> datetime:
     return from_epoch_ms(stored_int(epoch_ms.encode(), "an instant", 0, MAX_MS))
 
 
-def member_result(group_id: str, layout: Layout, index: int, entry: bytes | None) -> MemberResult:
+def member_result(
+    group_id: str, layout: Layout, index: int, entry: bytes | None
+) -> MemberResult[Any]:
     """Return how a member has ended, from its entry in `group_ends`.
 
     Raises:

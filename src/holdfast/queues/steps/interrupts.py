@@ -58,8 +58,8 @@ class StepsChanged(StepInterrupt):
             f"asked for {_shown(asked, first)}; stored {_shown(stored, first)}; deploy code that "
             "begins with the stored steps, and replay the task"
         )
-        self.asked = tuple(asked)
-        self.stored = tuple(stored)
+        self.asked: tuple[str, ...] = tuple(asked)
+        self.stored: tuple[str, ...] = tuple(stored)
 
 
 class StepRefused(StepInterrupt):

@@ -81,7 +81,8 @@ class ResultChanged(StepsChanged):
     def __init__(self, what: str, reason: str) -> None:
         text = f"{what} is stored in another form: {reason}; give the step another name for the "
         BaseException.__init__(self, text + "new form, or deploy code that reads the stored one")
-        self.asked = self.stored = ()
+        self.asked: tuple[str, ...] = ()
+        self.stored: tuple[str, ...] = ()
 
 
 def _annotated(function: Callable[..., Any]) -> Any:

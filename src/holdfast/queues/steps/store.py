@@ -11,6 +11,7 @@ from ...core.concurrency._async.primitives import sleep
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.names import Unit
 from ...core.script import Script
+from ...core.telemetry import Telemetry
 from ...errors import HoldfastError, OutcomeUnknown, ServerRefused, ServerUnavailable
 from ...errors.one_line_logger import logger_of
 from ._async.reading import read_steps
@@ -18,7 +19,7 @@ from .history import StepHistory
 from .interrupts import ClaimLost, StepInterrupt, StepRefused, TaskSuspended
 from .step_record import BegunStep, StepRecord
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 RECORD: Final = Script.load("holdfast.queues", "record_step")
 WAIT: Final = Script.load("holdfast.queues", "wait_step")
@@ -66,7 +67,7 @@ class StepStore:
 
     def __init__(self, caller: AsyncCaller, unit: Unit) -> None:
         self.unit = unit
-        self.telemetry = caller.settings.telemetry
+        self.telemetry: Telemetry | None = caller.settings.telemetry
         self._caller = caller
         self._loop = OwnLoop()
         self._record_keys = RECORD.keys(unit)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...core.concurrency.thread_pool import Threads
 from ...errors.one_line_logger import logger_of
 from .fair_share import FairShare
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 
 class AbandonedFunctions:

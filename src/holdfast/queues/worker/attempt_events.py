@@ -38,8 +38,8 @@ class AttemptEvents:
     __slots__ = ("_sink", "buffer", "claim", "is_over")
 
     def __init__(self, claim: Claim, sink: EventSink) -> None:
-        self.claim = claim
-        self.is_over = False
+        self.claim: Claim = claim
+        self.is_over: bool = False
         self.buffer: EventBuffer | None = None
         self._sink = sink
 

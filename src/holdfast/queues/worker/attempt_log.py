@@ -16,7 +16,7 @@ from ..outcomes import GiveUp, RetryAfter
 from ..steps.interrupts import ClaimLost, StepInterrupt
 from .step import Settlement
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _LEVELS: Final = {
     "done": logging.INFO,

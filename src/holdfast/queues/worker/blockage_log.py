@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...core.concurrency.watchdog import Blockage
 from ...errors.one_line_logger import logger_of
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 
 def log_blockage(blockage: Blockage) -> None:

@@ -30,7 +30,7 @@ from .outages import Outages
 from .server_contact import ServerContact
 from .step import STEP, STEP_LIMIT, Settlement, Step, StepReply
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 NEXT_DUE: Final = Script.load("holdfast.queues", "next_due")
 
@@ -84,18 +84,21 @@ class Claimer:
         on_lost: Callable[[Claim, str], None],
         on_damaged: Callable[[], None],
     ) -> None:
-        self.unit, self.name = unit, name
-        self.recheck_s = RECHECK_S
-        self.channel = ""
-        self.woken, self.has_member_ends, self._gathered = Event(), Event(), Event()
-        self.damage = QueueDamage(unit, on_damaged)
-        self.was_used = False
+        self.unit: Unit = unit
+        self.name: str = name
+        self.recheck_s: float = RECHECK_S
+        self.channel: str = ""
+        self.woken: Event = Event()
+        self.has_member_ends: Event = Event()
+        self._gathered = Event()
+        self.damage: QueueDamage = QueueDamage(unit, on_damaged)
+        self.was_used: bool = False
         self.settling: set[Claim] = set()
         self._caller = caller
         self._worker = worker
         self._lease_ms = lease_ms
         self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
-        self.events = EventSender(caller, unit, lambda: self._answer_by)
+        self.events: EventSender = EventSender(caller, unit, lambda: self._answer_by)
         self._may_have_events: set[Claim] = set()
         self._answer_by = Deadline(None)
         self._running = self._enough = 0

@@ -34,7 +34,7 @@ from .cpu_messages import (
 from .registry_address import RegistryAddress
 from .step import Settlement
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _MODULE: Final = "holdfast.queues.worker.cpu_child"
 
@@ -81,7 +81,7 @@ class CpuPool:
         namespace: Namespace,
         on_change: Callable[[], None],
     ) -> None:
-        self.waiting = 0
+        self.waiting: int = 0
         self._limit = limit
         self._registry = registry
         self._namespace = namespace

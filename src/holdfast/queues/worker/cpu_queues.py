@@ -34,7 +34,7 @@ class CpuQueues:
         guarded: Callable[[Callable[..., object]], Callable[..., None]],
     ) -> None:
         limit, registry = options.cpu_processes, options.registry
-        self.pool = CpuPool(limit, registry, options.namespace, guarded(self.update))
+        self.pool: CpuPool = CpuPool(limit, registry, options.namespace, guarded(self.update))
         self._limit = limit
         self._slots = slots
         others = {task.queue for task in registry if not task.cpu}

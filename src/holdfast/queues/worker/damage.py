@@ -9,7 +9,7 @@ from ...core.names import Unit
 from ...errors import DecodeError
 from ...errors.one_line_logger import logger_of
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _FIRST_TRIES: Final = 1
 """Failures that do not count: the first may come from the ledger entry of the old writer."""

@@ -41,10 +41,12 @@ class EventBuffer:
     )
 
     def __init__(self) -> None:
-        self.progress = b""
-        self.in_flight = 0
-        self.was_sent = self.is_refused = self.is_listed = False
-        self.room = Event()
+        self.progress: bytes = b""
+        self.in_flight: int = 0
+        self.was_sent: bool = False
+        self.is_refused: bool = False
+        self.is_listed: bool = False
+        self.room: Event = Event()
         self._events: deque[bytes] = deque()
         self._added_bytes = self._taken_bytes = 0
         self._dropped = self._reported = 0

@@ -33,7 +33,7 @@ from .attempt_events import AttemptEvents
 from .claim import Claim
 from .event_buffer import EventBuffer
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 EMIT: Final = Script.load("holdfast.queues", "emit")
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from ...core.concurrency._async.background_task import RunningTask, spawn, wait_ended
 from ...core.concurrency._async.cancellation import Cancelled
@@ -17,7 +18,7 @@ from .claimer import Claimer
 from .runner import Runner
 from .step import Settlement
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 
 class Executions:

@@ -51,7 +51,7 @@ from .start_check import StartCheck, server_of
 from .step import STEP_LIMIT
 from .worker_health import WorkerHealth
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _BATCH_S: Final = 0.002
 """Seconds that settlements wait for more of them while other tasks run, unless they fill a step."""

@@ -12,7 +12,7 @@ from typing import Final
 from ...core.names import Unit
 from ...errors.one_line_logger import logger_of
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 REPEAT_S: Final = 60.0
 """Seconds between two warnings of an outage."""

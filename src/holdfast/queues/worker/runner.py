@@ -75,7 +75,7 @@ class Runner:
         cpu: CpuPool | None,
         steps: StepStore | None,
     ) -> None:
-        self.last_error = ""
+        self.last_error: str = ""
         self._cpu = cpu
         self._steps = steps
         self._registry = registry

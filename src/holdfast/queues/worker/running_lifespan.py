@@ -16,7 +16,7 @@ from ...errors.one_line_logger import logger_of
 from ..lifespan import Lifespan, State, WorkerInfo
 from .cancellable_start import CancellableStart
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 EMPTY: Final[State] = MappingProxyType({})
 

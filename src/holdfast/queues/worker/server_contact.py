@@ -29,7 +29,7 @@ class ServerContact:
     """
 
     def __init__(self, caller: AsyncCaller, unit: Unit, outages: Outages) -> None:
-        self.answered_at = time.monotonic()
+        self.answered_at: float = time.monotonic()
         self._repeating = 0  # calls that are repeated until they are answered
         self._caller = caller
         self._unit = unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 from ...core.codec import JSON, encoded
 from ...core.error_text import described, error_text, log_safely
@@ -18,7 +18,7 @@ from .claim import MAX_CRASHES, Claim
 from .cpu_pool import TaskCrashed
 from .step import Settlement
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 
 def done(claim: Claim, task: Task[..., Any], result: Any, *, is_member: bool = False) -> Settlement:

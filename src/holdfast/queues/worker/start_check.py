@@ -19,7 +19,7 @@ from .outages import Outages, plain_reason
 from .permissions import HINT, commands_of, denied_commands
 from .step import STEP
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _NEEDED: Final = (STEP, RENEW, NEXT_DUE, HEARTBEAT, LEAVE, NOTE)
 

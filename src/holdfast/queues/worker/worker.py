@@ -38,7 +38,7 @@ class AsyncWorker:
     def __init__(
         self, caller: AnyCaller, options: WorkerOptions, maxmemory_check: MaxmemoryCheck
     ) -> None:
-        self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        self.name: str = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._caller = caller
         self._options = options
         self._maxmemory_check = maxmemory_check

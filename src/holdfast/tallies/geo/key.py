@@ -26,7 +26,7 @@ class GeoKey:
 
     def __init__(self, geo: GeoTable, *, dimensions: Iterable[str] = DIMENSIONS) -> None:
         self.geo = geo
-        self.dimensions = tuple(dict.fromkeys(dimensions))
+        self.dimensions: tuple[str, ...] = tuple(dict.fromkeys(dimensions))
         if isinstance(dimensions, str) or not set(self.dimensions) <= set(DIMENSIONS):
             raise ValueError(f"dimensions must be some of {DIMENSIONS}, got {dimensions!r}")
 

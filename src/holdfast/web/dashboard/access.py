@@ -74,7 +74,7 @@ class Passes:
         self._tokens = {
             role: Tokens(*secrets, audience=f"dashboard {role}", clock=clock) for role in ROLES
         }
-        self.cookie_key = hmac.digest(secrets[0], b"holdfast dashboard cookies", "sha256")
+        self.cookie_key: bytes = hmac.digest(secrets[0], b"holdfast dashboard cookies", "sha256")
 
     def issue(self, name: str, role: Role, *, lifetime: float | timedelta = 86_400.0) -> str:
         """Return a new pass.

@@ -7,6 +7,7 @@ from typing import Final
 from ... import AsyncHoldfast
 from ..concurrency_limiter import ConcurrencyLimiter
 from ..limits import Limits
+from ..request_rates import RequestRate
 from ..shared_state import SharedState
 from ..timed_cache import TimedCache
 from ..tokens import Authenticator, TaskAuthenticator
@@ -36,17 +37,19 @@ class GatewayState(SharedState[str]):
         super().__init__(
             hf, authenticator.user_of, limits, name="gateway", authenticator=authenticator
         )
-        self.authorization = Authorization(may)
+        self.authorization: Authorization = Authorization(may)
         self.task_tokens: TaskAuthenticator | None = None
         if isinstance(authenticator, TaskAuthenticator):
             self.task_tokens = authenticator
-        self.contact_limits = ContactLimits(self.rates, limits)
-        self.inbox_sizes = TimedCache(lambda user: hf.inbox(user).size(), INBOX_SIZE_LIFETIME_S)
-        self.inbox_rate = self.rates.limiter("streams", limits.user)
-        self.waiting = ConcurrencyLimiter(
+        self.contact_limits: ContactLimits = ContactLimits(self.rates, limits)
+        self.inbox_sizes: TimedCache[int] = TimedCache(
+            lambda user: hf.inbox(user).size(), INBOX_SIZE_LIFETIME_S
+        )
+        self.inbox_rate: RequestRate = self.rates.limiter("streams", limits.user)
+        self.waiting: ConcurrencyLimiter = ConcurrencyLimiter(
             limits.waiting, f"you have {limits.waiting} long polls and streams open already"
         )
-        self.unauthenticated = ConcurrencyLimiter(
+        self.unauthenticated: ConcurrencyLimiter = ConcurrencyLimiter(
             limits.arriving,
             f"{limits.arriving} streams from this address have not sent their first frame yet",
         )

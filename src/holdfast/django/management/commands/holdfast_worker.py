@@ -7,15 +7,20 @@ import sys
 from argparse import ArgumentParser
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.tasks import DEFAULT_TASK_BACKEND_ALIAS
 
 from ...backend import HoldfastBackend, configured_backend
 from ...options import ServerOptions
 from ...worker_tasks import BACKEND_VARIABLE
+
+if TYPE_CHECKING:
+    from ...typed_bases import BaseCommand
+else:
+    from django.core.management.base import BaseCommand
 
 
 class Option(NamedTuple):

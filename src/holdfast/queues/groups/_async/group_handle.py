@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Never
+from typing import TYPE_CHECKING, Final, Generic, Never, TypeVar
 
 from ....core.clock import Deadline, Duration, to_timeout_s
 from ....core.concurrency._async.primitives import Event
@@ -27,8 +27,11 @@ FAMILIAR_NAMES: Final = {
 """Attributes of groups in Celery and Dramatiq, and what to use instead."""
 
 
+R = TypeVar("R")
+
+
 @dataclass(frozen=True, slots=True)
-class AsyncGroupHandle:
+class AsyncGroupHandle(Generic[R]):
     """A group or chain of tasks.
 
     Made by `AsyncHoldfast.enqueue_group` and `AsyncHoldfast.group_handle`.
@@ -83,7 +86,7 @@ class AsyncGroupHandle:
                     raise GroupTimeout(self.group_id, status.waiting)
                 await changed.wait(min(RECHECK_S, deadline.left_s()))
 
-    async def results(self) -> AsyncIterator[MemberResult]:
+    async def results(self) -> AsyncIterator[MemberResult[R]]:
         """Iterate over how each member has ended, in their order. It does not wait.
 
         A member that has not ended is `waiting`, one that failed is `dead` with a reason. The

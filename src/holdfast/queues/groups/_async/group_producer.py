@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from ....core._async.caller import AsyncCaller
 from ....core.notifier import Notifier
@@ -32,7 +33,7 @@ class AsyncGroupProducer:
 
     async def enqueue(
         self, group: Group | Chain, options: GroupOptions, *, op_id: str | None
-    ) -> AsyncGroupHandle:
+    ) -> AsyncGroupHandle[Any]:
         """Enqueue a group; see `AsyncHoldfast.enqueue_group`."""
         again = partial(self.enqueue, group, options)
         telemetry = self._caller.settings.telemetry

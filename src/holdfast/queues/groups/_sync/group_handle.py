@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Never
+from typing import TYPE_CHECKING, Final, Generic, Never, TypeVar
 
 from ....core.clock import Deadline, Duration, to_timeout_s
 from ....core.concurrency._sync.primitives import Event
@@ -28,8 +28,11 @@ FAMILIAR_NAMES: Final = {
 """Attributes of groups in Celery and Dramatiq, and what to use instead."""
 
 
+R = TypeVar("R")
+
+
 @dataclass(frozen=True, slots=True)
-class GroupHandle:
+class GroupHandle(Generic[R]):
     """A group or chain of tasks.
 
     Made by `Holdfast.enqueue_group` and `Holdfast.group_handle`.
@@ -84,7 +87,7 @@ class GroupHandle:
                     raise GroupTimeout(self.group_id, status.waiting)
                 changed.wait(min(RECHECK_S, deadline.left_s()))
 
-    def results(self) -> Iterator[MemberResult]:
+    def results(self) -> Iterator[MemberResult[R]]:
         """Iterate over how each member has ended, in their order. It does not wait.
 
         A member that has not ended is `waiting`, one that failed is `dead` with a reason. The

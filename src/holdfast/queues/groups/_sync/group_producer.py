@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from ....core._sync.caller import Caller
 from ....core.notifier import Notifier
@@ -31,7 +32,7 @@ class GroupProducer:
 
     def enqueue(
         self, group: Group | Chain, options: GroupOptions, *, op_id: str | None
-    ) -> GroupHandle:
+    ) -> GroupHandle[Any]:
         """Enqueue a group; see `Holdfast.enqueue_group`."""
         again = partial(self.enqueue, group, options)
         telemetry = self._caller.settings.telemetry

@@ -83,7 +83,7 @@ def _fields(status: GroupStatus) -> dict[str, Any]:
     }
 
 
-def _member(member: MemberResult) -> dict[str, Any]:
+def _member(member: MemberResult[Any]) -> dict[str, Any]:
     return {
         "index": member.index,
         "id": member.task_id,
