@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from ...core import ledger
 from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import AsyncCatalog
+from ...core.definitions import OnConflict
 from ...core.names import Namespace, Unit
 from ...core.notifier import Notifier
 from ...core.telemetry import during
@@ -55,11 +56,18 @@ class AsyncProducer:
         self._notifier = notifier
         self._catalog = catalog
         self._namespace = namespace
-        self.layouts = AsyncLayoutStore(caller, namespace)
-        self.repartitioning = AsyncRepartitioning(caller, self.layouts)
-        self.partition_definitions = AsyncPartitionDefinitions(self.layouts, self.repartitioning)
+        self.layouts: AsyncLayoutStore = AsyncLayoutStore(caller, namespace)
+        self.repartitioning: AsyncRepartitioning = AsyncRepartitioning(caller, self.layouts)
+        self.partition_definitions: AsyncPartitionDefinitions = AsyncPartitionDefinitions(
+            self.layouts, self.repartitioning
+        )
         self._sender = AsyncTaskSender(caller, catalog, self.layouts)
-        self.define = self._sender.define
+
+    def define(
+        self, queue: str, capacity: int | None, on_conflict: OnConflict | None = None
+    ) -> None:
+        """Give a capacity with each task for *queue*; see `AsyncTaskSender.define`."""
+        self._sender.define(queue, capacity, on_conflict)
 
     async def enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
         """Enqueue one task; see `AsyncHoldfast.enqueue`."""

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ...core import ledger
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
+from ...core.definitions import OnConflict
 from ...core.names import Namespace, Unit
 from ...core.notifier import Notifier
 from ...core.telemetry import during
@@ -56,11 +57,18 @@ class Producer:
         self._notifier = notifier
         self._catalog = catalog
         self._namespace = namespace
-        self.layouts = LayoutStore(caller, namespace)
-        self.repartitioning = Repartitioning(caller, self.layouts)
-        self.partition_definitions = PartitionDefinitions(self.layouts, self.repartitioning)
+        self.layouts: LayoutStore = LayoutStore(caller, namespace)
+        self.repartitioning: Repartitioning = Repartitioning(caller, self.layouts)
+        self.partition_definitions: PartitionDefinitions = PartitionDefinitions(
+            self.layouts, self.repartitioning
+        )
         self._sender = TaskSender(caller, catalog, self.layouts)
-        self.define = self._sender.define
+
+    def define(
+        self, queue: str, capacity: int | None, on_conflict: OnConflict | None = None
+    ) -> None:
+        """Give a capacity with each task for *queue*; see `TaskSender.define`."""
+        self._sender.define(queue, capacity, on_conflict)
 
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
         """Enqueue one task; see `Holdfast.enqueue`."""

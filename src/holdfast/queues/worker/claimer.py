@@ -112,7 +112,7 @@ class Claimer:
         self._renew_keys = RENEW.keys(unit)
         self._next_due_keys = NEXT_DUE.keys(unit)
         self._task_keys = (*self._next_due_keys, keys.leases(unit))
-        self.contact = ServerContact(caller, unit, outages)
+        self.contact: ServerContact = ServerContact(caller, unit, outages)
         self._step_keys = STEP.keys(unit)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from ...core.clock import Deadline
 from ...core.concurrency._async.primitives import Event
@@ -11,7 +12,7 @@ from ...errors import HoldfastError
 from ...errors.one_line_logger import logger_of
 from .claimer import Claimer
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 
 class Grace:

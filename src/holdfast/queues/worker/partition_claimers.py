@@ -18,7 +18,7 @@ from ..partitions.layout import QueueLayout, partition_name
 from .claimer import Claimer
 from .fair_share import FairShare
 
-logger = logger_of("holdfast.worker")
+logger: Final = logger_of("holdfast.worker")
 
 _RECHECK_S: Final = 30.0
 """Seconds after which a layout is read again, although no notification came."""
