@@ -84,19 +84,16 @@ class Claimer:
         on_lost: Callable[[Claim, str], None],
         on_damaged: Callable[[], None],
     ) -> None:
-        self.unit: Unit = unit
-        self.name: str = name
+        self.unit, self.name = unit, name
         self.recheck_s: float = RECHECK_S
         self.channel: str = ""
         self.woken: Event = Event()
         self.has_member_ends: Event = Event()
-        self._gathered = Event()
         self.damage: QueueDamage = QueueDamage(unit, on_damaged)
         self.was_used: bool = False
         self.settling: set[Claim] = set()
-        self._caller = caller
-        self._worker = worker
-        self._lease_ms = lease_ms
+        self._caller, self._gathered = caller, Event()
+        self._worker, self._lease_ms = worker, lease_ms
         self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
         self.events: EventSender = EventSender(caller, unit, lambda: self._answer_by)
         self._may_have_events: set[Claim] = set()
