@@ -7,11 +7,12 @@ from typing import Final
 
 from ..harness import BenchmarkRun
 from ..report import Table
-from . import flat, spread
+from . import flat, partitions, spread
 
 PARTS: Final[Mapping[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "flat": flat.run,
     "spread": spread.run,
+    "partitions": partitions.run,
 }
 
 

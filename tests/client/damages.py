@@ -76,6 +76,8 @@ QUEUE = [
     Case("queue", lambda c, k: c.hset(k("unique:kept"), "key", "1:x"), "never expires, but should"),
     Case("queue", lambda c, k: c.hset(k("settings"), "paused", "yes"), "'paused' is no setting"),
     Case("queue", lambda c, k: c.hset(k("settings"), "limit", "1"), "'limit' is no setting"),
+    Case("queue", lambda c, k: c.hset(k("settings"), "layout", "1 2"), "'layout' is no setting"),
+    Case("queue", lambda c, k: c.hset(k("settings"), "whole:limit", "1"), "'whole:limit' is no"),
     Case("queue", lambda c, k: c.hset(k("settings"), "limit:x", "1"), "'limit:x' is no setting"),
     Case("queue", lambda c, k: c.hdel(k("limit:keys"), "limited a"), "in slot 1 cannot be read"),
     Case(

@@ -272,3 +272,28 @@ def test_few_queues_share_the_slots_at_once() -> None:
     ended(slots, 0.0001, ("q1", "q2"))
     assert slots.share("q1", 0.0) == MOST
     assert slots.share("q2", 0.0) == MOST
+
+
+def test_partitions_of_a_queue_claim_whole_steps_in_turns() -> None:
+    slots = FairShare({"a": 1, "b": 1}, 10, MOST)
+    slots.answered("b", 0, more=False)
+    parts = ["a", "a/1", "a/2"]
+    slots.divide("a", parts)
+    assert [slots.share(part, 0.0) for part in parts] == [10] * 3
+    counts = served(slots, parts, 900)
+    assert all(280 <= counts[part] <= 320 for part in parts)
+
+
+def test_partitions_of_a_queue_have_its_share_together() -> None:
+    slots = FairShare({"a": 1, "b": 1}, 10, 5)
+    parts = ["a", "a/1", "a/2", "a/3"]
+    slots.divide("a", parts)
+    counts = served(slots, [*parts, "b"], 1000)
+    assert 400 <= sum(counts[part] for part in parts) <= 600
+
+
+def test_a_partition_that_has_no_tasks_takes_no_turn() -> None:
+    slots = FairShare({"a": 1}, 10, MOST)
+    slots.divide("a", ["a", "a/1"])
+    slots.answered("a/1", 0, more=False)
+    assert served(slots, ["a"], 500)["a"] >= 490

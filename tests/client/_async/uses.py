@@ -80,6 +80,8 @@ async def queue_writes(hf: AsyncHoldfast, folder: Path) -> None:
     await queue.resume()
     await queue.redefine(capacity=None, history=100)
     await queue.limit(concurrency=10)
+    await queue.repartition(2)
+    await queue.repartition(1)
     schedule = await hf.schedule("hourly", work.call(3), Every(3600))
     await schedule.pause()
     await schedule.remove()

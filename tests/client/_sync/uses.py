@@ -81,6 +81,8 @@ def queue_writes(hf: Holdfast, folder: Path) -> None:
     queue.resume()
     queue.redefine(capacity=None, history=100)
     queue.limit(concurrency=10)
+    queue.repartition(2)
+    queue.repartition(1)
     schedule = hf.schedule("hourly", work.call(3), Every(3600))
     schedule.pause()
     schedule.remove()

@@ -48,6 +48,7 @@ class _Share:
         turn: counter at the time when the queue was last served; if passes are equal, the smaller
             turn wins.
         progress: the pass, including the reserved slots.
+        group: the queue of which this is a partition; empty for a queue without partitions.
         may_have_tasks: whether the queue may have tasks.
         reserved: slots that the step in flight may fill.
         asked_at: when the step in flight began; None: no step is in flight.
@@ -58,6 +59,7 @@ class _Share:
     stride: int
     turn: int
     progress: int = 0
+    group: str = ""
     may_have_tasks: bool = True  # until the first step
     reserved: int = 0
     asked_at: float | None = None
@@ -107,13 +109,22 @@ class FairShare:
         self._present = 0  # the pass of the queues with tasks; a queue that has tasks again gets it
 
     def divide(self, queue: str, parts: Sequence[str]) -> None:
-        """Divide the share of *queue* equally among *parts*. New ones may have tasks."""
+        """Divide the share of *queue* equally among its partitions. New ones may have tasks.
+
+        Partitions take turns, each with a whole step: small claims of each would cost the servers
+        several times as much.
+
+        Args:
+            queue: the queue.
+            parts: names of the partitions.
+        """
         stride = max(1, _ONE * len(parts) // self._weights[queue])
         for part in parts:
             share = self._shares.get(part)
             if share is None:
-                self._shares[part] = _Share(stride, next(self._turns), self._present)
+                self._shares[part] = _Share(stride, next(self._turns), self._present, queue)
             else:
+                share.group = queue
                 share.progress += share.reserved * (stride - share.stride)
                 share.stride = stride
 
@@ -164,7 +175,12 @@ class FairShare:
         if not share.competes or not most:
             return 0
         others = [other for other in self._competing() if other is not share]
-        if not others:
+        if share.group:
+            behind = [other.progress for other in others if other.group == share.group]
+            ahead = share.progress - min(behind, default=share.progress)
+            most = min(most, max(0, self._most - ahead // share.stride))
+            others = [other for other in others if other.group != share.group]
+        if not others or not most:
             return most
         batch = min(self._batch, free)
         if batch > 1 and batch * (len(others) + 1) > free:
