@@ -99,6 +99,7 @@ async def queue_writes(hf: AsyncHoldfast, folder: Path) -> None:
     hf.queue("full", capacity=1)
     with pytest.raises(QueueAtCapacity):
         await hf.enqueue_group([work.call(n).options(queue="full") for n in range(2)])
+    await hf.enqueue(work.call(8).options(queue="later", delay=60.0))  # not a plain task
 
 
 async def message_writes(hf: AsyncHoldfast, folder: Path) -> None:

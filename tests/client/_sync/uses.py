@@ -100,6 +100,7 @@ def queue_writes(hf: Holdfast, folder: Path) -> None:
     hf.queue("full", capacity=1)
     with pytest.raises(QueueAtCapacity):
         hf.enqueue_group([work.call(n).options(queue="full") for n in range(2)])
+    hf.enqueue(work.call(8).options(queue="later", delay=60.0))  # not a plain task
 
 
 def message_writes(hf: Holdfast, folder: Path) -> None:
