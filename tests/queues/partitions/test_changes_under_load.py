@@ -118,7 +118,7 @@ def check_runs(hf: Holdfast, namespace: str, sent: list[int], *, calm: bool) -> 
     for producer, count in enumerate(sent):
         for kind, name in (("plain", "plain"), ("order", "in_order")):
             missing = [n for n in range(count) if (kind, producer, n) not in ids]
-            # Only a task whose worker was killed three times is dead.
+            # Only a task of a worker that was killed three times is dead.
             assert all((name, producer, n) in dead for n in missing), (kind, producer, missing)
     assert [run for run, found in ids.items() if len(set(found)) > 1] == []
     if calm:
