@@ -186,7 +186,7 @@ class FairShare:
         if batch > 1 and batch * (len(others) + 1) > free:
             rank = share.progress, share.turn
             ahead = sum((other.progress, other.turn) < rank for other in others)
-            return max(0, min(batch, free - batch * ahead))
+            return max(0, min(batch, most, free - batch * ahead))
 
         def is_beyond(nth: int) -> bool:
             progress = share.progress + nth * share.stride
