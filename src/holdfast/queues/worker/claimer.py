@@ -84,7 +84,8 @@ class Claimer:
         on_lost: Callable[[Claim, str], None],
         on_damaged: Callable[[], None],
     ) -> None:
-        self.unit, self.name = unit, name
+        self.unit: Unit = unit
+        self.name: str = name
         self.recheck_s: float = RECHECK_S
         self.channel: str = ""
         self.woken: Event = Event()
@@ -101,11 +102,10 @@ class Claimer:
         self._running = self._enough = 0
         self._parked: dict[bytes, Deadline] = {}  # not known here; until another worker looks again
         self._left = -1  # tasks of the queue that are not dead; -1: not known
-        self._more = True
         self._settlements: deque[Settlement] = deque()
         self._writer, self._number = ledger.new_writer(), 0
         self._pending: Step | None = None
-        self._next_step = Deadline(0)
+        self._more, self._next_step = True, Deadline(0)
         self._renew_keys = RENEW.keys(unit)
         self._next_due_keys = NEXT_DUE.keys(unit)
         self._task_keys = (*self._next_due_keys, keys.leases(unit))
