@@ -12,7 +12,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Final
 
-from . import call_parts, calls, durable, idempotency, idle, imports
+from . import call_parts, call_telemetry, calls, durable, idempotency, idle, imports
 from .cache import parts as cache
 from .completions import parts as completions
 from .counters import parts as counters
@@ -24,6 +24,7 @@ from .leases import parts as leases
 from .limits import parts as limits
 from .loops import use_uvloop
 from .messages import parts as messages
+from .mixed import run as mixed
 from .queues import lineup as queues_lineup
 from .queues import parts as queues
 from .report import Table
@@ -36,6 +37,7 @@ from .tallies import parts as tallies
 BENCHMARKS: Final[dict[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "calls": calls.run,
     "calls:parts": call_parts.run,
+    "calls:telemetry": call_telemetry.run,
     "durable": durable.run,
     "idle": idle.run,
     "imports": imports.run,
@@ -60,6 +62,7 @@ BENCHMARKS: Final[dict[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     **{f"files:{name}": part for name, part in files.PARTS.items()},
     "tallies": tallies.run,
     **{f"tallies:{name}": part for name, part in tallies.PARTS.items()},
+    "mixed": mixed.run,
     "scale": scale.run,
     **{f"scale:{name}": part for name, part in scale.PARTS.items()},
 }
@@ -80,6 +83,7 @@ ALL: Final = (
     "rows",
     "files",
     "tallies",
+    "mixed",
     "scale",
 )
 
@@ -109,7 +113,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about = _about(server)
         if not options.json:
             print(about, flush=True)
-        bench = BenchmarkRun(server, rounds, options.quick, _rivals(options), options.limit)
+        bench = BenchmarkRun(
+            server, rounds, options.quick, _rivals(options), options.limit, options.largest
+        )
         for name in options.names or ALL:
             tables = found.setdefault(name, [])
             for measured in BENCHMARKS[name](bench):
@@ -152,6 +158,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--pin", action="store_true", help="server and client on a CPU of their own each (Linux)"
+    )
+    parser.add_argument(
+        "--largest",
+        type=_positive,
+        default=1_000_000,
+        metavar="N",
+        help="of the sizes of scale:flat: 10_000_000 takes hours and gigabytes; 1,000,000",
     )
     parser.add_argument("--quick", action="store_true", help="less work, for a look")
     parser.add_argument(

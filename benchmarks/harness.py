@@ -98,6 +98,7 @@ class BenchmarkRun:
         quick: less work in a round, for a look.
         rivals: libraries that take part, whose installation needs the network.
         limit_s: what each is given to recover from a killed worker.
+        largest: how much is stored at most where costs of sizes are compared.
     """
 
     server: Server
@@ -105,6 +106,7 @@ class BenchmarkRun:
     quick: bool
     rivals: frozenset[str] = frozenset()
     limit_s: float = 60.0
+    largest: int = 1_000_000
 
     def scaled(self, count: int) -> int:
         """Return *count*, or a part of it in a quick run."""

@@ -13,7 +13,6 @@ instant.
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import subprocess
 import time
@@ -27,6 +26,7 @@ from typing import Final
 from ..harness import BenchmarkRun
 from ..orders import Staff, kill
 from ..report import Table
+from ..stopwatch import cpu_s_of
 from ..venvs import ROOT, interpreter
 from .lineup import PACKAGES
 from .schedulers.part import COUNT, INTERVAL_S, LOG
@@ -83,11 +83,7 @@ class Deployment:
 
     def cpu_s(self) -> float:
         """Return the processor time of its processes so far."""
-        ticks = 0
-        for _, process in self._running:
-            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+        return sum(cpu_s_of(process.pid) for _, process in self._running)
 
     def close(self) -> None:
         """End its processes."""

@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import ClassVar, Final
 
-from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
+from holdfast import AsyncHoldfast, Every, Holdfast, Limit, TaskRegistry
 
 SENT_AT_ONCE: Final = 10_000
+AT_ONCE: Final = 200
+"""Coroutines that fill a crowd."""
+
 BODY: Final = "x" * 100
 IN_A_CHAT: Final = 100
 CHATS_USED: Final = 10
@@ -222,7 +225,6 @@ class Counters(Crowd):
     """Each of its own name."""
 
     name = "counters"
-    limit = 100_000
 
     def __init__(self, hf: Holdfast, size: int, url: str) -> None:
         super().__init__(hf, size, url)
@@ -243,7 +245,6 @@ class Locks(Crowd):
     """Each held and given back once."""
 
     name = "locks used this week"
-    limit = 100_000
 
     def __init__(self, hf: Holdfast, size: int, url: str) -> None:
         super().__init__(hf, size, url)
@@ -251,7 +252,16 @@ class Locks(Crowd):
         self._next = count()
 
     def fill(self) -> None:
-        self._cycle(self.size)
+        asyncio.run(self._fill())
+
+    async def _fill(self) -> None:
+        async def hold(hf: AsyncHoldfast, first: int) -> None:
+            for n in range(first, self.size, AT_ONCE):
+                async with hf.lock(f"{self.size}-{n}").hold():
+                    pass
+
+        async with AsyncHoldfast.from_url(self._url, namespace="benchmarks") as hf:
+            await asyncio.gather(*(hold(hf, first) for first in range(AT_ONCE)))
 
     def _cycle(self, times: int) -> None:
         for _ in range(times):
@@ -259,13 +269,78 @@ class Locks(Crowd):
                 pass
 
 
-CROWDS: Final = (
-    Tasks,
-    Messages,
-    MessagesOfChats,
-    Members,
-    MembersOfChats,
-    Names,
-    Counters,
-    Locks,
-)
+class LimiterKeys(Crowd):
+    """Subjects of one rate limiter, each asked once."""
+
+    name = "subjects of a rate limiter"
+
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
+        self.operations = {"decide": self._decide}
+        self._limiter = hf.rate_limit(f"limiter-{size}", Limit(100, per=86_400.0))
+        self._next = count()
+
+    def fill(self) -> None:
+        asyncio.run(self._fill())
+
+    async def _fill(self) -> None:
+        async with AsyncHoldfast.from_url(self._url, namespace="benchmarks") as hf:
+            limiter = hf.rate_limit(f"limiter-{self.size}", Limit(100, per=86_400.0))
+
+            async def ask(first: int) -> None:
+                for n in range(first, self.size, AT_ONCE):
+                    await limiter.of(f"user:{n}").try_acquire()
+
+            await asyncio.gather(*map(ask, range(AT_ONCE)))
+
+    def _decide(self, times: int) -> None:
+        for _ in range(times):
+            self._limiter.of(f"user:{next(self._next) % self.size}").try_acquire()
+
+
+class Schedules(Crowd):
+    """Of one queue; none becomes due."""
+
+    name = "schedules"
+
+    def __init__(self, hf: Holdfast, size: int, url: str) -> None:
+        super().__init__(hf, size, url)
+        self.operations = {"change": self._change}
+        tasks = TaskRegistry()
+        self._call = tasks.task(queue=f"schedules-{size}", name="nothing")(_nothing).call()
+        self._next = count()
+
+    def fill(self) -> None:
+        asyncio.run(self._fill())
+
+    async def _fill(self) -> None:
+        async with AsyncHoldfast.from_url(self._url, namespace="benchmarks") as hf:
+
+            async def schedule(first: int) -> None:
+                for n in range(first, self.size, AT_ONCE):
+                    await hf.schedule(f"{self.size}-{n}", self._call, Every(days=30))
+
+            await asyncio.gather(*map(schedule, range(AT_ONCE)))
+
+    def _change(self, times: int) -> None:
+        for _ in range(times):
+            n = next(self._next)
+            self._hf.schedule(f"{self.size}-{n % self.size}", self._call, Every(days=30, hours=n))
+
+
+def _nothing() -> None:
+    """Do nothing: this task is never enqueued."""
+
+
+KINDS: Final[Mapping[str, type[Crowd]]] = {
+    "tasks": Tasks,
+    "messages": Messages,
+    "chats": MessagesOfChats,
+    "members": Members,
+    "chat-members": MembersOfChats,
+    "names": Names,
+    "counters": Counters,
+    "locks": Locks,
+    "limiter": LimiterKeys,
+    "schedules": Schedules,
+}

@@ -1,4 +1,5 @@
-"""Processor time of the server per operation, and memory per item, from a thousand to a million.
+"""Processor time of the server per operation, and memory per item, from a thousand to a million
+(`--largest`).
 
 There is a crowd of each size, all on one server; the same operations are done with each in turn.
 What grows with what is stored would show.
@@ -15,9 +16,9 @@ from holdfast import Holdfast
 
 from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
-from .crowds import CROWDS, Crowd
+from .crowds import KINDS, Crowd
 
-SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
+SIZES: Final = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 QUICK_SIZES: Final = (1_000, 10_000)
 
 FEW: Final = 10
@@ -29,12 +30,18 @@ OFF_TARGET: Final = 0.2
 
 def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure a table for each kind of thing."""
-    for kind in CROWDS:
+    yield from measured(bench, [*KINDS.values()])
+
+
+def measured(bench: BenchmarkRun, kinds: Sequence[type[Crowd]]) -> Iterator[Table]:
+    """Measure a table for each of *kinds*."""
+    for kind in kinds:
         bench.server.clear()
         url = bench.server.url
         with Holdfast.from_url(url, namespace="benchmarks") as hf:
             kind(hf, FEW, url).fill()  # connects, and has the server learn scripts
-            sizes = [size for size in (QUICK_SIZES if bench.quick else SIZES) if size <= kind.limit]
+            largest = min(kind.limit, bench.largest)
+            sizes = [size for size in (QUICK_SIZES if bench.quick else SIZES) if size <= largest]
             yield _table(bench, [kind(hf, size, url) for size in sizes])
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from ..harness import BenchmarkRun
 from ..report import Table
 from . import flat, partitions, spread
+from .crowds import KINDS
 
 PARTS: Final[Mapping[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "flat": flat.run,
+    **{f"flat:{name}": partial(flat.measured, kinds=[kind]) for name, kind in KINDS.items()},
     "spread": spread.run,
     "partitions": partitions.run,
 }
@@ -18,5 +21,5 @@ PARTS: Final[Mapping[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
 
 def run(bench: BenchmarkRun) -> Iterator[Table]:
     """Measure all parts."""
-    for part in PARTS.values():
+    for part in (flat.run, spread.run, partitions.run):
         yield from part(bench)

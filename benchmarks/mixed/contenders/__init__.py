@@ -1,0 +1,1 @@
+"""The same service, written with each library as its documentation shows it."""
