@@ -2,8 +2,8 @@
 
 The server's `used_memory` with so many tasks in line, less what it was before with the same
 connections: so keys, list nodes and the slack of hash tables count, just as they are there. The
-task has one number as its argument; what Holdfast stores of it, the whole envelope with id, queue
-and time, has about 100 bytes. Rivals get the same argument, and what they put around it is theirs.
+task has one number as its argument; what Holdfast stores of it has an id of about 20 bytes and
+an envelope of about 60. Rivals get the same argument, and what they put around it is theirs.
 """
 
 from __future__ import annotations

@@ -31,10 +31,9 @@ class Seed(Blocking):
             {
                 "v": 1,
                 "id": uuid.uuid4().hex,
-                "queue": QUEUE,
                 "task": TASK,
                 "args": self.brief.arguments(number),
-                "enqueued_ms": time.time_ns() // 1_000_000,
+                "ts": time.time_ns() // 1_000_000,
             }
         )
 
