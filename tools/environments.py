@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
+_SHOWN: Final = 4000
+"""Characters of the output of a command that failed."""
+
 PIP: Final = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 
 
@@ -54,9 +57,14 @@ def run(command: Sequence[str], place: Path | None = None, path: str = "") -> No
         path: `PATH` of the command; empty for the one of this process.
 
     Raises:
-        CalledProcessError: it failed.
+        CalledProcessError: it failed. What it printed last is on stderr.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     if path:
         env["PATH"] = path
-    subprocess.run(command, cwd=place, env=env, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(
+        command, cwd=place, env=env, stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        print(done.stdout[-_SHOWN:], file=sys.stderr)
+    done.check_returncode()

@@ -13,8 +13,8 @@ from project.sources import PACKAGE, modules, relative, tree
 
 FORGED = "x\n2026-11-23 INFO ann (operator) queue/purge: done\r\n\x85\u2028\u202e\x1b[2Jx"
 
-SETTINGS = ("cli/top/live.py", "cli/serve/commands.py")
-"""Modules that set up loggers, and log nothing."""
+SETTINGS = ("cli/top/live.py", "cli/serve/commands.py", "sentry/reported.py")
+"""Modules that set up loggers, or filter their records, and log nothing."""
 
 
 class Hostile:
