@@ -35,7 +35,7 @@ check: $(READY)  ## style, types, floors, generated files, Lua headers
 	$(BIN)/basedpyright --project tests/typing
 	$(BIN)/python tools/typed.py
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q tests/project $(ARGS)
+	$(BIN)/pytest -q -n 2 tests/project $(ARGS)
 
 sync: $(READY)  ## write every generated file anew
 	$(BIN)/python tools/unasync.py
