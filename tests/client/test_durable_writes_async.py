@@ -18,6 +18,7 @@ LEASES_AND_HINTS = {
     "cache/claim",
     "cache/commit",
     "cache/open",
+    "cache/renew",
     "cache/report",
     "idempotency/renew",
     "limits/define",

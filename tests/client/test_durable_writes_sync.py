@@ -19,6 +19,7 @@ LEASES_AND_HINTS = {
     "cache/claim",
     "cache/commit",
     "cache/open",
+    "cache/renew",
     "cache/report",
     "idempotency/renew",
     "limits/define",

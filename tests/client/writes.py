@@ -113,12 +113,12 @@ def stock(hf: Any) -> Any:
 
 WRITES = {
     "enqueue": Write(
-        "queues/enqueue",
+        "queues/enqueue_plain",
         lambda hf, **op: hf.enqueue(work.call(0), **op),
         *(counted("ready"), (0, 1, 0), ANY, None, run_all),
     ),
     "enqueue many": Write(
-        "queues/enqueue",
+        "queues/enqueue_plain",
         lambda hf, **op: hf.enqueue_many([work.call(0), work.call(0)], **op),
         *(counted("ready"), (0, 2, 0), ANY, None, run_all),
     ),

@@ -77,6 +77,7 @@ ENDS: Final[dict[str, tuple[Damage, str]]] = {
     "all bodies are gone": (lambda c, k: c.delete(k("bodies")), ""),
     "a body is garbage": (lambda c, k: c.hset(k("bodies"), "t0", GARBAGE), ""),
     "a body is empty": (lambda c, k: c.hset(k("bodies"), "t0", b""), ""),
+    "the layout is garbage": (lambda c, k: c.hset(k("settings"), "layout", b"x"), ""),
     "a body is of no task": (lambda c, k: c.hset(k("bodies"), GARBAGE, b"{}"), "1 task is not"),
 }
 

@@ -19,7 +19,8 @@ COMMANDS: Final = {
     "top": "Watch a namespace: its servers, tasks, workers, locks, messages and data.",
     "demo": "Show Holdfast at work.",
     "server": "Start, stop and inspect the embedded server of a folder.",
-    "queues": "List the task queues; limit, pause, resume and empty them. Without a command: ls.",
+    "queues": "List the task queues; limit, divide, pause, resume and empty them. Without a "
+    "command: ls.",
     "tasks": "List the tasks of a queue; enqueue and cancel tasks, and replay the dead.",
     "schedules": "List schedules; add, pause, trigger and remove them. Without a command: ls.",
     "groups": "List groups and chains of tasks, show their members, and cancel them. Without a "

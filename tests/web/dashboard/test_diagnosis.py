@@ -8,7 +8,7 @@ from html import unescape
 from faults.proxy import Proxy
 from faults.servers import Server
 from holdfast import Limit
-from holdfast.queues._sync.queue import REPLAY
+from holdfast.queues.partitions._sync.partition import REPLAY
 from holdfast.web import Limits
 from web.dashboard.sample_data import HOSTILE, PAGES, QUERIES, fill
 from web.running import RunningApp, opened

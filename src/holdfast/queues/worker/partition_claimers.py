@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from ...core.concurrency._async.background_task import RunningTask, cancel_and_w
 from ...core.concurrency._async.primitives import Event, sleep
 from ...core.names import Namespace, Unit
 from ...core.notifier import RECHECK_S, Notifier
-from ...errors import HoldfastError
+from ...errors import DecodeError, HoldfastError
 from ...errors.one_line_logger import logger_of
 from ..partitions._async.layout_store import AsyncLayoutStore
 from ..partitions.layout import QueueLayout, partition_name
@@ -68,18 +69,25 @@ class PartitionClaimers:
         self._watches: list[RunningTask[None]] = []
 
     async def begin(self, home: Claimer) -> None:
-        """Serve the partitions of the queue of *home*, and follow their number."""
+        """Serve the partitions of the queue of *home*, and follow their number.
+
+        If another program has changed their number, serve the first one until it is mended.
+        """
         self._claimers[home.name] = [home]
         failures = 0
         while not self._is_stopping():
             try:
                 self._update(home.name, await self._layouts.read(home.name))
+            except DecodeError as error:
+                text = "%s has only its first partition served: %s; run `holdfast fsck`"
+                logger.log(logging.ERROR, text, home.unit, error)
+                break
             except HoldfastError:
                 failures += 1
                 await sleep(backoff_s(failures, 0.05, _LONGEST_PAUSE_S))
             else:
-                self._watches.append(self._spawn(self._watch(home), "holdfast partitions"))
-                return
+                break
+        self._watches.append(self._spawn(self._watch(home), "holdfast partitions"))
 
     async def wait_ended(self) -> None:
         """Wait until all partitions are served to the end. Raise what one of them fails with."""

@@ -29,6 +29,7 @@ ARGUMENTS: Final = {
     "HMGET": "field",
     "HRANDFIELD": "1",
     "HSET": "field value",
+    "HSETNX": "field value",
     "HSTRLEN": "field",
     "LINDEX": "0",
     "LPUSH": "value",
