@@ -63,7 +63,12 @@ def service(standalone: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
         )
         for port in ports
     ]
-    clients = [httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) for port in ports]
+    # uvicorn closes idle connections, perhaps at the moment when a client uses one again.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    clients = [
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, limits=limits)
+        for port in ports
+    ]
     with processes[0], processes[1], clients[0], clients[1]:
         for client in clients:
             eventually(lambda client=client: answers(client))
