@@ -19,10 +19,10 @@ redis.call('RPUSH', KEYS[2], ARGV[1])
 return 0
 """
 RELEASE = """
-local heir = redis.call('LPOP', KEYS[2])
-if not heir then return redis.call('DEL', KEYS[1]) end
-redis.call('SET', KEYS[1], heir, 'EX', ARGV[1])
-return redis.call('PUBLISH', heir, '')
+local successor = redis.call('LPOP', KEYS[2])
+if not successor then return redis.call('DEL', KEYS[1]) end
+redis.call('SET', KEYS[1], successor, 'EX', ARGV[1])
+return redis.call('PUBLISH', successor, '')
 """
 
 
