@@ -20,7 +20,7 @@ demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or 
 	$(BIN)/holdfast demo $(ARGS)
 
 test: $(READY)  ## what it does, on real servers: standalone and cluster; `make check` is about its files
-	$(BIN)/pytest -n 8 -m "not long" --ignore tests/project --durations 40 $(ARGS)
+	$(BIN)/pytest -n 6 -m "not long" --ignore tests/project --durations 40 $(ARGS)
 
 everywhere: $(READY)  ## the same in every topology, and on $HOLDFAST_TEST_SERVER, such as redis-server
 	$(BIN)/pytest -n 8 -m "not long" --ignore tests/project $(TOPOLOGIES) $(ARGS)

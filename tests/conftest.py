@@ -35,7 +35,9 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup ignores the hang-
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A busy machine is slow; that is no error of the tested code.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "patient", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("patient")
 
 TOPOLOGIES = {

@@ -5,6 +5,7 @@ random times. The last line of the output is the JSON of what is wrong afterward
 """
 
 import faulthandler
+import gc
 import json
 import logging
 import random
@@ -64,6 +65,7 @@ def struck(
 
 def elsewhere(work: partial[None]) -> list[str]:
     """Run *work* in another thread; what is wrong with it."""
+    gc.collect()  # the frames that an exception keeps in a cycle, and the leases in them
     failures: list[str] = ["hangs"]
 
     def run() -> None:

@@ -141,7 +141,10 @@ RUNS = {
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=pytest.mark.long if each == "sale" else []) for each in RUNS],
+)
 def test_a_demo_in_figures(
     name: str,
     standalone: Server,

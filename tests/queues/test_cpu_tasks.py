@@ -128,7 +128,7 @@ def test_wrong_arguments_and_results_end_as_in_a_thread(hf: Holdfast) -> None:
 @pytest.mark.parametrize(
     ("how", "text"),
     [
-        ("segfault", "was ended by SIGSEGV"),
+        pytest.param("segfault", "was ended by SIGSEGV", marks=pytest.mark.long),
         ("kill", "was ended by SIGKILL"),
         ("exit", "ended with exit code 3"),
     ],

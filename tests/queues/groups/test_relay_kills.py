@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
@@ -104,6 +104,11 @@ def note_ends(site: Site, *ends: str) -> None:
     site.client.rpush(keys.member_ends(unit_of(site, QUEUE)), *ends)
 
 
+def mostly_long(short: str, cases: Iterable[str]) -> list[Any]:
+    """Return *cases* as parameters, of which only *short* belongs to `make test`."""
+    return [pytest.param(each, marks=[] if each == short else pytest.mark.long) for each in cases]
+
+
 ENDS = {
     "then": (
         group([double.call(1), double.call(2)], then=report.call(RESULT)),
@@ -127,7 +132,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("case", ENDS)
+@pytest.mark.parametrize("case", mostly_long("nested", ENDS))
 async def test_a_relay_may_die_at_every_call(
     hf: AsyncHoldfast, site: Site, case: str, *, is_sent: bool
 ) -> None:
@@ -170,9 +175,11 @@ PRODUCED: dict[str, Group] = {
 RESULTS = {"queues": [5, [2, 5, 4]], "nested": [[[2, 4], 12]], "empty": [[]]}
 
 
-@pytest.mark.parametrize("ends_first", [False, True], ids=["waiting", "ended"])
+@pytest.mark.parametrize(
+    "ends_first", [pytest.param(False, marks=pytest.mark.long), True], ids=["waiting", "ended"]
+)
 @pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("case", PRODUCED)
+@pytest.mark.parametrize("case", mostly_long("nested", PRODUCED))
 async def test_a_producer_may_die_at_every_call(
     hf: AsyncHoldfast, site: Site, case: str, *, is_sent: bool, ends_first: bool
 ) -> None:
