@@ -105,7 +105,7 @@ def note_ends(site: Site, *ends: str) -> None:
 
 
 def mostly_long(short: str, cases: Iterable[str]) -> list[Any]:
-    """Return *cases* as parameters, of which only *short* belongs to `make test`."""
+    """Return *cases* as parameters; all but *short* are left out of `make test`."""
     return [pytest.param(each, marks=[] if each == short else pytest.mark.long) for each in cases]
 
 
