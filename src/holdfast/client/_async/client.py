@@ -418,7 +418,8 @@ class AsyncHoldfast:
 
         parts = self._resources
         found = checked_limits(limits)
-        return AsyncRateLimiter(parts.caller, parts.catalog, parts.namespace, name, found)
+        shared = (parts.caller, parts.catalog, parts.namespace)
+        return AsyncRateLimiter(*shared, name, found, parts.reservations)
 
     async def rate_limits(
         self, *, among: int = CATALOGUED, containing: str = ""

@@ -32,6 +32,7 @@ from ..shared import shared
 if TYPE_CHECKING:
     from ...cache._async.cache_client import AsyncCacheClient
     from ...counters._async.buffer import AsyncCounterBuffer
+    from ...limits._async.reservations import AsyncReservations
     from ...locks._async.listing import AsyncLockListing
     from ...locks.waiters import WaiterRegistry
     from ...messages._async.messaging import AsyncMessaging
@@ -141,6 +142,13 @@ class AsyncResources:
 
         parts = (self.caller, self.notifier, self.catalog, self.namespace)
         return AsyncCacheClient(*parts, self.near_caches, self.renewer)
+
+    @shared
+    def reservations(self) -> AsyncReservations:
+        """Return the object that sends the reservations of rate limiters."""
+        from holdfast.limits._async.reservations import AsyncReservations
+
+        return AsyncReservations(self.caller)
 
     @shared
     def messaging(self) -> AsyncMessaging:

@@ -417,7 +417,8 @@ class Holdfast:
 
         parts = self._resources
         found = checked_limits(limits)
-        return RateLimiter(parts.caller, parts.catalog, parts.namespace, name, found)
+        shared = (parts.caller, parts.catalog, parts.namespace)
+        return RateLimiter(*shared, name, found, parts.reservations)
 
     def rate_limits(
         self, *, among: int = CATALOGUED, containing: str = ""

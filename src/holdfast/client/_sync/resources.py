@@ -33,6 +33,7 @@ from ..shared import shared
 if TYPE_CHECKING:
     from ...cache._sync.cache_client import CacheClient
     from ...counters._sync.buffer import CounterBuffer
+    from ...limits._sync.reservations import Reservations
     from ...locks._sync.listing import LockListing
     from ...locks.waiters import WaiterRegistry
     from ...messages._sync.messaging import Messaging
@@ -142,6 +143,13 @@ class Resources:
 
         parts = (self.caller, self.notifier, self.catalog, self.namespace)
         return CacheClient(*parts, self.near_caches, self.renewer)
+
+    @shared
+    def reservations(self) -> Reservations:
+        """Return the object that sends the reservations of rate limiters."""
+        from holdfast.limits._sync.reservations import Reservations
+
+        return Reservations(self.caller)
 
     @shared
     def messaging(self) -> Messaging:

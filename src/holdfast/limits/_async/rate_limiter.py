@@ -25,6 +25,7 @@ from ..definition import subject_unit
 from ..limit import Limit
 from .definitions import define
 from .permit import AsyncPermit
+from .reservations import AsyncReservations
 from .subject import AsyncReservation, AsyncSubject
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +54,7 @@ class AsyncRateLimiter:
         namespace: Namespace,
         name: str,
         limits: tuple[Limit, ...],
+        reservations: AsyncReservations,
         subject: str = "",
     ) -> None:
         encode_name(name)
@@ -64,8 +66,10 @@ class AsyncRateLimiter:
         self._namespace = namespace
         self._unit = namespace.unit(keys.LIMITER, name)
         unit = subject_unit(namespace, name, subject)
-        self._subject = AsyncSubject(caller, unit, limits)
+        self._reservations = reservations
+        self._subject = AsyncSubject(caller, unit, limits, reservations)
         self._subjects: OrderedDict[str, AsyncRateLimiter] = OrderedDict()
+        self._usual: tuple[int, ...] | None = None  # the costs of a call that gives none
 
     def __repr__(self) -> str:
         return f"AsyncRateLimiter({self.name!r}, {self.subject!r})"
@@ -82,7 +86,7 @@ class AsyncRateLimiter:
         found = self._subjects.get(subject)
         if found is None:
             parts = (self._caller, self._catalog, self._namespace)
-            found = AsyncRateLimiter(*parts, self.name, self.limits, subject)
+            found = AsyncRateLimiter(*parts, self.name, self.limits, self._reservations, subject)
             while len(self._subjects) >= _SUBJECTS:
                 with suppress(KeyError):  # Another thread has removed the last one.
                     self._subjects.popitem(last=False)
@@ -100,7 +104,7 @@ class AsyncRateLimiter:
         Raises:
             ValueError: a cost is missing, or above its limit.
         """
-        charged = checked_costs(costs, self.limits)
+        charged = self._checked(costs)
         repeat = partial(self.try_acquire, costs)
         reservation = await self._subject.reserve(charged, 0, op_id, repeat)
         if not self._catalog.has(self._unit):
@@ -129,7 +133,7 @@ class AsyncRateLimiter:
                 nothing is charged.
             ValueError: a cost is missing, or above its limit.
         """
-        charged = checked_costs(costs, self.limits)
+        charged = self._checked(costs)
         timeout_s = to_timeout_s(timeout)
         longest: Argument = "" if timeout_s is None else not_early_ms(timeout_s)
         repeat = partial(self.acquire, costs, timeout=timeout)
@@ -201,6 +205,14 @@ class AsyncRateLimiter:
             return cast(F, limited_function)
 
         return decorate
+
+    def _checked(self, costs: Costs) -> tuple[int, ...]:
+        """Return the cost for each limit. Raise as `checked_costs`."""
+        if costs is not None:
+            return checked_costs(costs, self.limits)
+        if self._usual is None:
+            self._usual = checked_costs(None, self.limits)
+        return self._usual
 
     async def _wait(self, reservation: AsyncReservation) -> None:
         """Wait until the reserved instant, by the local monotonic clock.

@@ -15,9 +15,12 @@ from ...core.names import Unit
 from ...core.script import Script
 from ...core.stored import decoding
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
+from .. import keys
 from ..costs import OURS, mark_of, new_mark, tags_of
 from ..decision import Decision
+from ..definition import packed_limits
 from ..limit import Limit
+from .reservations import AsyncNewReservation, AsyncReservations
 
 RESERVE: Final = Script.load("holdfast.limits", "reserve")
 SETTLE: Final = Script.load("holdfast.limits", "settle")
@@ -66,13 +69,28 @@ class AsyncSubject:
         caller: calls the server.
         unit: the subject.
         limits: the limits of the limiter.
+        reservations: sends new reservations.
+
+    Attributes:
+        tags: the tag of each limit.
+        log_key: the key with what passed.
+        sharing: subjects with equal values may share a call.
     """
 
-    def __init__(self, caller: AsyncCaller, unit: Unit, limits: tuple[Limit, ...]) -> None:
+    def __init__(
+        self,
+        caller: AsyncCaller,
+        unit: Unit,
+        limits: tuple[Limit, ...],
+        reservations: AsyncReservations,
+    ) -> None:
         self.caller = caller
         self.unit = unit
         self.limits = limits
-        self._tags = tags_of(limits)
+        self.tags: tuple[int, ...] = tags_of(limits)
+        self.log_key: str = keys.log(unit)
+        self.sharing: tuple[str, int] = reservations.sharing(packed_limits(limits), unit.slot)
+        self._reservations = reservations
         self._prepared: dict[Argument, AsyncPreparedCall] = {}
         self._usual = tuple(1 for _ in limits)
 
@@ -91,10 +109,11 @@ class AsyncSubject:
             repeat: called with an `op_id` to repeat the whole public call.
         """
         mark = new_mark() if op_id is None else mark_of(op_id)
+        new = AsyncNewReservation(self, mark, longest_ms, costs)
         try:
             reply = None
-            if op_id is None and costs == self._usual:
-                reply = await self._reserve_usually(mark, longest_ms, repeat)
+            if op_id is None:
+                reply = await self._reserve_new(new, repeat)
             if reply is None:
                 args = [longest_ms, self._age(op_id), *self._described(costs)]
                 reply = await self._repeated(RESERVE, mark, args, 1, repeat)
@@ -103,8 +122,24 @@ class AsyncSubject:
         except HoldfastError:
             raise
         except BaseException:
+            new.is_abandoned = True
             await run_shielded(partial(self.undo, mark, "", costs))
             raise
+
+    async def reserve_alone(self, mark: str, longest_ms: Argument, costs: tuple[int, ...]) -> Any:
+        """Reserve in one call, on the fast path if possible. Raise as `AsyncCaller.call`.
+
+        Args:
+            mark: mark of the operation.
+            longest_ms: see `reserve`.
+            costs: see `reserve`.
+        """
+        if costs == self._usual:
+            reply = await self._prepared_call(longest_ms).attempt(mark)
+            if reply is not None:
+                return reply
+        args = [mark, longest_ms, "", *self._described(costs)]
+        return await self.caller.call(RESERVE, self.unit, [self.log_key], args)
 
     async def undo(self, mark: str, at_ms: Argument, costs: Sequence[int]) -> None:
         """Give back a reservation. Ignore a failure: then one reservation is lost.
@@ -146,22 +181,24 @@ class AsyncSubject:
         keys = RESET.keys(self.unit)
         return bool(await self.caller.call(RESET, self.unit, keys, [], harmless=True))
 
-    async def _reserve_usually(self, mark: str, longest_ms: Argument, repeat: Any) -> Any | None:
-        """Reserve one call on the fast path. Return None if `_repeated` must do it."""
+    def _prepared_call(self, longest_ms: Argument) -> AsyncPreparedCall:
         call = self._prepared.get(longest_ms)
         if call is None:
             if len(self._prepared) >= _PREPARED:
                 self._prepared.clear()
             args = (longest_ms, "", *self._described(self._usual))
-            keys = RESERVE.keys(self.unit)
-            call = AsyncPreparedCall(self.caller, RESERVE, self.unit, keys, *args)
+            call = AsyncPreparedCall(self.caller, RESERVE, self.unit, [self.log_key], *args)
             self._prepared[longest_ms] = call
+        return call
+
+    async def _reserve_new(self, new: AsyncNewReservation, repeat: Any) -> Any | None:
+        """Make a reservation for the first time. Return None if `_repeated` must do it."""
         began = monotonic()
         try:
-            return await call.attempt(mark)
+            return await self._reservations.submit(new)
         except OutcomeUnknown as lost:
-            again = [longest_ms, "", *self._described(self._usual)]
-            return await self._again(lost, RESERVE, mark, again, 1, began, repeat)
+            again = [new.longest_ms, "", *self._described(new.costs)]
+            return await self._again(lost, RESERVE, new.mark, again, 1, began, repeat)
 
     async def _repeated(
         self, script: Script, mark: str, args: list[Argument], age: int, repeat: Any
@@ -231,13 +268,13 @@ class AsyncSubject:
     def _described(self, costs: Sequence[int]) -> list[Argument]:
         """Return the arguments that describe the limits with their *costs*."""
         found: list[Argument] = []
-        for tag, limit, cost in zip(self._tags, self.limits, costs, strict=True):
+        for tag, limit, cost in zip(self.tags, self.limits, costs, strict=True):
             found += (tag, limit.amount, limit.per_ms, cost)
         return found
 
     def _changes(self, changes: Sequence[int]) -> list[Argument]:
         """Return the arguments that describe the limits with the *changes* of their costs."""
         found: list[Argument] = []
-        for tag, limit, change in zip(self._tags, self.limits, changes, strict=True):
+        for tag, limit, change in zip(self.tags, self.limits, changes, strict=True):
             found += (tag, limit.per_ms, change)
         return found

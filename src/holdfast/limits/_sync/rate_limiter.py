@@ -26,6 +26,7 @@ from ..definition import subject_unit
 from ..limit import Limit
 from .definitions import define
 from .permit import Permit
+from .reservations import Reservations
 from .subject import Reservation, Subject
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,6 +55,7 @@ class RateLimiter:
         namespace: Namespace,
         name: str,
         limits: tuple[Limit, ...],
+        reservations: Reservations,
         subject: str = "",
     ) -> None:
         encode_name(name)
@@ -65,8 +67,10 @@ class RateLimiter:
         self._namespace = namespace
         self._unit = namespace.unit(keys.LIMITER, name)
         unit = subject_unit(namespace, name, subject)
-        self._subject = Subject(caller, unit, limits)
+        self._reservations = reservations
+        self._subject = Subject(caller, unit, limits, reservations)
         self._subjects: OrderedDict[str, RateLimiter] = OrderedDict()
+        self._usual: tuple[int, ...] | None = None  # the costs of a call that gives none
 
     def __repr__(self) -> str:
         return f"RateLimiter({self.name!r}, {self.subject!r})"
@@ -83,7 +87,7 @@ class RateLimiter:
         found = self._subjects.get(subject)
         if found is None:
             parts = (self._caller, self._catalog, self._namespace)
-            found = RateLimiter(*parts, self.name, self.limits, subject)
+            found = RateLimiter(*parts, self.name, self.limits, self._reservations, subject)
             while len(self._subjects) >= _SUBJECTS:
                 with suppress(KeyError):  # Another thread has removed the last one.
                     self._subjects.popitem(last=False)
@@ -101,7 +105,7 @@ class RateLimiter:
         Raises:
             ValueError: a cost is missing, or above its limit.
         """
-        charged = checked_costs(costs, self.limits)
+        charged = self._checked(costs)
         repeat = partial(self.try_acquire, costs)
         reservation = self._subject.reserve(charged, 0, op_id, repeat)
         if not self._catalog.has(self._unit):
@@ -130,7 +134,7 @@ class RateLimiter:
                 nothing is charged.
             ValueError: a cost is missing, or above its limit.
         """
-        charged = checked_costs(costs, self.limits)
+        charged = self._checked(costs)
         timeout_s = to_timeout_s(timeout)
         longest: Argument = "" if timeout_s is None else not_early_ms(timeout_s)
         repeat = partial(self.acquire, costs, timeout=timeout)
@@ -202,6 +206,14 @@ class RateLimiter:
             return cast(F, limited_function)
 
         return decorate
+
+    def _checked(self, costs: Costs) -> tuple[int, ...]:
+        """Return the cost for each limit. Raise as `checked_costs`."""
+        if costs is not None:
+            return checked_costs(costs, self.limits)
+        if self._usual is None:
+            self._usual = checked_costs(None, self.limits)
+        return self._usual
 
     def _wait(self, reservation: Reservation) -> None:
         """Wait until the reserved instant, by the local monotonic clock.

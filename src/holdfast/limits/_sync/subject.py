@@ -16,9 +16,12 @@ from ...core.names import Unit
 from ...core.script import Script
 from ...core.stored import decoding
 from ...errors import HoldfastError, OutcomeUnknown, ServerUnavailable
+from .. import keys
 from ..costs import OURS, mark_of, new_mark, tags_of
 from ..decision import Decision
+from ..definition import packed_limits
 from ..limit import Limit
+from .reservations import NewReservation, Reservations
 
 RESERVE: Final = Script.load("holdfast.limits", "reserve")
 SETTLE: Final = Script.load("holdfast.limits", "settle")
@@ -67,13 +70,28 @@ class Subject:
         caller: calls the server.
         unit: the subject.
         limits: the limits of the limiter.
+        reservations: sends new reservations.
+
+    Attributes:
+        tags: the tag of each limit.
+        log_key: the key with what passed.
+        sharing: subjects with equal values may share a call.
     """
 
-    def __init__(self, caller: Caller, unit: Unit, limits: tuple[Limit, ...]) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        unit: Unit,
+        limits: tuple[Limit, ...],
+        reservations: Reservations,
+    ) -> None:
         self.caller = caller
         self.unit = unit
         self.limits = limits
-        self._tags = tags_of(limits)
+        self.tags: tuple[int, ...] = tags_of(limits)
+        self.log_key: str = keys.log(unit)
+        self.sharing: tuple[str, int] = reservations.sharing(packed_limits(limits), unit.slot)
+        self._reservations = reservations
         self._prepared: dict[Argument, PreparedCall] = {}
         self._usual = tuple(1 for _ in limits)
 
@@ -92,10 +110,11 @@ class Subject:
             repeat: called with an `op_id` to repeat the whole public call.
         """
         mark = new_mark() if op_id is None else mark_of(op_id)
+        new = NewReservation(self, mark, longest_ms, costs)
         try:
             reply = None
-            if op_id is None and costs == self._usual:
-                reply = self._reserve_usually(mark, longest_ms, repeat)
+            if op_id is None:
+                reply = self._reserve_new(new, repeat)
             if reply is None:
                 args = [longest_ms, self._age(op_id), *self._described(costs)]
                 reply = self._repeated(RESERVE, mark, args, 1, repeat)
@@ -104,8 +123,24 @@ class Subject:
         except HoldfastError:
             raise
         except BaseException:
+            new.is_abandoned = True
             run_shielded(partial(self.undo, mark, "", costs))
             raise
+
+    def reserve_alone(self, mark: str, longest_ms: Argument, costs: tuple[int, ...]) -> Any:
+        """Reserve in one call, on the fast path if possible. Raise as `Caller.call`.
+
+        Args:
+            mark: mark of the operation.
+            longest_ms: see `reserve`.
+            costs: see `reserve`.
+        """
+        if costs == self._usual:
+            reply = self._prepared_call(longest_ms).attempt(mark)
+            if reply is not None:
+                return reply
+        args = [mark, longest_ms, "", *self._described(costs)]
+        return self.caller.call(RESERVE, self.unit, [self.log_key], args)
 
     def undo(self, mark: str, at_ms: Argument, costs: Sequence[int]) -> None:
         """Give back a reservation. Ignore a failure: then one reservation is lost.
@@ -145,22 +180,24 @@ class Subject:
         keys = RESET.keys(self.unit)
         return bool(self.caller.call(RESET, self.unit, keys, [], harmless=True))
 
-    def _reserve_usually(self, mark: str, longest_ms: Argument, repeat: Any) -> Any | None:
-        """Reserve one call on the fast path. Return None if `_repeated` must do it."""
+    def _prepared_call(self, longest_ms: Argument) -> PreparedCall:
         call = self._prepared.get(longest_ms)
         if call is None:
             if len(self._prepared) >= _PREPARED:
                 self._prepared.clear()
             args = (longest_ms, "", *self._described(self._usual))
-            keys = RESERVE.keys(self.unit)
-            call = PreparedCall(self.caller, RESERVE, self.unit, keys, *args)
+            call = PreparedCall(self.caller, RESERVE, self.unit, [self.log_key], *args)
             self._prepared[longest_ms] = call
+        return call
+
+    def _reserve_new(self, new: NewReservation, repeat: Any) -> Any | None:
+        """Make a reservation for the first time. Return None if `_repeated` must do it."""
         began = monotonic()
         try:
-            return call.attempt(mark)
+            return self._reservations.submit(new)
         except OutcomeUnknown as lost:
-            again = [longest_ms, "", *self._described(self._usual)]
-            return self._again(lost, RESERVE, mark, again, 1, began, repeat)
+            again = [new.longest_ms, "", *self._described(new.costs)]
+            return self._again(lost, RESERVE, new.mark, again, 1, began, repeat)
 
     def _repeated(
         self, script: Script, mark: str, args: list[Argument], age: int, repeat: Any
@@ -230,13 +267,13 @@ class Subject:
     def _described(self, costs: Sequence[int]) -> list[Argument]:
         """Return the arguments that describe the limits with their *costs*."""
         found: list[Argument] = []
-        for tag, limit, cost in zip(self._tags, self.limits, costs, strict=True):
+        for tag, limit, cost in zip(self.tags, self.limits, costs, strict=True):
             found += (tag, limit.amount, limit.per_ms, cost)
         return found
 
     def _changes(self, changes: Sequence[int]) -> list[Argument]:
         """Return the arguments that describe the limits with the *changes* of their costs."""
         found: list[Argument] = []
-        for tag, limit, change in zip(self._tags, self.limits, changes, strict=True):
+        for tag, limit, change in zip(self.tags, self.limits, changes, strict=True):
             found += (tag, limit.per_ms, change)
         return found

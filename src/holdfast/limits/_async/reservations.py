@@ -1,0 +1,156 @@
+"""Send reservations, several in one call."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from ...core._async.caller import Argument, AsyncCaller
+from ...core.concurrency._async.batcher import Batcher
+from ...core.concurrency._async.cancellation import run_in_background
+from ...core.concurrency._async.local_resource import LocalResource
+from ...core.names import Unit
+from ...core.script import Script
+from ...errors import (
+    ClientClosed,
+    HoldfastError,
+    OutcomeUnknown,
+    ServerRefused,
+    ServerUnavailable,
+)
+from ..limit import Limit
+
+RESERVE_MANY: Final = Script.load("holdfast.limits", "reserve_many")
+
+MAX_RESERVATIONS: Final = 50
+"""Maximum number of reservations in one call. More would save nothing, but delay other clients."""
+
+MAX_CHARGES: Final = 64
+"""Maximum number of costs in one call: one for each reservation and limit."""
+
+
+class AsyncChargedSubject(Protocol):
+    """A subject as reservations need it: an `AsyncSubject`."""
+
+    unit: Unit
+    limits: tuple[Limit, ...]
+    tags: tuple[int, ...]
+    log_key: str
+    sharing: tuple[str, int]
+
+    async def reserve_alone(self, mark: str, longest_ms: Argument, costs: tuple[int, ...]) -> Any:
+        """Reserve in one call. Raise as `AsyncCaller.call`."""
+
+    async def undo(self, mark: str, at_ms: Argument, costs: Sequence[int]) -> None:
+        """Give back a reservation."""
+
+
+class AsyncNewReservation(msgspec.Struct, eq=False):
+    """A reservation that is sent for the first time.
+
+    Attributes:
+        subject: what is charged.
+        mark: mark of the operation.
+        longest_ms: longest wait in milliseconds; empty: no limit.
+        costs: the cost for each limit.
+        is_abandoned: whether its caller was cancelled.
+    """
+
+    subject: AsyncChargedSubject
+    mark: str
+    longest_ms: Argument
+    costs: tuple[int, ...]
+    is_abandoned: bool = False
+
+
+class AsyncReservations:
+    """Send the reservations of a client.
+
+    Reservations with the same limits that are made at the same time share a call, which costs much
+    less than one call for each. Each has its own mark and reply. In a cluster, only subjects of the
+    same slot share a call.
+
+    Args:
+        caller: calls the server.
+    """
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+        self._is_cluster = caller.settings.topology == "cluster"
+        self._batcher: LocalResource[Batcher[tuple[str, int], AsyncNewReservation, Any]] = (
+            LocalResource(lambda: Batcher(self._send, MAX_RESERVATIONS, MAX_CHARGES))
+        )
+
+    def sharing(self, limits: str, slot: int) -> tuple[str, int]:
+        """Return the key of a batch: subjects with equal keys may share a call.
+
+        Args:
+            limits: the limits, packed.
+            slot: the slot of the subject.
+        """
+        return limits, slot if self._is_cluster else 0
+
+    async def submit(self, new: AsyncNewReservation) -> Any | None:
+        """Make the reservation *new*. Raise as `AsyncCaller.call`.
+
+        Returns:
+            What `reserve.lua` replies. None: it was not made, and must be sent alone.
+        """
+        return await self._batcher.get().submit(new.subject.sharing, new, len(new.costs))
+
+    async def _send(
+        self, sharing: tuple[str, int], several: Sequence[AsyncNewReservation]
+    ) -> Sequence[Any]:
+        """Make reservations in one call. Return the result of each; see `submit`."""
+        del sharing
+        try:
+            if len(several) == 1:
+                [new] = several
+                return [await new.subject.reserve_alone(new.mark, new.longest_ms, new.costs)]
+            return await self._reserve_together(several)
+        except ServerRefused:
+            if len(several) == 1:
+                raise
+            return [None for _ in several]  # One of the subjects may be the reason.
+        except HoldfastError as error:
+            if len(several) == 1:
+                raise
+            return [_own_error(error, new) for new in several]
+        finally:
+            _undo_abandoned(several)
+
+    async def _reserve_together(self, several: Sequence[AsyncNewReservation]) -> Sequence[Any]:
+        first = several[0].subject
+        args: list[Argument] = [len(first.limits)]
+        for tag, limit in zip(first.tags, first.limits, strict=True):
+            args += (tag, limit.amount, limit.per_ms)
+        for new in several:
+            args += (new.mark, new.longest_ms, *new.costs)
+        log_keys = [new.subject.log_key for new in several]
+        replies: Sequence[Any] = await self._caller.call(RESERVE_MANY, first.unit, log_keys, args)
+        return replies
+
+
+def _own_error(error: HoldfastError, new: AsyncNewReservation) -> HoldfastError:
+    """Return *error*, of a call with several reservations, as the error of *new*."""
+    action = f"limits/reserve on {new.subject.unit}"
+    match error:
+        case OutcomeUnknown():
+            return OutcomeUnknown(action, error.reason)
+        case ServerUnavailable():
+            return ServerUnavailable(action, error.reason, rejection=error.rejection)
+        case ClientClosed():
+            return ClientClosed(action)
+        case _:
+            return copy.copy(error)
+
+
+def _undo_abandoned(several: Sequence[AsyncNewReservation]) -> None:
+    """Undo reservations of cancelled callers: their own attempt may have overtaken the call."""
+    for new in several:
+        if new.is_abandoned:
+            run_in_background(partial(new.subject.undo, new.mark, "", new.costs))
