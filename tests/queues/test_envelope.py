@@ -14,6 +14,7 @@ from holdfast.core.trace import TraceContext
 from holdfast.queues.enqueue_batch import (
     BATCH_BYTES,
     BATCH_TASKS,
+    OTHER_TASKS,
     batched,
     packed,
     plain_arguments,
@@ -229,6 +230,17 @@ def test_batches_keep_order_and_limits() -> None:
     ]
     ids = [task[0] for batch in batches for task in batch.tasks if batch.queue == "email"]
     assert ids == [str(n) for n in range(len(calls)) if n != 7]
+
+
+def test_tasks_that_are_not_plain_make_small_batches() -> None:
+    """Each takes the server several times as long."""
+    plain: Call[None] = mail.call(1)
+    calls = [plain.options(delay=1.0), plain.options(expires=60.0)] * OTHER_TASKS
+    batches = batched(calls, [str(n) for n in range(len(calls))])
+    assert [len(batch.tasks) for batch in batches] == [OTHER_TASKS] * 2
+    calls = [*calls[:50], *[plain] * 251]
+    batches = batched(calls, [str(n) for n in range(len(calls))])
+    assert [len(batch.tasks) for batch in batches] == [300, 1]
 
 
 def test_large_tasks_make_small_batches() -> None:

@@ -53,7 +53,9 @@ class OutboxBatch:
             self.unreadable[row.seq] = str(error)
             return True
         alone = must_be_alone(row.envelope)
-        if not self.sent.fits(len(row.envelope)) or (alone and self.seqs):
+        # A batch that has its name already is sent again as it was.
+        fits = row.batch is not None or self.sent.fits(task, len(row.envelope))
+        if not fits or (alone and self.seqs):
             return False
         self.sent.add(task, len(row.envelope))
         self.seqs.append(row.seq)

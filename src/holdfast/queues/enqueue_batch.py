@@ -18,6 +18,9 @@ from .keys import PRIORITIES
 BATCH_TASKS: Final = 500
 """Tasks stored in one step at most, so that the step does not block the server for long."""
 
+OTHER_TASKS: Final = 100
+"""The same for tasks that are not plain, each of which takes the server several times as long."""
+
 BATCH_BYTES: Final = 1 << 19
 """Bytes stored in one step at most, unless a single task is larger."""
 
@@ -77,21 +80,24 @@ _SPECIAL_BYTES: Final = 768
 
 
 def plain_arguments(tasks: Sequence[Packed]) -> list[str | bytes] | None:
-    """Return *tasks* as arguments of `enqueue_plain.lua`; None if one of them is not plain.
-
-    A plain task may start at once, does not expire, and has neither a limit nor a unique key.
-    """
-    priorities, parts = "", list[str | bytes]()
-    for task_id, priority, wait, expires, envelope in tasks:
-        if wait != "0" or expires != "0":
-            return None
-        if envelope[-2] == _QUOTE:  # The envelopes of most tasks end with a number.
-            end = envelope[-_SPECIAL_BYTES:]
-            if b',"limit":"' in end or b',"unique":"' in end:
-                return None
-        priorities += "123"[priority - 1]
+    """Return *tasks* as arguments of `enqueue_plain.lua`; None if one is not plain."""
+    if not all(map(is_plain, tasks)):
+        return None
+    parts: list[str | bytes] = ["".join("123"[priority - 1] for _, priority, *_ in tasks)]
+    for task_id, _, _, _, envelope in tasks:
         parts += (task_id, envelope)
-    return [priorities, *parts]
+    return parts
+
+
+def is_plain(task: Packed) -> bool:
+    """Return whether *task* may start at once, does not expire, and has no limit or unique key."""
+    _, _, wait, expires, envelope = task
+    if wait != "0" or expires != "0":
+        return False
+    if envelope[-2] != _QUOTE:  # The envelopes of most tasks end with a number.
+        return True
+    end = envelope[-_SPECIAL_BYTES:]
+    return b',"limit":"' not in end and b',"unique":"' not in end
 
 
 Enqueued = Literal["new", "existing", "replaced", "postponed"]
@@ -179,6 +185,7 @@ class EnqueueBatch:
         tasks: what is stored.
         size: bytes of the envelopes that count.
         sizes: those of each task.
+        load: the share of a step that the tasks take, in units of 1 / `BATCH_TASKS`.
     """
 
     queue: str
@@ -186,18 +193,24 @@ class EnqueueBatch:
     tasks: list[Packed] = field(default_factory=list)
     size: int = 0
     sizes: list[int] = field(default_factory=list)
+    load: int = 0
 
-    def fits(self, size: int) -> bool:
+    def fits(self, task: Packed, size: int) -> bool:
         """Return whether a task of *size* bytes fits. The first task always fits."""
         if not self.tasks:
             return True
-        return len(self.tasks) < BATCH_TASKS and self.size + size <= BATCH_BYTES
+        return self.load + _load_of(task) <= BATCH_TASKS and self.size + size <= BATCH_BYTES
 
     def add(self, task: Packed, size: int) -> None:
         """Add a task of *size* bytes."""
         self.tasks.append(task)
+        self.load += _load_of(task)
         self.size += size
         self.sizes.append(size)
+
+
+def _load_of(task: Packed) -> int:
+    return 1 if is_plain(task) else BATCH_TASKS // OTHER_TASKS
 
 
 def batched(
@@ -223,7 +236,7 @@ def in_batches(queue: str, tasks: Sequence[tuple[Packed, int]]) -> Iterator[Enqu
     """Yield batches of *tasks* of one queue, each with the bytes of its envelope that count."""
     batch = EnqueueBatch(queue, len(tasks))
     for task, size in tasks:
-        if not batch.fits(size):
+        if not batch.fits(task, size):
             yield batch
             batch = EnqueueBatch(queue, 0)
         batch.add(task, size)

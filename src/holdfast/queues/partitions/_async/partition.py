@@ -35,6 +35,9 @@ PURGE: Final = Script.load("holdfast.queues", "purge")
 DROP_EVENTS: Final = Script.load("holdfast.queues", "drop_events")
 
 LIST_LIMIT: Final = 1000
+
+STEP_TASKS: Final = 150
+"""Tasks that one step removes or replays at most, so that it does not block the server for long."""
 """Tasks in one reply, or changed in one step, at most."""
 
 
@@ -129,8 +132,20 @@ class AsyncPartition:
         await self._write(LIMIT, write, concurrency, rate)
 
     async def replay(self, write: Operation, limit: int, named: Sequence[str]) -> int:
-        """Queue dead tasks again: *limit* of them, or those that are *named*."""
-        return await self._write(REPLAY, write, limit, *named)
+        """Queue dead tasks again: *limit* of them, or those that are *named*.
+
+        It works in steps. The first one has the writer of the operation itself.
+        """
+        names, replayed = REPLAY.keys(self._unit), 0
+        for step, start in enumerate(range(0, limit or len(named), STEP_TASKS)):
+            most, some = min(STEP_TASKS, max(0, limit - start)), named[start : start + STEP_TASKS]
+            writer = write.part(step) if step else write.writer
+            args: list[str | int] = [writer, write.number, most, *some]
+            now: int = await self._caller.call(REPLAY, self._unit, names, args)
+            replayed += now
+            if limit and now != most:
+                break
+        return replayed
 
     async def purge(self, write: Operation, which: str) -> int:
         """Remove the `queued` tasks, or the `dead` ones. Return how many were removed."""
@@ -139,7 +154,7 @@ class AsyncPartition:
         # The replies of the steps decide when to end, so a repetition makes the same steps.
         removed, found, step = 0, 0, 0
         while step == 0 or removed < found:
-            most = min(LIST_LIMIT, found - removed) if step else LIST_LIMIT
+            most = min(STEP_TASKS, found - removed) if step else STEP_TASKS
             args: list[str | int] = [write.part(step), write.number, which, most]
             now, left, ids = await self._caller.call(PURGE, unit, names, args)
             await self._drop_events(ids)

@@ -36,6 +36,9 @@ PURGE: Final = Script.load("holdfast.queues", "purge")
 DROP_EVENTS: Final = Script.load("holdfast.queues", "drop_events")
 
 LIST_LIMIT: Final = 1000
+
+STEP_TASKS: Final = 150
+"""Tasks that one step removes or replays at most, so that it does not block the server for long."""
 """Tasks in one reply, or changed in one step, at most."""
 
 
@@ -128,8 +131,20 @@ class Partition:
         self._write(LIMIT, write, concurrency, rate)
 
     def replay(self, write: Operation, limit: int, named: Sequence[str]) -> int:
-        """Queue dead tasks again: *limit* of them, or those that are *named*."""
-        return self._write(REPLAY, write, limit, *named)
+        """Queue dead tasks again: *limit* of them, or those that are *named*.
+
+        It works in steps. The first one has the writer of the operation itself.
+        """
+        names, replayed = REPLAY.keys(self._unit), 0
+        for step, start in enumerate(range(0, limit or len(named), STEP_TASKS)):
+            most, some = min(STEP_TASKS, max(0, limit - start)), named[start : start + STEP_TASKS]
+            writer = write.part(step) if step else write.writer
+            args: list[str | int] = [writer, write.number, most, *some]
+            now: int = self._caller.call(REPLAY, self._unit, names, args)
+            replayed += now
+            if limit and now != most:
+                break
+        return replayed
 
     def purge(self, write: Operation, which: str) -> int:
         """Remove the `queued` tasks, or the `dead` ones. Return how many were removed."""
@@ -138,7 +153,7 @@ class Partition:
         # The replies of the steps decide when to end, so a repetition makes the same steps.
         removed, found, step = 0, 0, 0
         while step == 0 or removed < found:
-            most = min(LIST_LIMIT, found - removed) if step else LIST_LIMIT
+            most = min(STEP_TASKS, found - removed) if step else STEP_TASKS
             args: list[str | int] = [write.part(step), write.number, which, most]
             now, left, ids = self._caller.call(PURGE, unit, names, args)
             self._drop_events(ids)
