@@ -57,6 +57,20 @@ async def hf(site: Site, recording: Recording) -> AsyncIterator[AsyncHoldfast]:
         yield hf
 
 
+async def test_partitions_have_the_name_of_their_queue(
+    hf: AsyncHoldfast, recording: Recording
+) -> None:
+    """So the number of partitions adds no values to the labels of metrics."""
+    await hf.queue("orders").repartition(3)
+    await hf.enqueue_many([order.call() for _ in range(300)])
+    await hf.queue("orders").purge()
+    for _ in range(6):  # in turns
+        await hf.enqueue(order.call())
+    await hf.worker(tasks, queues={"orders": 1}).run(until_idle=True)
+    assert "process orders" in recording.names
+    assert "orders/" not in recording.everything()
+
+
 async def test_a_task_is_one_trace_from_its_enqueuing_to_its_last_attempt(
     hf: AsyncHoldfast, recording: Recording
 ) -> None:

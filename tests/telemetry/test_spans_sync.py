@@ -56,6 +56,18 @@ def hf(site: Site, recording: Recording) -> Iterator[Holdfast]:
         yield hf
 
 
+def test_partitions_have_the_name_of_their_queue(hf: Holdfast, recording: Recording) -> None:
+    """So the number of partitions adds no values to the labels of metrics."""
+    hf.queue("orders").repartition(3)
+    hf.enqueue_many([order.call() for _ in range(300)])
+    hf.queue("orders").purge()
+    for _ in range(6):  # in turns
+        hf.enqueue(order.call())
+    hf.worker(tasks, queues={"orders": 1}).run(until_idle=True)
+    assert "process orders" in recording.names
+    assert "orders/" not in recording.everything()
+
+
 def test_a_task_is_one_trace_from_its_enqueuing_to_its_last_attempt(
     hf: Holdfast, recording: Recording
 ) -> None:

@@ -216,6 +216,21 @@ async def test_settings_hold_for_all_partitions_and_for_new_ones(hf: AsyncHoldfa
     assert (await queue.stats()).capacity == 12
 
 
+async def test_settings_of_a_queue_that_is_not_divided_yet_may_change(hf: AsyncHoldfast) -> None:
+    queue = hf.queue(QUEUE)
+    for number in (6, 7):
+        await queue.redefine(capacity=number)
+        await queue.limit(concurrency=number)
+        await queue.repartition(1)
+        stats = await queue.stats()
+        assert (stats.capacity, stats.concurrency) == (number, number)
+    await queue.redefine(capacity=None)
+    await queue.limit(concurrency=9)
+    await queue.repartition(3)
+    stats = await queue.stats()
+    assert (stats.capacity, stats.concurrency) == (None, 9)
+
+
 async def test_a_capacity_in_code_is_that_of_the_whole(site: Site, hf: AsyncHoldfast) -> None:
     hf.queue(QUEUE, capacity=40, partitions=4)
     await hf.enqueue(plain.call(1))

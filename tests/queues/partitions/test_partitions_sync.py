@@ -213,6 +213,21 @@ def test_settings_hold_for_all_partitions_and_for_new_ones(hf: Holdfast) -> None
     assert (queue.stats()).capacity == 12
 
 
+def test_settings_of_a_queue_that_is_not_divided_yet_may_change(hf: Holdfast) -> None:
+    queue = hf.queue(QUEUE)
+    for number in (6, 7):
+        queue.redefine(capacity=number)
+        queue.limit(concurrency=number)
+        queue.repartition(1)
+        stats = queue.stats()
+        assert (stats.capacity, stats.concurrency) == (number, number)
+    queue.redefine(capacity=None)
+    queue.limit(concurrency=9)
+    queue.repartition(3)
+    stats = queue.stats()
+    assert (stats.capacity, stats.concurrency) == (None, 9)
+
+
 def test_a_capacity_in_code_is_that_of_the_whole(site: Site, hf: Holdfast) -> None:
     hf.queue(QUEUE, capacity=40, partitions=4)
     hf.enqueue(plain.call(1))

@@ -201,3 +201,26 @@ def test_workers_of_a_supervisor_show_their_group_and_memory(live: RunningApp) -
     assert "<th>Group</th>" in html
     assert re.search(r"<td class=\"mono\">\S*blue-green", html)
     assert re.search(r"[0-9.]+ MiB", html)
+
+
+def test_a_queue_with_partitions_shows_each_of_them(live: RunningApp) -> None:
+    """One row in the list, one table on its page, and actions for the whole."""
+    tasks = TaskRegistry()
+
+    @tasks.task(queue="crowd")
+    def nothing() -> None:
+        """Do nothing."""
+
+    live.hf.queue("crowd").repartition(3)
+    live.hf.enqueue_many([nothing.call() for _ in range(300)])
+    listed = [each["name"] for each in see(live, "queues")["queues"]]
+    assert [name for name in listed if name.startswith("crowd")] == ["crowd"]
+    seen = see(live, "queue", name="crowd")
+    assert [*seen["partitions"]] == ["crowd", "crowd/1", "crowd/2"]
+    assert sum(each["ready"] for each in seen["partitions"].values()) == 300
+    assert (seen["stats"]["ready"], seen["stats"]["partitions"]) == (300, 3)
+    page = live.visitor("viewer").get("/queue", params={"name": "crowd"}).text
+    assert "3 partitions" in page
+    assert "crowd/2" in page
+    done(live, "queue/pause", queue="crowd")
+    assert all(each["paused"] for each in see(live, "queue", name="crowd")["partitions"].values())

@@ -56,6 +56,15 @@ def labels_of(samples: Samples, label: str) -> set[str]:
     return {dict(labels)[label] for _, labels in samples if label in dict(labels)}
 
 
+def test_a_queue_with_partitions_is_one_queue(live: RunningApp) -> None:
+    task = TaskRegistry().task(queue="crowd", name="send")(_send)
+    live.hf.queue("crowd").repartition(3)
+    live.hf.enqueue_many([task.call(n) for n in range(300)])
+    found = scraped(live)
+    assert at(found, "holdfast_queue_tasks", queue="crowd", state="ready") == 300
+    assert not {queue for queue in labels_of(found, "queue") if queue.startswith("crowd/")}
+
+
 def test_it_tells_how_everything_stands(live: RunningApp) -> None:
     """Of every block, in each topology, whatever things are called."""
     fill_blocks(live.hf)

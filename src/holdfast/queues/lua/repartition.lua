@@ -28,6 +28,7 @@ end
 local stored = redis.call('HGET', settings, 'layout')
 local version, count, served, earlier = (stored or '0 1 1'):match('^(%d+) (%d+) (%d+)(.*)$')
 version, count = tonumber(version), tonumber(count)
+local first_version, first_served = version, tonumber(served)
 if partitions and (partitions ~= count or ARGV[8] == '1') then
   local _, known = earlier:gsub(' ', '')
   if known >= MAX_EARLIER then
@@ -37,12 +38,14 @@ if partitions and (partitions ~= count or ARGV[8] == '1') then
   version, count = math.max(now_ms, version + 1), partitions
 end
 served = math.max(tonumber(served), count, tonumber(ARGV[4]))
-if not stored then  -- what the queue had is that of the whole queue now
-  for _, name in ipairs({'capacity', 'limit'}) do
-    local value = redis.call('HGET', settings, name)
-    if value then
-      redis.call('HSET', settings, 'whole:' .. name, value)
-    end
+-- Until the first change, the settings of the queue are those of the whole. Its limit is a share of the whole as
+-- soon as other partitions are served.
+for name, is_whole in pairs({capacity = first_version == 0, limit = first_version == 0 and first_served == 1}) do
+  local value = is_whole and redis.call('HGET', settings, name)
+  if value then
+    redis.call('HSET', settings, 'whole:' .. name, value)
+  elseif is_whole then
+    redis.call('HDEL', settings, 'whole:' .. name)
   end
 end
 if ARGV[5] ~= '' then
