@@ -19,7 +19,7 @@ BATCH_TASKS: Final = 500
 """Tasks stored in one step at most, so that the step does not block the server for long."""
 
 OTHER_TASKS: Final = 100
-"""The same for tasks that are not plain, each of which takes the server several times as long."""
+"""The same for tasks that are not plain: each takes the server several times as long."""
 
 BATCH_BYTES: Final = 1 << 19
 """Bytes stored in one step at most, unless a single task is larger."""
