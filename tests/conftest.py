@@ -62,7 +62,12 @@ THOROUGH = {
 
 IN_ONE_PROCESS = {
     *("client/test_damaged_values", "client/test_diagnosis", "client/test_durable_writes"),
-    *("client/test_rights_of_many", "core/test_cluster", "core/test_durability"),
+    *(
+        "client/test_rights_of_many",
+        "core/test_cluster",
+        "core/test_durability",
+        "core/test_layout_check",
+    ),
     *("core/test_durable_calls", "messages/faults/test_moving_slots"),
     *("outbox/test_killed", "outbox/test_outbox", "outbox/test_sessions"),
     *("rows/test_commits", "rows/test_outages", "rows/test_sql"),

@@ -208,6 +208,7 @@ from .errors import LifespanFailed as LifespanFailed
 from .errors import LoadFailed as LoadFailed
 from .errors import LockTimeout as LockTimeout
 from .errors import MailboxFull as MailboxFull
+from .errors import UnsupportedLayout as UnsupportedLayout
 from .errors import NoSuchChat as NoSuchChat
 from .errors import NoSuchGroup as NoSuchGroup
 from .errors import NoSuchMessage as NoSuchMessage

@@ -134,6 +134,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
         "LoadFailed",
         "LockTimeout",
         "MailboxFull",
+        "UnsupportedLayout",
         "NoSuchChat",
         "NoSuchGroup",
         "NoSuchMessage",

@@ -22,7 +22,8 @@ def test_findings_are_listed(run: Run) -> None:
     assert "it does not append writes to a file" in listed.stdout
     assert "  why  a restart loses " in listed.stdout
     assert "  do   CONFIG SET appendonly yes" in listed.stdout
-    assert listed.stdout.splitlines()[-1].startswith(("1 server: ", "3 servers: "))
+    assert listed.stdout.splitlines()[-1].startswith(("1 server, ", "3 servers, "))
+    assert " layout version" in listed.stdout.splitlines()[-1]
     found = rows(run("doctor", "--json"))
     assert {"level", "title", "why", "command", "server"} == set(found[0])
     assert found[0]["level"] == "warning"

@@ -11,7 +11,7 @@ def test_a_sound_namespace(crowd: Holdfast, run: Run, home: Site) -> None:
     """Print one line for people, and nothing for scripts."""
     result = run("fsck")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith(f"namespace {home.namespace}: ")
+    assert result.stdout.startswith(f"namespace {home.namespace}, layout version 1: ")
     assert result.stdout.endswith(" units: all consistent\n")
     assert run("fsck", "--json").stdout == ""
 

@@ -68,6 +68,7 @@ from holdfast import (
     UnknownConsumer,
     UnknownTask,
     Unsupported,
+    UnsupportedLayout,
     UnsupportedPlatform,
     WorkerCannotStart,
     errors,
@@ -99,6 +100,16 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
         Unsupported("locks/set on fenced 'a'", "localhost:6379: no Fsynced() to be had: ERR"),
         r"^locks/set .* was not applied: localhost.*: ERR; .* Redis 7\.2 with `appendonly",
         {"action": "locks/set on fenced 'a'"},
+    ),
+    (
+        UnsupportedLayout("queues/enqueue on queue 'email'", "shop", 3, oldest=1, newest=2),
+        r"^queues/enqueue .* not applied: namespace 'shop' has .* 3, .* 1 to 2: install a newer",
+        {"namespace": "shop", "stored": 3, "oldest": 1, "newest": 2, "rejection": "layout"},
+    ),
+    (
+        UnsupportedLayout("auditing", "shop", 1, oldest=2, newest=2, harmless=True),
+        "^auditing failed: .* layout version 1, .* can read version 2: convert the data as",
+        {"stored": 1, "oldest": 2},
     ),
     (
         OutcomeUnknown("queues/replay on queue 'email'", "no answer within 5 s"),

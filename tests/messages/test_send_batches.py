@@ -265,7 +265,7 @@ def test_each_event_loop_has_its_own_batches(direct_client: Holdfast, standalone
     async def begin() -> None:
         sends = [asyncio.create_task(chat.send(n, sender="a")) for n in range(10)]
         await sends[0]
-        await chat._messaging.caller._close_connections()
+        await chat._messaging.caller.close_connections()
 
     async def send() -> list[int]:
         numbers = await asyncio.gather(*[chat.send(n, sender="a") for n in range(10, 20)])

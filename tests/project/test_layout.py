@@ -160,7 +160,7 @@ def test_every_module_says_what_it_is_for() -> None:
 
 
 LONGEST_FILE = 400
-LONGER_FILES = {"client.py": 1240}
+LONGER_FILES = {"client.py": 1250}
 """The client has a method for each thing that a user can ask for; most lines are docstrings."""
 LONGEST_FUNCTION = 60
 

@@ -29,6 +29,9 @@ of even and of odd hours; both expire. `<namespace>:{catalog:<kind>}:names` (ZSE
 was last noted) lists the units of a kind. It is a hint: a name that was not noted for 30 days is
 dropped, and of more than 10,000 the one not noted for longest.
 
+`<namespace>:{layout:%}:version` (STRING) has the version of this layout, 1. It never expires. See
+[versions](versions.md#what-is-the-layout-version).
+
 With [`durability=`](durability.md) a unit has a `marker` as well, a STRING that is gone again when
 the script ends that sets it.
 """

@@ -9,7 +9,7 @@ from .. import ServerRefused
 from ..inspect.formats import counted
 from .commands import Commands
 from .connection import with_client
-from .findings import exit_with, print_title, summary
+from .findings import exit_with, layout_title, print_title, summary
 from .options import flag
 from .output import AsJson, field_table, print_block, print_json, print_line
 
@@ -34,7 +34,7 @@ def doctor(
     """
     findings, servers = hf.diagnose(near=near), ""
     with suppress(ServerRefused):  # a finding reports that the user lacks the right
-        servers = f"{counted(len(hf.servers()), 'server')}: "
+        servers = f"{counted(len(hf.servers()), 'server')}, {layout_title(hf.layout_version())}: "
     for finding in findings:
         if as_json:
             print_json(finding)

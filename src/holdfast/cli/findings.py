@@ -43,3 +43,8 @@ def summary(levels: Iterable[str], *, nothing: str) -> str:
 def exit_with(levels: Sequence[str]) -> None:
     """Exit with the exit code for the most serious of *levels*."""
     raise typer.Exit(EXIT_CODES[Severity.worst(levels)])
+
+
+def layout_title(version: int | None) -> str:
+    """Return the version of the layout that a namespace stores, for the summary of a check."""
+    return "no layout version yet" if version is None else f"layout version {version}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ..inspect.formats import counted
 from .commands import Commands
 from .connection import with_client
-from .findings import exit_with, print_title, summary
+from .findings import exit_with, layout_title, print_title, summary
 from .output import AsJson, print_block, print_json, print_line, untrusted, warn
 
 if TYPE_CHECKING:
@@ -39,5 +39,6 @@ def fsck(hf: Holdfast, as_json: AsJson = False) -> None:
     if not as_json:
         read = f"{counted(report.keys, 'key')} in {counted(report.units, 'unit')}"
         found = summary(levels, nothing="all consistent")
-        print_line(f"namespace {hf.namespace}: {read}: {found}")
+        layout = layout_title(report.layout)
+        print_line(f"namespace {hf.namespace}, {layout}: {read}: {found}")
     exit_with(levels)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ..cache import audit as cache
 from ..completions import audit as completions
 from ..core import catalog_audit as catalog
+from ..core import layout_audit as layout
 from ..core import ledger
 from ..core.audit import LEDGER, Part
 from ..core.names import Namespace, Unit, decode_name, encode_name
@@ -26,8 +27,8 @@ from .audit_report import Damage
 from .finding import Severity
 
 _BLOCKS: Final[tuple[Any, ...]] = (
-    cache, catalog, completions, counters, files, idempotency, limits, locks, messages, queues,
-    rows, tallies,
+    cache, catalog, completions, counters, files, idempotency, layout, limits, locks, messages,
+    queues, rows, tallies,
 )  # fmt: skip
 
 AUDITS: Final[Mapping[str, Any]] = {kind: audit for audit in _BLOCKS for kind in audit.KINDS}

@@ -36,9 +36,11 @@ class AuditReport:
         units: number of units (locks, queues, chats and so on; a row cache has several units).
         damages: the damages, sorted by unit; at most 1,000.
         complete: whether *damages* contains all damages.
+        layout: version of the layout that the namespace stores; None: it stores none.
     """
 
     keys: int
     units: int
     damages: tuple[Damage, ...]
     complete: bool = True
+    layout: int | None = None

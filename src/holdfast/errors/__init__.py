@@ -2,6 +2,7 @@
 
     HoldfastError
     ├── ServerUnavailable      surely not applied
+    │   ├── UnsupportedLayout        this version cannot read the layout of the namespace
     │   └── ServerRefused      the server answered with an error before applying anything
     │       ├── Unsupported    the server cannot make writes as durable as the client requires
     │       └── DamagedData (DecodeError)  another program changed the keys
@@ -78,6 +79,7 @@ from .base import (
     ServerRefused,
     ServerUnavailable,
     Unsupported,
+    UnsupportedLayout,
     UnsupportedPlatform,
     on_one_line,
     shortened,
@@ -200,6 +202,7 @@ __all__ = [
     "UnknownConsumer",
     "UnknownTask",
     "Unsupported",
+    "UnsupportedLayout",
     "UnsupportedPlatform",
     "WorkerCannotStart",
     "on_one_line",

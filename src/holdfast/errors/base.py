@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..version import __version__
+
 
 class HoldfastError(Exception):
     """Base class of all errors of Holdfast, except `ValueError` and `TypeError` for arguments.
@@ -34,8 +36,8 @@ class ServerUnavailable(HoldfastError):
             (queues/stats)`.
         reason: why it failed.
         rejection: what the server, or TLS, rejects: `credentials`, `permission`, `tls`, or
-            `settings` such as the number of the database. Calling again does not help then. It is
-            empty if the server may be reachable later.
+            `settings` such as the number of the database. `layout`: see `UnsupportedLayout`.
+            Calling again does not help then. It is empty if the server may be reachable later.
     """
 
     def __init__(
@@ -67,6 +69,48 @@ class Unsupported(ServerRefused):
             "durability need a user who may WAIT and WAITAOF (see acl_rule)",
             harmless=harmless,
         )
+
+
+class UnsupportedLayout(ServerUnavailable):
+    """The data of the namespace are in a layout that this version of Holdfast cannot read.
+
+    Usually another process runs a newer version, which has changed the layout; see
+    `docs/versions.md`. The call read and wrote nothing.
+
+    Attributes:
+        namespace: the namespace.
+        stored: the layout version that it stores.
+        oldest: the oldest layout version that this program can read.
+        newest: the newest layout version that this program can read.
+    """
+
+    def __init__(
+        self,
+        action: str,
+        namespace: str,
+        stored: int,
+        *,
+        oldest: int,
+        newest: int,
+        harmless: bool = False,
+    ) -> None:
+        able = f"version {newest}" if oldest == newest else f"versions {oldest} to {newest}"
+        remedy = (
+            "install a newer holdfast here"
+            if stored > newest
+            else "convert the data as the changelog of holdfast says"
+        )
+        super().__init__(
+            action,
+            f"namespace {namespace!r} has layout version {stored}, and holdfast {__version__} in "
+            f"this process can read {able}: {remedy}, or use another namespace",
+            harmless=harmless,
+            rejection="layout",
+        )
+        self.namespace = namespace
+        self.stored = stored
+        self.oldest = oldest
+        self.newest = newest
 
 
 class UnsupportedPlatform(HoldfastError):

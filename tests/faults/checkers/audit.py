@@ -10,6 +10,8 @@ from redis.cluster import RedisCluster
 
 SCAN_COUNT = 1_000
 NO_EXPIRY = -1  # what TTL answers for a key that stays
+LAYOUT = "*:{layout:%}:version"
+"""Stays in each namespace that was written to."""
 
 
 class KeyFacts(NamedTuple):
@@ -36,7 +38,7 @@ def audit(
     Raises:
         AssertionError: Keys have neither an owner among `allowed` nor a time to live.
     """
-    patterns = list(allowed)
+    patterns = [*allowed, LAYOUT]
     facts = read_keys(client, prefix)
     strays = {
         key: fact

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from ...core import layout
 from ...core._async.caller import Argument, AsyncCaller
 from ...core.audit import Fault, Part, Snapshot, Span
 from ...core.concurrency._async.primitives import sleep
@@ -13,6 +14,7 @@ from ...errors import ServerRefused
 from ..audit_inventory import AUDITS, KeyInventory
 from ..audit_report import AuditReport, Damage
 from ..finding import Severity
+from .layout_version import stored_version
 
 MOST: Final = 1000
 """Maximum number of damages that a report lists."""
@@ -30,6 +32,8 @@ was no fault: a client changed the data between two reads."""
 
 async def audit(caller: AsyncCaller, namespace: Namespace) -> AuditReport:
     """Check all keys of a namespace."""
+    version = await stored_version(caller, namespace)
+    layout.check(version, namespace, "auditing", reading=True)
     inventory = KeyInventory(namespace)
     damages = await _scan_keys(caller, namespace, inventory)
     for unit, faults in (await _lasting_faults(caller, inventory)).items():
@@ -37,7 +41,11 @@ async def audit(caller: AsyncCaller, namespace: Namespace) -> AuditReport:
             key = unit.key(fault.part)
             damages.append(Damage(Severity.ERROR, unit.kind, unit.name, key, fault.what))
     return AuditReport(
-        inventory.keys, len(inventory.units), tuple(damages[:MOST]), complete=len(damages) <= MOST
+        inventory.keys,
+        len(inventory.units),
+        tuple(damages[:MOST]),
+        complete=len(damages) <= MOST,
+        layout=version,
     )
 
 

@@ -211,8 +211,10 @@ class AsyncHoldfast:
         await self._resources.close()
 
     async def __aenter__(self) -> Self:
+        from ...core._async.durability_check import check_durability
+
         self._resources.lifetime.check("entering its context")
-        await self._resources.caller.check_durability()
+        await check_durability(self._resources.caller)
         return self
 
     async def __aexit__(
@@ -1197,6 +1199,16 @@ class AsyncHoldfast:
         found = self._resources
         parts = (found.caller, found.namespace, found.catalog, found.schedule_store)
         return await diagnose(*parts, near=near or bool(found.near_caches))
+
+    async def layout_version(self) -> int | None:
+        """Return the version of the layout that the namespace stores; None: it stores none yet.
+
+        It is also returned if this program cannot read it, so that all other methods raise
+        `UnsupportedLayout`.
+        """
+        from .layout_version import stored_version
+
+        return await stored_version(self._resources.caller, self._resources.namespace)
 
     async def audit(self) -> AuditReport:
         """Check that all keys of this namespace, on all servers, are consistent.

@@ -71,7 +71,7 @@ class AsyncResources:
         self.namespace = Namespace.of(namespace)
         self.codec = codec
         self.lifetime = Lifetime()
-        self.caller = AsyncCaller(settings, self.lifetime)
+        self.caller = AsyncCaller(settings, self.lifetime, self.namespace)
         self.catalog = AsyncCatalog(self.caller, self.namespace)
         self.notifier = Notifier(settings, lifetime=self.lifetime)
         self.maxmemory_check = MaxmemoryCheck()

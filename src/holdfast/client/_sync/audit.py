@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from ...core import layout
 from ...core._sync.caller import Argument, Caller
 from ...core.audit import Fault, Part, Snapshot, Span
 from ...core.concurrency._sync.primitives import sleep
@@ -14,6 +15,7 @@ from ...errors import ServerRefused
 from ..audit_inventory import AUDITS, KeyInventory
 from ..audit_report import AuditReport, Damage
 from ..finding import Severity
+from .layout_version import stored_version
 
 MOST: Final = 1000
 """Maximum number of damages that a report lists."""
@@ -31,6 +33,8 @@ was no fault: a client changed the data between two reads."""
 
 def audit(caller: Caller, namespace: Namespace) -> AuditReport:
     """Check all keys of a namespace."""
+    version = stored_version(caller, namespace)
+    layout.check(version, namespace, "auditing", reading=True)
     inventory = KeyInventory(namespace)
     damages = _scan_keys(caller, namespace, inventory)
     for unit, faults in (_lasting_faults(caller, inventory)).items():
@@ -38,7 +42,11 @@ def audit(caller: Caller, namespace: Namespace) -> AuditReport:
             key = unit.key(fault.part)
             damages.append(Damage(Severity.ERROR, unit.kind, unit.name, key, fault.what))
     return AuditReport(
-        inventory.keys, len(inventory.units), tuple(damages[:MOST]), complete=len(damages) <= MOST
+        inventory.keys,
+        len(inventory.units),
+        tuple(damages[:MOST]),
+        complete=len(damages) <= MOST,
+        layout=version,
     )
 
 

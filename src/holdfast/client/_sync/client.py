@@ -212,8 +212,10 @@ class Holdfast:
         self._resources.close()
 
     def __enter__(self) -> Self:
+        from ...core._sync.durability_check import check_durability
+
         self._resources.lifetime.check("entering its context")
-        self._resources.caller.check_durability()
+        check_durability(self._resources.caller)
         return self
 
     def __exit__(
@@ -1194,6 +1196,16 @@ class Holdfast:
         found = self._resources
         parts = (found.caller, found.namespace, found.catalog, found.schedule_store)
         return diagnose(*parts, near=near or bool(found.near_caches))
+
+    def layout_version(self) -> int | None:
+        """Return the version of the layout that the namespace stores; None: it stores none yet.
+
+        It is also returned if this program cannot read it, so that all other methods raise
+        `UnsupportedLayout`.
+        """
+        from .layout_version import stored_version
+
+        return stored_version(self._resources.caller, self._resources.namespace)
 
     def audit(self) -> AuditReport:
         """Check that all keys of this namespace, on all servers, are consistent.

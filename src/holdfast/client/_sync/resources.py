@@ -72,7 +72,7 @@ class Resources:
         self.namespace = Namespace.of(namespace)
         self.codec = codec
         self.lifetime = Lifetime()
-        self.caller = Caller(settings, self.lifetime)
+        self.caller = Caller(settings, self.lifetime, self.namespace)
         self.catalog = Catalog(self.caller, self.namespace)
         self.notifier = Notifier(settings, lifetime=self.lifetime)
         self.maxmemory_check = MaxmemoryCheck()

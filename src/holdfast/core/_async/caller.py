@@ -11,20 +11,21 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
-from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
+from ...errors import ClientClosed, HoldfastError, ServerUnavailable
 from ..attempt import Attempt, not_applied, value
 from ..concurrency._async.local_resource import LocalResource
 from ..concurrency._async.primitives import LocalSemaphore
 from ..ledger import Operation, Writers
 from ..lifetime import Lifetime
-from ..names import Unit
+from ..names import Namespace, Unit
 from ..script import Script
 from ..telemetry import during
-from ..transport.outcome import Moved, NoScript, Outcome, Replied, Unable
+from ..transport.outcome import Moved, NoScript, Outcome, Replied
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from ..transport.tls_probe import speaks_plainly, speaks_tls
 from .delivery import Argument, AsyncDelivery, Step
+from .layout_check import AsyncLayoutCheck
 from .router import AsyncRouter
 from .session import AsyncCallSession, abort_all
 
@@ -48,15 +49,22 @@ class AsyncCaller:
     Args:
         settings: settings of the client.
         lifetime: state of the client; None: create one.
+        namespace: the namespace with the layout that calls check first; None: they check nothing.
     """
 
-    def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        lifetime: Lifetime | None = None,
+        namespace: Namespace | None = None,
+    ) -> None:
         self.settings = settings
         self.lifetime: Lifetime = lifetime or Lifetime()
+        self.delivery: AsyncDelivery = AsyncDelivery(settings, self.lifetime)
+        delivery = self.delivery  # The sessions must not keep this object alive.
         self.sessions: LocalResource[AsyncCallSession] = LocalResource(
-            lambda: AsyncCallSession(settings)
+            lambda: AsyncCallSession(settings, AsyncLayoutCheck(namespace, delivery))
         )
-        self._delivery = AsyncDelivery(settings, self.lifetime)
 
     @property
     def writers(self) -> Writers:
@@ -75,10 +83,12 @@ class AsyncCaller:
     def fast_path(self) -> AsyncRouter | None:
         """Return the router for calls on the fast path, which are only sent and answered.
 
-        None: calls also need durability or telemetry, or the client is closed.
+        None: calls also need durability, telemetry or a check of the layout, or the client is
+        closed.
         """
-        router = self.sessions.get().router if self.settings.plain else None
-        return None if self.lifetime.closed else router
+        session = self.sessions.get()
+        is_fast = self.settings.plain and monotonic() < session.layout.due_at
+        return session.router if is_fast and not self.lifetime.closed else None
 
     async def call(
         self,
@@ -115,19 +125,23 @@ class AsyncCaller:
         """
         request = Request.of_script(script.sha1, keys, args)
         settings, first = self.settings, None
-        until = monotonic() + settings.timeout_s
-        router = self._router(script.name, unit)
+        session = self._session(script.name, unit)
+        router, now = session.router, monotonic()
+        if now >= session.layout.due_at:
+            attempt = self._attempt(script, unit, now, kind, harmless=harmless)
+            await self._check_layout(session, attempt)
+            now = monotonic()
         if settings.plain and (connection := router.cached_connection(unit, kind)) is not None:
             first = await connection.submit(request)
         if isinstance(first, Replied):  # This is the usual case.
             return first.value
-        reading, durable = script.readonly, self._waits_for_barrier(script, wanted=durable)
-        attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, durable)
+        attempt = self._attempt(script, unit, now, kind, harmless=harmless)
+        attempt.durable = self._waits_for_barrier(script, wanted=durable)
         with during(settings.telemetry, "call", unit, facts=script.facts):
-            outcome = await self._delivery.deliver(router, attempt, request, first)
+            outcome = await self.delivery.deliver(router, attempt, request, first)
             if isinstance(outcome, NoScript):
                 whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
-                outcome = await self._delivery.deliver(router, attempt, whole)
+                outcome = await self.delivery.deliver(router, attempt, whole)
             return self._value(outcome, attempt)
 
     def operation(
@@ -200,10 +214,15 @@ class AsyncCaller:
         """
         if not steps:
             return []
-        router = self._router(script.name, steps[0][0])
+        first_unit = steps[0][0]
+        session = self._session(script.name, first_unit)
+        router, now = session.router, monotonic()
+        if now >= session.layout.due_at:
+            attempt = self._attempt(script, first_unit, now, harmless=harmless)
+            await self._check_layout(session, attempt)
         waits = self._waits_for_barrier(script, wanted=durable)
-        with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
-            first = await self._delivery.first_outcomes(router, script, steps, durable=waits)
+        with during(self.settings.telemetry, "call", first_unit, facts=script.facts):
+            first = await self.delivery.first_outcomes(router, script, steps, durable=waits)
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
             if isinstance(outcome, Replied):
@@ -240,13 +259,10 @@ class AsyncCaller:
         Raises:
             HoldfastError: as in `call`.
         """
-        reading, now = script.readonly, monotonic()
-        attempt = Attempt(
-            script.name, unit, CallKind.ORDINARY, now, reading, harmless=harmless or reading
-        )
+        attempt = self._attempt(script, unit, monotonic(), harmless=harmless)
         if isinstance(outcome, Moved):
             router.learn(outcome)
-        elif not isinstance(outcome, NoScript) and not self._delivery.may_retry(
+        elif not isinstance(outcome, NoScript) and not self.delivery.may_retry(
             router, outcome, attempt
         ):
             self._value(outcome, attempt)
@@ -257,9 +273,11 @@ class AsyncCaller:
         Raises:
             ServerUnavailable: the server did not answer, or answered with an error.
         """
-        attempt = self._read_attempt(str(command[0]), unit, kind)
-        router = self._router(str(command[0]), unit)
-        outcome = await self._delivery.deliver(router, attempt, Request.of(*command))
+        session, verb = self._session(str(command[0]), unit), str(command[0])
+        if monotonic() >= session.layout.due_at:
+            await self._check_layout(session, self._read_attempt(verb, unit, kind))
+        attempt = self._read_attempt(verb, unit, kind)
+        outcome = await self.delivery.deliver(session.router, attempt, Request.of(*command))
         return self._value(outcome, attempt)
 
     def address_of(self, unit: Unit) -> Address | None:
@@ -301,7 +319,7 @@ class AsyncCaller:
             ServerUnavailable: the server did not answer, or answered with an error.
         """
         attempt = self._read_attempt(str(command[0]), unit, kind)
-        connection = self._router(str(command[0]), unit).connection(address, kind)
+        connection = self._session(str(command[0]), unit).router.connection(address, kind)
         return self._value(await connection.submit(Request.of(*command)), attempt)
 
     async def ask_many(
@@ -313,30 +331,9 @@ class AsyncCaller:
             ServerUnavailable: a command was not answered, or was answered with an error.
         """
         attempt = self._read_attempt("reading", unit)
-        connection = self._router("reading", unit).connection(address, CallKind.ORDINARY)
+        connection = self._session("reading", unit).router.connection(address, CallKind.ORDINARY)
         pending = connection.submit_all(Request.of(*command) for command in commands)
         return [self._value(await outcome, attempt) for outcome in pending]
-
-    async def check_durability(self) -> None:
-        """Check that all servers can make writes as durable as the settings require.
-
-        A server that does not answer is checked later, before the first durable call to it.
-
-        Raises:
-            Unsupported: a server cannot make writes so durable.
-        """
-        if self.settings.durability is None:
-            return
-        try:
-            found = await self.primaries()
-        except ServerUnavailable:
-            return
-        router = self.sessions.get().router
-        for address in found:
-            problem = await self._delivery.durability_problem(router, address)
-            if isinstance(problem, Unable):
-                await self._close_connections()
-                raise Unsupported("opening the client", problem.reason, harmless=True)
 
     async def close(self) -> None:
         """Refuse further calls, and close all connections of this process. Safe to repeat.
@@ -345,27 +342,33 @@ class AsyncCaller:
         other loops are closed at once, so their calls in progress are lost.
         """
         self.lifetime.end()
-        await self._close_connections()
+        await self.close_connections()
         abort_all(self.sessions)
 
-    async def _close_connections(self) -> None:
+    async def close_connections(self) -> None:
         """Close all connections of this process and loop, after the calls in progress."""
         session = self.sessions.pop()
         if session is not None:
-            await session.router.close()
+            await session.close()
 
-    def _router(self, verb: str, unit: Unit) -> AsyncRouter:
-        """Return the router of this process and loop.
+    def _session(self, verb: str, unit: Unit) -> AsyncCallSession:
+        """Return the session of this process and loop.
 
         Raises:
             ClientClosed: the client is closed. The error names *verb* and *unit*.
         """
-        router = self.sessions.get().router
+        session = self.sessions.get()
         # Check this after `get`: a concurrent `close` first ends the lifetime, and may have closed
         # all sessions before this call created one.
         if self.lifetime.closed:
             raise ClientClosed(f"{verb} on {unit}")
-        return router
+        return session
+
+    async def _check_layout(self, session: AsyncCallSession, attempt: Attempt) -> None:
+        """Raise an error if this program cannot read the layout, or the server does not answer."""
+        outcome = await session.layout.check(session.router, attempt)
+        if outcome is not None:
+            self._value(outcome, attempt)
 
     def _value(self, outcome: Outcome, attempt: Attempt) -> Any:
         """Return the value in *outcome*, or raise its error."""
@@ -376,6 +379,19 @@ class AsyncCaller:
     def _waits_for_barrier(self, script: Script, *, wanted: bool) -> bool:
         """Return whether calls of *script* wait for a barrier, if durability is *wanted*."""
         return wanted and self.settings.durability is not None and not script.readonly
+
+    def _attempt(
+        self,
+        script: Script,
+        unit: Unit,
+        now: float,
+        kind: CallKind = CallKind.ORDINARY,
+        *,
+        harmless: bool,
+    ) -> Attempt:
+        """Return the state of a call of *script* that begins *now*."""
+        until, reading = now + self.settings.timeout_s, script.readonly
+        return Attempt(script.name, unit, kind, until, reading, harmless or reading)
 
     def _read_attempt(self, verb: str, unit: Unit, kind: CallKind = CallKind.ORDINARY) -> Attempt:
         until = monotonic() + self.settings.timeout_s

@@ -8,6 +8,7 @@ from ..concurrency._async.local_resource import LocalResource
 from ..concurrency._async.primitives import LocalSemaphore
 from ..ledger import Writers
 from ..transport.settings import Settings
+from .layout_check import AsyncLayoutCheck
 from .router import AsyncRouter
 
 READ_LIMIT: Final = 64
@@ -15,14 +16,25 @@ READ_LIMIT: Final = 64
 
 
 class AsyncCallSession:
-    """The router, the writers and the read limiter of one process (in asyncio: of one loop)."""
+    """The router, the writers and the read limiter of one process (in asyncio: of one loop).
 
-    __slots__ = ("read_limiter", "router", "writers")
+    Args:
+        settings: settings of the client.
+        layout: checks the layout of the namespace.
+    """
 
-    def __init__(self, settings: Settings) -> None:
+    __slots__ = ("layout", "read_limiter", "router", "writers")
+
+    def __init__(self, settings: Settings, layout: AsyncLayoutCheck) -> None:
+        self.layout = layout
         self.router = AsyncRouter(settings)
         self.writers = Writers()
         self.read_limiter = LocalSemaphore(READ_LIMIT)
+
+    async def close(self) -> None:
+        """Close all connections after their calls."""
+        await self.router.close()
+        await self.layout.close()
 
     def abort(self) -> None:
         """Close all connections at once."""

@@ -12,20 +12,21 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
-from ...errors import ClientClosed, HoldfastError, ServerUnavailable, Unsupported
+from ...errors import ClientClosed, HoldfastError, ServerUnavailable
 from ..attempt import Attempt, not_applied, value
 from ..concurrency._sync.local_resource import LocalResource
 from ..concurrency._sync.primitives import LocalSemaphore
 from ..ledger import Operation, Writers
 from ..lifetime import Lifetime
-from ..names import Unit
+from ..names import Namespace, Unit
 from ..script import Script
 from ..telemetry import during
-from ..transport.outcome import Moved, NoScript, Outcome, Replied, Unable
+from ..transport.outcome import Moved, NoScript, Outcome, Replied
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from ..transport.tls_probe import speaks_plainly, speaks_tls
 from .delivery import Argument, Delivery, Step
+from .layout_check import LayoutCheck
 from .router import Router
 from .session import CallSession, abort_all
 
@@ -49,13 +50,22 @@ class Caller:
     Args:
         settings: settings of the client.
         lifetime: state of the client; None: create one.
+        namespace: the namespace with the layout that calls check first; None: they check nothing.
     """
 
-    def __init__(self, settings: Settings, lifetime: Lifetime | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        lifetime: Lifetime | None = None,
+        namespace: Namespace | None = None,
+    ) -> None:
         self.settings = settings
         self.lifetime: Lifetime = lifetime or Lifetime()
-        self.sessions: LocalResource[CallSession] = LocalResource(lambda: CallSession(settings))
-        self._delivery = Delivery(settings, self.lifetime)
+        self.delivery: Delivery = Delivery(settings, self.lifetime)
+        delivery = self.delivery  # The sessions must not keep this object alive.
+        self.sessions: LocalResource[CallSession] = LocalResource(
+            lambda: CallSession(settings, LayoutCheck(namespace, delivery))
+        )
 
     @property
     def writers(self) -> Writers:
@@ -74,10 +84,12 @@ class Caller:
     def fast_path(self) -> Router | None:
         """Return the router for calls on the fast path, which are only sent and answered.
 
-        None: calls also need durability or telemetry, or the client is closed.
+        None: calls also need durability, telemetry or a check of the layout, or the client is
+        closed.
         """
-        router = self.sessions.get().router if self.settings.plain else None
-        return None if self.lifetime.closed else router
+        session = self.sessions.get()
+        is_fast = self.settings.plain and monotonic() < session.layout.due_at
+        return session.router if is_fast and not self.lifetime.closed else None
 
     def call(
         self,
@@ -114,19 +126,23 @@ class Caller:
         """
         request = Request.of_script(script.sha1, keys, args)
         settings, first = self.settings, None
-        until = monotonic() + settings.timeout_s
-        router = self._router(script.name, unit)
+        session = self._session(script.name, unit)
+        router, now = session.router, monotonic()
+        if now >= session.layout.due_at:
+            attempt = self._attempt(script, unit, now, kind, harmless=harmless)
+            self._check_layout(session, attempt)
+            now = monotonic()
         if settings.plain and (connection := router.cached_connection(unit, kind)) is not None:
             first = connection.submit(request)
         if isinstance(first, Replied):  # This is the usual case.
             return first.value
-        reading, durable = script.readonly, self._waits_for_barrier(script, wanted=durable)
-        attempt = Attempt(script.name, unit, kind, until, reading, harmless or reading, durable)
+        attempt = self._attempt(script, unit, now, kind, harmless=harmless)
+        attempt.durable = self._waits_for_barrier(script, wanted=durable)
         with during(settings.telemetry, "call", unit, facts=script.facts):
-            outcome = self._delivery.deliver(router, attempt, request, first)
+            outcome = self.delivery.deliver(router, attempt, request, first)
             if isinstance(outcome, NoScript):
                 whole = Request.of("EVAL", script.source, len(keys), *keys, *args)
-                outcome = self._delivery.deliver(router, attempt, whole)
+                outcome = self.delivery.deliver(router, attempt, whole)
             return self._value(outcome, attempt)
 
     def operation(
@@ -199,10 +215,15 @@ class Caller:
         """
         if not steps:
             return []
-        router = self._router(script.name, steps[0][0])
+        first_unit = steps[0][0]
+        session = self._session(script.name, first_unit)
+        router, now = session.router, monotonic()
+        if now >= session.layout.due_at:
+            attempt = self._attempt(script, first_unit, now, harmless=harmless)
+            self._check_layout(session, attempt)
         waits = self._waits_for_barrier(script, wanted=durable)
-        with during(self.settings.telemetry, "call", steps[0][0], facts=script.facts):
-            first = self._delivery.first_outcomes(router, script, steps, durable=waits)
+        with during(self.settings.telemetry, "call", first_unit, facts=script.facts):
+            first = self.delivery.first_outcomes(router, script, steps, durable=waits)
         answers: list[Any] = []
         for (unit, keys, args), outcome in zip(steps, first, strict=True):
             if isinstance(outcome, Replied):
@@ -239,13 +260,10 @@ class Caller:
         Raises:
             HoldfastError: as in `call`.
         """
-        reading, now = script.readonly, monotonic()
-        attempt = Attempt(
-            script.name, unit, CallKind.ORDINARY, now, reading, harmless=harmless or reading
-        )
+        attempt = self._attempt(script, unit, monotonic(), harmless=harmless)
         if isinstance(outcome, Moved):
             router.learn(outcome)
-        elif not isinstance(outcome, NoScript) and not self._delivery.may_retry(
+        elif not isinstance(outcome, NoScript) and not self.delivery.may_retry(
             router, outcome, attempt
         ):
             self._value(outcome, attempt)
@@ -256,9 +274,11 @@ class Caller:
         Raises:
             ServerUnavailable: the server did not answer, or answered with an error.
         """
-        attempt = self._read_attempt(str(command[0]), unit, kind)
-        router = self._router(str(command[0]), unit)
-        outcome = self._delivery.deliver(router, attempt, Request.of(*command))
+        session, verb = self._session(str(command[0]), unit), str(command[0])
+        if monotonic() >= session.layout.due_at:
+            self._check_layout(session, self._read_attempt(verb, unit, kind))
+        attempt = self._read_attempt(verb, unit, kind)
+        outcome = self.delivery.deliver(session.router, attempt, Request.of(*command))
         return self._value(outcome, attempt)
 
     def address_of(self, unit: Unit) -> Address | None:
@@ -300,7 +320,7 @@ class Caller:
             ServerUnavailable: the server did not answer, or answered with an error.
         """
         attempt = self._read_attempt(str(command[0]), unit, kind)
-        connection = self._router(str(command[0]), unit).connection(address, kind)
+        connection = self._session(str(command[0]), unit).router.connection(address, kind)
         return self._value(connection.submit(Request.of(*command)), attempt)
 
     def ask_many(
@@ -312,30 +332,9 @@ class Caller:
             ServerUnavailable: a command was not answered, or was answered with an error.
         """
         attempt = self._read_attempt("reading", unit)
-        connection = self._router("reading", unit).connection(address, CallKind.ORDINARY)
+        connection = self._session("reading", unit).router.connection(address, CallKind.ORDINARY)
         pending = connection.submit_all(Request.of(*command) for command in commands)
         return [self._value(outcome, attempt) for outcome in pending]
-
-    def check_durability(self) -> None:
-        """Check that all servers can make writes as durable as the settings require.
-
-        A server that does not answer is checked later, before the first durable call to it.
-
-        Raises:
-            Unsupported: a server cannot make writes so durable.
-        """
-        if self.settings.durability is None:
-            return
-        try:
-            found = self.primaries()
-        except ServerUnavailable:
-            return
-        router = self.sessions.get().router
-        for address in found:
-            problem = self._delivery.durability_problem(router, address)
-            if isinstance(problem, Unable):
-                self._close_connections()
-                raise Unsupported("opening the client", problem.reason, harmless=True)
 
     def close(self) -> None:
         """Refuse further calls, and close all connections of this process. Safe to repeat.
@@ -344,27 +343,33 @@ class Caller:
         other loops are closed at once, so their calls in progress are lost.
         """
         self.lifetime.end()
-        self._close_connections()
+        self.close_connections()
         abort_all(self.sessions)
 
-    def _close_connections(self) -> None:
+    def close_connections(self) -> None:
         """Close all connections of this process and loop, after the calls in progress."""
         session = self.sessions.pop()
         if session is not None:
-            session.router.close()
+            session.close()
 
-    def _router(self, verb: str, unit: Unit) -> Router:
-        """Return the router of this process and loop.
+    def _session(self, verb: str, unit: Unit) -> CallSession:
+        """Return the session of this process and loop.
 
         Raises:
             ClientClosed: the client is closed. The error names *verb* and *unit*.
         """
-        router = self.sessions.get().router
+        session = self.sessions.get()
         # Check this after `get`: a concurrent `close` first ends the lifetime, and may have closed
         # all sessions before this call created one.
         if self.lifetime.closed:
             raise ClientClosed(f"{verb} on {unit}")
-        return router
+        return session
+
+    def _check_layout(self, session: CallSession, attempt: Attempt) -> None:
+        """Raise an error if this program cannot read the layout, or the server does not answer."""
+        outcome = session.layout.check(session.router, attempt)
+        if outcome is not None:
+            self._value(outcome, attempt)
 
     def _value(self, outcome: Outcome, attempt: Attempt) -> Any:
         """Return the value in *outcome*, or raise its error."""
@@ -375,6 +380,19 @@ class Caller:
     def _waits_for_barrier(self, script: Script, *, wanted: bool) -> bool:
         """Return whether calls of *script* wait for a barrier, if durability is *wanted*."""
         return wanted and self.settings.durability is not None and not script.readonly
+
+    def _attempt(
+        self,
+        script: Script,
+        unit: Unit,
+        now: float,
+        kind: CallKind = CallKind.ORDINARY,
+        *,
+        harmless: bool,
+    ) -> Attempt:
+        """Return the state of a call of *script* that begins *now*."""
+        until, reading = now + self.settings.timeout_s, script.readonly
+        return Attempt(script.name, unit, kind, until, reading, harmless or reading)
 
     def _read_attempt(self, verb: str, unit: Unit, kind: CallKind = CallKind.ORDINARY) -> Attempt:
         until = monotonic() + self.settings.timeout_s

@@ -9,6 +9,7 @@ from ..concurrency._sync.local_resource import LocalResource
 from ..concurrency._sync.primitives import LocalSemaphore
 from ..ledger import Writers
 from ..transport.settings import Settings
+from .layout_check import LayoutCheck
 from .router import Router
 
 READ_LIMIT: Final = 64
@@ -16,14 +17,25 @@ READ_LIMIT: Final = 64
 
 
 class CallSession:
-    """The router, the writers and the read limiter of one process (in asyncio: of one loop)."""
+    """The router, the writers and the read limiter of one process (in asyncio: of one loop).
 
-    __slots__ = ("read_limiter", "router", "writers")
+    Args:
+        settings: settings of the client.
+        layout: checks the layout of the namespace.
+    """
 
-    def __init__(self, settings: Settings) -> None:
+    __slots__ = ("layout", "read_limiter", "router", "writers")
+
+    def __init__(self, settings: Settings, layout: LayoutCheck) -> None:
+        self.layout = layout
         self.router = Router(settings)
         self.writers = Writers()
         self.read_limiter = LocalSemaphore(READ_LIMIT)
+
+    def close(self) -> None:
+        """Close all connections after their calls."""
+        self.router.close()
+        self.layout.close()
 
     def abort(self) -> None:
         """Close all connections at once."""

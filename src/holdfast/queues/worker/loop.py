@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from ...core._async.caller import AsyncCaller, Settings
+from ...core._async.durability_check import check_durability
 from ...core.concurrency._async.background_task import (
     RunningTask,
     call_soon,
@@ -83,10 +84,9 @@ class WorkerLoop:
         *,
         until_idle: bool,
     ) -> None:
-        self._options = options
-        self._worker = worker
+        self._options, self._worker = options, worker
         self._until_idle, self._stopping = until_idle, False
-        self._caller = AsyncCaller(settings)
+        self._caller = AsyncCaller(settings, namespace=options.namespace)
         self._executions = Executions(self._guarded, self._fail, self._task_ended)
         self._outages = Outages(worker, partial(server_of, self._caller))
         self._start_check = StartCheck(self._caller, options.namespace, self._outages)
@@ -180,7 +180,7 @@ class WorkerLoop:
 
     async def work(self) -> None:
         """Serve the queues until stopped and finished."""
-        await self._caller.check_durability()
+        await check_durability(self._caller)
         if not await self._cpu.start(self._claimers) or not await self._lifespan.start():
             return
         with self._listening as listening:

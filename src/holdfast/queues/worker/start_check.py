@@ -32,6 +32,13 @@ _PROBE_S: Final = 2.0
 _EXPECTS_TLS: Final = "it expects TLS, and this client does not use it"
 _EXPECTS_NO_TLS: Final = "it does not use TLS on this port, and this client does"
 
+_REMEDIES: Final = {
+    "credentials": "correct them in the URL, or create the user on each server",
+    "layout": "install a version of holdfast that can read it, and restart this worker",
+    "settings": "check the number of the database in the URL, and the settings of the server",
+}
+"""What to do about a rejection, if that does not depend on the reason."""
+
 
 class StartCheck:
     """Checks the server of each queue before its first task is claimed.
@@ -145,13 +152,10 @@ def server_of(caller: AsyncCaller, unit: Unit) -> str:
 
 
 def _remedy(rejection: str, reason: str, rule: str) -> str:
-    match rejection:
-        case "credentials":
-            return "correct them in the URL, or create the user on each server"
-        case "permission":
-            return rule
-        case "settings":
-            return "check the number of the database in the URL, and the settings of the server"
+    if rejection == "permission":
+        return rule
+    if rejection != "tls":
+        return _REMEDIES[rejection]
     if reason == _EXPECTS_TLS:
         return "use a rediss:// URL"
     if reason == _EXPECTS_NO_TLS or "WRONG_VERSION_NUMBER" in reason:
