@@ -78,7 +78,7 @@ IN_ONE_PROCESS = {
     *("web/dashboard/test_links", "web/dashboard/test_pagination", "web/dashboard/test_scale"),
     *("web/dashboard/test_round_trips", "web/gateway/test_chat_page"),
     *("web/gateway/test_chat_page_sending", "web/gateway/test_gateway_routes"),
-    "with_sentry/test_reports",
+    *("faults/test_mixed_versions", "with_sentry/test_reports"),
 }
 """Files, without `_async`: the tests of one file share a fixture that takes long to start.
 

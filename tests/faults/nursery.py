@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NoReturn, Self
 
@@ -29,12 +30,13 @@ class Nursery:
 
     Args:
         modules: what it imports before it has children.
+        env: more of its environment.
     """
 
-    def __init__(self, *modules: str) -> None:
+    def __init__(self, *modules: str, env: Mapping[str, str] | None = None) -> None:
         self._listener = socket.create_server((LOOPBACK, 0))
         port = str(self._listener.getsockname()[1])
-        self._process = Process.python("-m", __spec__.name, port, *modules)
+        self._process = Process.python("-m", __spec__.name, port, *modules, env=env)
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
