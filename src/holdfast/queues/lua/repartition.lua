@@ -38,14 +38,23 @@ if partitions and (partitions ~= count or ARGV[8] == '1') then
   version, count = math.max(now_ms, version + 1), partitions
 end
 served = math.max(tonumber(served), count, tonumber(ARGV[4]))
--- Until the first change, the settings of the queue are those of the whole. Its limit is a share of the whole as
--- soon as other partitions are served.
-for name, is_whole in pairs({capacity = first_version == 0, limit = first_version == 0 and first_served == 1}) do
-  local value = is_whole and redis.call('HGET', settings, name)
+
+-- Note that the whole queue has the setting of this one.
+local function keep_for_whole(name)
+  local value = redis.call('HGET', settings, name)
   if value then
     redis.call('HSET', settings, 'whole:' .. name, value)
-  elseif is_whole then
+  else
     redis.call('HDEL', settings, 'whole:' .. name)
+  end
+end
+
+-- Until the first change, the settings of the queue are those of the whole. Its limit is a share of the whole as
+-- soon as other partitions are served.
+if first_version == 0 then
+  keep_for_whole('capacity')
+  if first_served == 1 then
+    keep_for_whole('limit')
   end
 end
 if ARGV[5] ~= '' then
