@@ -35,10 +35,10 @@ PURGE: Final = Script.load("holdfast.queues", "purge")
 DROP_EVENTS: Final = Script.load("holdfast.queues", "drop_events")
 
 LIST_LIMIT: Final = 1000
+"""Tasks in one reply, or replayed in one step, at most."""
 
 STEP_TASKS: Final = 150
-"""Tasks that one step removes or replays at most, so that it does not block the server for long."""
-"""Tasks in one reply, or changed in one step, at most."""
+"""Tasks that one step of a purge removes at most, so that it does not block the server for long."""
 
 
 class AsyncPartition:
@@ -132,20 +132,8 @@ class AsyncPartition:
         await self._write(LIMIT, write, concurrency, rate)
 
     async def replay(self, write: Operation, limit: int, named: Sequence[str]) -> int:
-        """Queue dead tasks again: *limit* of them, or those that are *named*.
-
-        It works in steps. The first one has the writer of the operation itself.
-        """
-        names, replayed = REPLAY.keys(self._unit), 0
-        for step, start in enumerate(range(0, limit or len(named), STEP_TASKS)):
-            most, some = min(STEP_TASKS, max(0, limit - start)), named[start : start + STEP_TASKS]
-            writer = write.part(step) if step else write.writer
-            args: list[str | int] = [writer, write.number, most, *some]
-            now: int = await self._caller.call(REPLAY, self._unit, names, args)
-            replayed += now
-            if limit and now != most:
-                break
-        return replayed
+        """Queue dead tasks again: *limit* of them, or those that are *named*."""
+        return await self._write(REPLAY, write, limit, *named)
 
     async def purge(self, write: Operation, which: str) -> int:
         """Remove the `queued` tasks, or the `dead` ones. Return how many were removed."""
