@@ -45,6 +45,9 @@ LEASES_AND_HINTS = {
 SOMETIMES = {"queues/step", "limits/settle"}
 """Waited for when it settles something: a claim is only a lease, and giving back only a hint."""
 
+OF_COROUTINES = {"limits/reserve_many"}
+"""Called only if coroutines write at the same time, which tests of their own do."""
+
 
 def scripts_that_write(block: str) -> dict[str, Script]:
     folder = Path(str(holdfast.__file__)).parent / block / "lua"
@@ -85,7 +88,7 @@ async def test_every_write_waits(
         elif name in SOMETIMES:
             assert any(waited), f"{name} never waits"
         else:
-            assert waited, f"{name} was not called"
+            assert waited or name in OF_COROUTINES, f"{name} was not called"
             assert all(waited), f"{name} does not wait"
 
 

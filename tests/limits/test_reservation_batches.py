@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from faults.clusters import Cluster
+from faults.monitor import watching
 from faults.proxy import Proxy
+from faults.replicas import ReplicatedServer
 from faults.servers import Server
-from holdfast import AsyncHoldfast, AsyncRateLimiter, Holdfast, Limit
+from holdfast import AsyncHoldfast, AsyncRateLimiter, Holdfast, Limit, Replicated
 from holdfast.core.names import Namespace
 from holdfast.errors import DecodeError, OutcomeUnknown, RateLimited, ServerUnavailable
 from holdfast.limits import keys
@@ -49,6 +51,20 @@ async def test_reservations_take_a_few_calls(proxied: AsyncRateLimiter, proxy: P
     asked = [proxied.of(f"user:{n % 7}").try_acquire(1 + n % 3) for n in range(MANY)]
     assert all(await asyncio.gather(*asked))
     assert proxy.commands["EVALSHA"] - before == 1 + -(-(MANY - 1) // MAX_RESERVATIONS)
+
+
+async def test_a_batch_waits_for_the_replica() -> None:
+    with ReplicatedServer(1) as replicated:
+        durability = Replicated(1, timeout=30.0)
+        async with AsyncHoldfast.from_url(
+            replicated.url, namespace=secrets.token_hex(4), durability=durability
+        ) as hf:
+            limiter = hf.rate_limit("api", LIMIT)
+            with watching(replicated.primary) as watch:
+                assert all(await asyncio.gather(*[limiter.try_acquire() for _ in range(MANY)]))
+    calls = watch.after(RESERVE_MANY.sha1)
+    assert calls
+    assert all("WAIT" in later for later in calls)
 
 
 async def test_many_limits_bound_a_batch(direct: Holdfast, proxy: Proxy) -> None:

@@ -34,6 +34,8 @@ class Model:
         waiting: what waits, in order: the kind, its key, and a number.
         paused: whether it is paused.
         capacity: tasks that may wait; 0 for no limit.
+        exact: whether no more than that wait. While tasks that were enqueued before wait, a change
+            of the partitions or of the capacity leaves room in other partitions.
         ran: what ran, in order.
     """
 
@@ -41,6 +43,7 @@ class Model:
         self.waiting: list[tuple[str, int, int]] = []
         self.paused = False
         self.capacity = 0
+        self.exact = True
         self.ran: list[tuple[str, int, int]] = []
 
     def enqueue(self, kind: str, key: int, number: int) -> None:
@@ -68,9 +71,10 @@ def test_the_whole_is_one_queue(standalone: Server, steps: list[tuple[str, int]]
                 enqueue(hf, model, step, value, number)
             elif step == "partitions" and changes < MOST_CHANGES:
                 changes += 1
+                model.exact = not model.waiting
                 queue.repartition(value)
             elif step == "capacity":
-                model.capacity = value
+                model.capacity, model.exact = value, not model.waiting
                 queue.redefine(capacity=value)
             elif step in ("pause", "resume"):
                 model.paused = step == "pause"
@@ -100,7 +104,7 @@ def enqueue(hf: Holdfast, model: Model, kind: str, value: int, number: int) -> N
         "limited": [limited.call(value, number)],
     }
     for n, call in enumerate(calls[kind]):
-        full = 0 < model.capacity <= len(model.waiting)
+        full = model.exact and 0 < model.capacity <= len(model.waiting)
         try:
             hf.enqueue(call)
         except QueueAtCapacity:
