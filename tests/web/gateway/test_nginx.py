@@ -56,21 +56,13 @@ def nginx(folder: Path, live: RunningApp, server: str) -> Iterator[tuple[int, ss
     program = shutil.which("nginx")
     if program is None:
         pytest.skip("no nginx: run `apt install nginx-light`")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     authority = trustme.CA()
     certificate = authority.issue_cert(NAME)
     certificate.private_key_and_cert_chain_pem.write_to_path(folder / "all.pem")
-    server = server.replace("443 ssl", f"127.0.0.1:{port} ssl")
     server = server.replace("127.0.0.1:8000", live.host)
     server = re.sub(r"(ssl_certificate(_key)?) \S+;", rf"\1 {folder}/all.pem;", server)
-    path = folder / "nginx.conf"
-    path.write_text(CONFIGURATION.format(folder=folder, server=server))
-    errors = folder / "error.log"
-    process = subprocess.Popen([program, "-e", errors, "-p", folder, "-c", path])
+    port, process = listening(program, folder, server)
     try:
-        eventually(lambda: is_listening(port) or process.poll() is not None)
-        assert process.poll() is None, errors.read_text()
         context = ssl.create_default_context()
         authority.configure_trust(context)
         yield port, context
@@ -79,10 +71,19 @@ def nginx(folder: Path, live: RunningApp, server: str) -> Iterator[tuple[int, ss
         process.wait(60)
 
 
-def is_listening(port: int) -> bool:
-    """Return whether a server accepts connections on *port*."""
-    with socket.socket() as line:
-        return line.connect_ex(("127.0.0.1", port)) == 0
+def listening(program: str, folder: Path, server: str) -> tuple[int, subprocess.Popen[bytes]]:
+    """Start nginx on a free port, and on another one if a program has taken it meanwhile."""
+    path, errors, has_ports = folder / "nginx.conf", folder / "error.log", folder / "pid"
+    for _ in range(5):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        here = server.replace("443 ssl", f"127.0.0.1:{port} ssl")
+        path.write_text(CONFIGURATION.format(folder=folder, server=here))
+        process = subprocess.Popen([program, "-e", errors, "-p", folder, "-c", path])
+        eventually(lambda: has_ports.exists() or process.poll() is not None)  # noqa: B023
+        if process.poll() is None:
+            return port, process
+    raise AssertionError(errors.read_text())
 
 
 class Browser:
