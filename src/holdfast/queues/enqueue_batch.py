@@ -21,6 +21,8 @@ BATCH_TASKS: Final = 500
 OTHER_TASKS: Final = 100
 """The same for tasks that are not plain: each takes the server several times as long."""
 
+_OTHER_LOAD: Final = BATCH_TASKS // OTHER_TASKS
+
 BATCH_BYTES: Final = 1 << 19
 """Bytes stored in one step at most, unless a single task is larger."""
 
@@ -199,7 +201,9 @@ class EnqueueBatch:
         """Return whether a task of *size* bytes fits. The first task always fits."""
         if not self.tasks:
             return True
-        return self.load + _load_of(task) <= BATCH_TASKS and self.size + size <= BATCH_BYTES
+        room = BATCH_TASKS - self.load
+        has_room = room >= _OTHER_LOAD or room >= _load_of(task)  # usually, any task has
+        return has_room and self.size + size <= BATCH_BYTES
 
     def add(self, task: Packed, size: int) -> None:
         """Add a task of *size* bytes."""
@@ -210,7 +214,7 @@ class EnqueueBatch:
 
 
 def _load_of(task: Packed) -> int:
-    return 1 if is_plain(task) else BATCH_TASKS // OTHER_TASKS
+    return 1 if is_plain(task) else _OTHER_LOAD
 
 
 def batched(
