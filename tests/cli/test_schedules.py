@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from cli.crowd import Run, rows
@@ -107,3 +109,22 @@ def test_wrong_timings_are_refused(
     assert (result.exit_code, result.stdout) == (2, "")
     assert reason in result.stderr
     assert hf.schedules() == []
+
+
+def test_without_cronsim_only_new_instants_are_refused(
+    hf: Holdfast, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others need no instant that is not stored; the error names the extra."""
+    hf.schedule("a", digest.call(1), Cron("0 3 * * *"))
+    monkeypatch.setitem(sys.modules, "cronsim", None)
+    assert "0 3 * * *" in run("schedules", "ls").stdout
+    assert "is paused" in run("schedules", "pause", "a").stdout
+    hf.schedule_handle("a").trigger()
+    for command in (
+        ("resume", "a"),
+        ("add", "b", "reports", "digest", "--cron", "0 3 * * *"),
+    ):
+        result = run("schedules", *command)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "install `holdfast[cron]`" in result.stderr.replace("\n", " ")
+    assert run("schedules", "rm", "a", "--yes").exit_code == 0

@@ -105,7 +105,8 @@ app: Final = group(
 def show_schedule(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
     """Show one schedule: its next instants, its task, and what it has done."""
     schedule = SCHEDULES.find(hf, name)
-    coming = hf.schedule_handle(name).next(NEXT)
+    with argument_errors():
+        coming = hf.schedule_handle(name).next(NEXT)
     if as_json:
         print_json(SCHEDULES.json_of(name, schedule), {"next": coming})
         return
@@ -181,7 +182,8 @@ def resume(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
     """Resume a paused schedule, from its next instant on."""
     was_paused = SCHEDULES.find(hf, name).paused
     if was_paused:
-        hf.schedule_handle(name).resume()
+        with argument_errors():
+            hf.schedule_handle(name).resume()
     if as_json:
         print_json({"schedule": name, "paused": False, "changed": was_paused})
     else:

@@ -1,5 +1,7 @@
 """Schedules on a real server: what is stored, fired, skipped and refused."""
 
+import logging
+import sys
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -384,3 +386,30 @@ async def test_a_damaged_definition_stops_no_other(hf: AsyncHoldfast, site: Site
     site.client.hset(keys.schedules(unit), "bad", b"s{}")
     await drain(hf)
     assert sorted(str(name) for _, name in ran) == ["a", "c"]
+
+
+async def test_a_worker_without_cronsim_leaves_cron_to_others(
+    hf: AsyncHoldfast,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Another program may store what this one cannot compute: it is shown, and stays due."""
+    nightly = await hf.schedule("nightly", report.call("n"), Cron("0 3 * * *"))
+    await make_due(hf, site, "nightly")
+    await hf.schedule("hourly", report.call("h"), Every(3600))
+    await make_due(hf, site, "hourly")
+    with monkeypatch.context() as patch, caplog.at_level(logging.ERROR, "holdfast"):
+        patch.setitem(sys.modules, "cronsim", None)
+        await drain(hf)
+        status = await nightly.status()
+        assert str(status.timing) == "0 3 * * *"
+        with pytest.raises(ModuleNotFoundError, match=r"install `holdfast\[cron\]`"):
+            await nightly.next(2)
+        await nightly.trigger()
+    assert [name for _, name in ran] == ["h"]
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line.startswith("schedule nightly of ")
+    assert "install `holdfast[cron]`" in line
+    await drain(hf)
+    assert sorted(str(name) for _, name in ran) == ["h", "n", "n"]

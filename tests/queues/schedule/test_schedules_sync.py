@@ -1,6 +1,8 @@
 # Generated from test_schedules_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Schedules on a real server: what is stored, fired, skipped and refused."""
 
+import logging
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -381,3 +383,30 @@ def test_a_damaged_definition_stops_no_other(hf: Holdfast, site: Site) -> None:
     site.client.hset(keys.schedules(unit), "bad", b"s{}")
     drain(hf)
     assert sorted(str(name) for _, name in ran) == ["a", "c"]
+
+
+def test_a_worker_without_cronsim_leaves_cron_to_others(
+    hf: Holdfast,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Another program may store what this one cannot compute: it is shown, and stays due."""
+    nightly = hf.schedule("nightly", report.call("n"), Cron("0 3 * * *"))
+    make_due(hf, site, "nightly")
+    hf.schedule("hourly", report.call("h"), Every(3600))
+    make_due(hf, site, "hourly")
+    with monkeypatch.context() as patch, caplog.at_level(logging.ERROR, "holdfast"):
+        patch.setitem(sys.modules, "cronsim", None)
+        drain(hf)
+        status = nightly.status()
+        assert str(status.timing) == "0 3 * * *"
+        with pytest.raises(ModuleNotFoundError, match=r"install `holdfast\[cron\]`"):
+            nightly.next(2)
+        nightly.trigger()
+    assert [name for _, name in ran] == ["h"]
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line.startswith("schedule nightly of ")
+    assert "install `holdfast[cron]`" in line
+    drain(hf)
+    assert sorted(str(name) for _, name in ran) == ["h", "n", "n"]

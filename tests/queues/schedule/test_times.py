@@ -99,8 +99,11 @@ def test_an_expression_must_be_text() -> None:
 
 def test_without_cronsim_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cronsim", None)
-    with pytest.raises(ImportError, match=r"install `holdfast\[cron\]`"):
+    with pytest.raises(ModuleNotFoundError, match=r"install `holdfast\[cron\]`"):
         Cron("0 3 * * *")
+    for wrong in ({"cron": 5, "tz": "UTC"}, {"cron": "* * * * *", "tz": 5}):
+        with pytest.raises(TypeError, match="must be a str, got 5"):
+            timing_of(wrong)
     assert Every(60).next_after(0) == 60_000
 
 

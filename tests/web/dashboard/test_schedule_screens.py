@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast import Every, TaskRegistry
+import sys
+
+import pytest
+
+from holdfast import Cron, Every, TaskRegistry
 from web.dashboard.sample_data import work
 from web.dashboard.test_screens import act, done, see
 from web.running import RunningApp
@@ -67,3 +71,19 @@ def test_an_operator_pauses_resumes_and_removes_a_schedule(live: RunningApp) -> 
     assert see(live, "schedule", name="daily")["known"] is False
     for path in ("pause", "resume", "trigger", "remove"):
         assert act(live, f"schedule/{path}", name="daily").status_code == 404
+
+
+def test_without_cronsim_the_stored_instant_is_shown(
+    live: RunningApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Resuming needs the next instant, and says which extra is missing."""
+    live.hf.schedule("nightly", report.call("a"), Cron("0 3 * * *"))
+    monkeypatch.setitem(sys.modules, "cronsim", None)
+    assert [each["timing"] for each in see(live, "schedules")["schedules"]] == ["0 3 * * *"]
+    one = see(live, "schedule", name="nightly")
+    assert one["instants"] == [one["next_at"]]
+    done(live, "schedule/pause", name="nightly")
+    assert see(live, "schedule", name="nightly")["instants"] == []
+    refused = act(live, "schedule/resume", name="nightly")
+    assert refused.status_code == 500
+    assert "install `holdfast[cron]`" in refused.text

@@ -47,6 +47,7 @@ class AsyncScheduleHandle:
 
         Raises:
             NoSuchSchedule: It was removed, or has ended.
+            ModuleNotFoundError: It is a `Cron`, and the extra `cron` is not installed.
         """
         count = checked_int(count, "count", 1, MAX_NEXT)
         _, _, stored = await self._store.find(self.name)
@@ -71,6 +72,7 @@ class AsyncScheduleHandle:
 
         Raises:
             NoSuchSchedule: It was removed, or has ended.
+            ModuleNotFoundError: It is a `Cron`, and the extra `cron` is not installed.
         """
         now_ms, _, stored = await self._store.find(self.name)
         timing = ScheduleDefinition.unpacked(self.name, stored.definition).timing

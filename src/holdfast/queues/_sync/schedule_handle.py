@@ -48,6 +48,7 @@ class ScheduleHandle:
 
         Raises:
             NoSuchSchedule: It was removed, or has ended.
+            ModuleNotFoundError: It is a `Cron`, and the extra `cron` is not installed.
         """
         count = checked_int(count, "count", 1, MAX_NEXT)
         _, _, stored = self._store.find(self.name)
@@ -72,6 +73,7 @@ class ScheduleHandle:
 
         Raises:
             NoSuchSchedule: It was removed, or has ended.
+            ModuleNotFoundError: It is a `Cron`, and the extra `cron` is not installed.
         """
         now_ms, _, stored = self._store.find(self.name)
         timing = ScheduleDefinition.unpacked(self.name, stored.definition).timing

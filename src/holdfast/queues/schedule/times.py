@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ...core.clock import MAX_MS, Duration, Instant, from_epoch_ms, to_epoch_ms, to_ms, to_seconds
@@ -34,11 +34,31 @@ class Cron:
 
     Raises:
         ValueError: The expression is wrong or never matches, or the zone is unknown.
-        ImportError: cronsim is not installed: install `holdfast[cron]` from where you got Holdfast.
+        ModuleNotFoundError: cronsim is not installed: install `holdfast[cron]` from where you got
+            Holdfast.
     """
 
     expression: str
     tz: str = "UTC"
+
+    @classmethod
+    def stored(cls, expression: Any, tz: Any) -> Self:
+        """Return what another program has stored.
+
+        Without cronsim it is not checked further: only its instants need the library.
+
+        Raises:
+            ValueError, TypeError: It is wrong.
+        """
+        try:
+            return cls(expression, tz)
+        except ModuleNotFoundError:
+            if not isinstance(tz, str):
+                raise TypeError(f"a time zone must be a str, got {tz!r}") from None
+            unchecked = object.__new__(cls)
+            object.__setattr__(unchecked, "expression", expression)
+            object.__setattr__(unchecked, "tz", tz)
+            return unchecked
 
     def __post_init__(self) -> None:
         if not isinstance(self.expression, str):
@@ -216,7 +236,7 @@ def timing_of(spec: Any) -> Timing:
         ValueError, TypeError, KeyError: another program wrote it.
     """
     if "cron" in spec:
-        return Cron(spec["cron"], spec["tz"])
+        return Cron.stored(spec["cron"], spec["tz"])
     if "at" in spec:
         return Once(_stored_ms(spec["at"]) / 1000)
     interval_ms, phase_ms = _stored_ms(spec["every"]), spec["phase"]
@@ -245,7 +265,7 @@ def _zone(name: str) -> tzinfo:
 def _cronsim() -> Any:
     try:
         import cronsim
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         hint = "cron expressions need cronsim: install `holdfast[cron]` from where you got Holdfast"
-        raise ImportError(hint) from error
+        raise ModuleNotFoundError(hint, name=error.name) from error
     return cronsim

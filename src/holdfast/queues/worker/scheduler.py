@@ -79,7 +79,7 @@ class Scheduler:
         self._keys = FIRE.keys(unit)
         self._undeclared = list(definitions)
         self._refresh = Deadline(_REFRESH_S)
-        self._damaged: set[str] = set()  # names that were logged
+        self._damaged: set[str] = set()  # names that do not fire here, and that were logged
         self._full: set[str] = set()  # names for which the queue has no room, and that were logged
         self._replaced: set[str] = set()  # names with another definition, and that were logged
         self._has_fired = False
@@ -147,19 +147,27 @@ class Scheduler:
         return random.random() * self._standby_s
 
     async def _fire(self, schedules: Sequence[StoredSchedule], now_ms: int) -> int:
-        """Fire *schedules*, which are due. Return how many remain due: the queue is full."""
+        """Fire *schedules*, which are due.
+
+        Returns:
+            How many remain due: the queue is full, or this worker cannot fire them.
+        """
         steps: list[list[tuple[ScheduleDefinition, Firing, list[Argument]]]] = [[]]
         tasks = 0
         remaining = 0
         for stored in schedules:
             try:
                 definition = ScheduleDefinition.unpacked(stored.name, stored.definition)
+                most = self._most.get(stored.name, MAX_PER_STEP)
+                found = firing(definition, stored.record, int(stored.next_ms), now_ms, most)
             except DecodeError as error:
                 self._log_damaged({stored.name: error})
                 remaining += 1
                 continue
-            most = self._most.get(stored.name, MAX_PER_STEP)
-            found = firing(definition, stored.record, int(stored.next_ms), now_ms, most)
+            except ModuleNotFoundError as error:  # a worker that has cronsim fires it
+                self._log_missing(stored.name, error)
+                remaining += 1
+                continue
             if tasks + len(found.instants_ms) > BATCH_TASKS:
                 steps.append([])
                 tasks = 0
@@ -257,6 +265,11 @@ class Scheduler:
                 self._damaged.add(name)
                 text = "schedule %s of %s cannot be read, and does not fire"
                 log_safely(logger, logging.ERROR, text, name, self._unit, error=error)
+
+    def _log_missing(self, name: str, error: ModuleNotFoundError) -> None:
+        if name not in self._damaged:
+            self._damaged.add(name)
+            logger.error("schedule %s of %s does not fire here: %s", name, self._unit, error)
 
 
 def _arguments(

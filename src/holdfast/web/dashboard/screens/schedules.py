@@ -85,6 +85,8 @@ async def show_schedule(view: PageRequest) -> dict[str, Any]:
         instants = await handle.next(INSTANTS)
     except NoSuchSchedule:
         return {"name": name, "known": False}
+    except ModuleNotFoundError:  # the extra `cron` is not installed here: the stored one is known
+        instants = [schedule.next_at] if schedule.next_at else []
     runs = await _last_runs(view.hf, schedule.queue, name)
     return {
         **_fields(schedule),
@@ -132,6 +134,8 @@ async def resume(action: ActionRequest) -> ActionResult:
         await action.hf.schedule_handle(name).resume(op_id=action.op_id)
     except NoSuchSchedule as error:
         raise _unknown(name) from error
+    except ModuleNotFoundError as error:
+        raise Problem("failed", str(error)) from error
     return ActionResult(f"{in_text(name)} is resumed.")
 
 
