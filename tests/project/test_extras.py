@@ -1,21 +1,16 @@
 """Each extra alone is enough for what it promises; `make extras` tries the same in fresh venvs."""
 
 import json
-import re
-import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
-from functools import cache
-from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 from textwrap import dedent
 from typing import Final
 
 import pytest
-from packaging.requirements import Requirement
 
-from project.sources import PACKAGE, ROOT, modules
+from project.installed import PROJECT, run
+from project.sources import PACKAGE, modules
 
 GEO: Final = (
     "address_columns", "geo_counter", "geo_data", "geolite2", "key", "mmdb", "mmdb_records",
@@ -41,25 +36,7 @@ NEEDS: Final = {
 """Modules, with all below them, that can only be imported with an extra (or in a run of pytest).
 All others need none."""
 
-PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: Final = set(PROJECT["optional-dependencies"]) - {"all", "bench", "docs", "release", "test"}
-
-ONLY: Final = """
-import importlib.abc, json, sys
-
-given = json.loads(sys.argv[1])
-allowed = {*given, "holdfast", "holdfast_demo", *sys.stdlib_module_names}
-
-class Absent(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        top = name.partition(".")[0]
-        if top not in allowed and not top.startswith("_sysconfigdata"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Absent())
-sys.argv[1:] = sys.argv[2:]
-"""
-"""Hides all packages but the standard library's and those that are given, in JSON."""
 
 IMPORT_ALL: Final = """
 import importlib
@@ -85,40 +62,6 @@ SET_UP: Final = {
 """What has to be done before the modules of an extra can be imported."""
 
 USES: Final = {
-    "": """
-        import holdfast
-        for name in ("OpenTelemetry", "PrometheusMetrics"):
-            try:
-                getattr(holdfast, name)()
-            except ModuleNotFoundError as error:
-                print(error)
-        try:
-            holdfast.SqlRows(object(), "stock", key="id")
-        except ModuleNotFoundError as error:
-            print(error)
-        from pathlib import Path
-        try:
-            holdfast.GeoTable.from_mmdb(Path("places.mmdb"))
-        except ModuleNotFoundError as error:
-            print(error)
-        try:
-            import holdfast.web
-        except ModuleNotFoundError as error:
-            print(error)
-        try:
-            import holdfast.django
-        except ModuleNotFoundError as error:
-            print(error)
-        try:
-            import holdfast.sentry
-        except ModuleNotFoundError as error:
-            print(error)
-        try:
-            from holdfast.cli import main
-            main()
-        except SystemExit as error:
-            print(error)
-        """,
     "sql": """
         import holdfast
         import sqlalchemy as sa
@@ -173,51 +116,7 @@ USES: Final = {
             assert not ended.code, ended
         """,
 }
-"""What can be done with an extra; without any: what is printed says which one is needed."""
-
-
-@cache
-def installed(extra: str) -> frozenset[str]:
-    """Return the top-level modules that an installation of `holdfast[extra]` brings."""
-    wanted: dict[str, set[str]] = {"holdfast": set()}
-    left = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"].get(extra, ())]
-    while left:
-        needed = Requirement(left.pop())
-        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
-            key = _normal(needed.name)
-            if key not in wanted or not needed.extras <= wanted[key]:
-                wanted[key] = wanted.get(key, set()) | needed.extras
-                left += _wanted_by(key, wanted[key])
-    return frozenset(
-        module
-        for module, names in packages_distributions().items()
-        if set(map(_normal, names)) & wanted.keys()
-    )
-
-
-def _normal(name: str) -> str:
-    """Return the name of a distribution as PyPI compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _wanted_by(name: str, extras: set[str]) -> Iterator[str]:
-    """Yield what a distribution with some of its extras requires here."""
-    for line in distribution(name).requires or ():
-        needed = Requirement(line)
-        marker, needed.marker = needed.marker, None
-        if marker is None or any(marker.evaluate({"extra": each}) for each in ("", *extras)):
-            yield str(needed)
-
-
-def run(extra: str, code: str, *args: str, cwd: Path) -> str:
-    """Return what *code* prints in a process that has what *extra* brings, and nothing else."""
-    given = json.dumps(sorted(installed(extra)))
-    done = subprocess.run(
-        [sys.executable, "-c", ONLY + code, given, *args],
-        capture_output=True, text=True, check=False, cwd=cwd,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+"""What can be done with an extra."""
 
 
 def every_module() -> Iterator[str]:
@@ -240,7 +139,7 @@ def _extra_of(name: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("extra", [extra for extra in USES if extra])
+@pytest.mark.parametrize("extra", USES)
 def test_an_extra_brings_what_its_feature_needs(extra: str, tmp_path: Path) -> None:
     """Its modules can be imported, and the smallest use works, with this extra and no other."""
     if extra == "django" and sys.version_info < (3, 12):
@@ -252,28 +151,4 @@ def test_an_extra_brings_what_its_feature_needs(extra: str, tmp_path: Path) -> N
 
 
 def test_every_extra_is_tried() -> None:
-    assert {extra for extra in USES if extra} == EXTRAS
-
-
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    told = run("", dedent(USES[""]), cwd=tmp_path).splitlines()
-    wanted = ["otel", "prometheus", "sql", "geo", "web", "django", "sentry", "cli"]
-    assert len(told) == len(wanted), told
-    for line, extra in zip(told, wanted, strict=True):
-        assert f"install `holdfast[{extra}]`" in line, line
-
-
-DEMO: Final = """
-from holdfast.cli import main
-sys.argv[1:], sys.stderr = ["demo", "traffic"], sys.stdout
-try:
-    main()
-except SystemExit as ended:
-    assert ended.code == 1, ended
-"""
-
-
-def test_the_demo_names_its_extra(tmp_path: Path) -> None:
-    """The command is there without it."""
-    said = "the demo needs aiosmtpd: install `holdfast[demo]` from where you got Holdfast"
-    assert run("cli", DEMO, cwd=tmp_path) == f"holdfast: {said}\n"
+    assert USES.keys() == EXTRAS
