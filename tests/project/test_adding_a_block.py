@@ -19,6 +19,7 @@ from project.sources import ROOT
 NEW_BLOCK = ROOT / "tests" / "project" / "new_block"
 FILES = {path: path.relative_to(NEW_BLOCK).as_posix()[:-4] for path in NEW_BLOCK.rglob("*.txt")}
 EDITS = tomllib.loads((NEW_BLOCK / "edits.toml").read_text())["edit"]
+pytestmark = pytest.mark.timeout(600)  # each runs tools over a copy of the whole project
 COPIED = ("CONTRIBUTING.md", "README.md", "pyproject.toml", "docs", "src", "tests", "tools")
 
 
