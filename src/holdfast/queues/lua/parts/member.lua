@@ -1,14 +1,15 @@
 -- Members of groups: tasks with an end that counts for a group (see queues/groups/).
 --
 -- The envelope of a member ends with `,"group":"GROUP NAME"}`. GROUP is the id of the group, NAME is the number of
--- the member, or `then` or `failure` for a callback.
+-- the member, or `then` or `failure` for a callback. The field has 320 bytes at most.
 
 -- Returns `GROUP NAME` of the task with this envelope; nil if it is no member.
 local function member_of(envelope)
-  if envelope:byte(-2) ~= 34 then  -- most envelopes end with a number, not with a quote
+  -- Most envelopes end with a number, not with a quote, and a plain search is ten times as fast as a match.
+  if envelope:byte(-2) ~= 34 or not envelope:find(',"group":"', -320, true) then
     return nil
   end
-  return envelope:sub(-320):match(',"group":"([^" ]+ %w+)"}$')  -- the field is not longer
+  return envelope:sub(-320):match(',"group":"([^" ]+ %w+)"}$')
 end
 
 -- Returns what the relay brings to the group of *member*: `GROUP NAME VERSION STATE PAYLOAD`. The version grows

@@ -8,12 +8,12 @@
 --   KEY      the digest of the task's name and of the arguments that count
 -- Only the task that holds a key releases it. *keys* has the keys `unique` and `kept`.
 
-local QUOTE = 34         -- the byte of "
 local UNIQUE_BYTES = 96  -- the field is not longer
 
 -- Returns what an envelope says of its key, as a table; nil if the task is not unique.
 local function unique_of(envelope)
-  if envelope:byte(-2) ~= QUOTE then  -- most envelopes end with a number
+  -- Most envelopes end with a number, not with a quote, and a plain search is ten times as fast as a match.
+  if envelope:byte(-2) ~= 34 or not envelope:find(',"unique":"', -UNIQUE_BYTES, true) then
     return nil
   end
   local lasts, when, at_most, key =
