@@ -57,7 +57,9 @@
 -- include keep_apart
 -- include admit
 -- include admit_next
+-- include freed_slots
 -- include give_back
+-- include remove_limited
 -- include step_index
 -- include forget_steps
 

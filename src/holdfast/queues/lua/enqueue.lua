@@ -60,7 +60,9 @@
 -- include key_holder
 -- include enqueue_unique
 -- include admit_next
+-- include freed_slots
 -- include give_back
+-- include remove_limited
 -- include waiting_task
 -- include change_task
 -- include placement

@@ -52,6 +52,7 @@
 -- include keep_apart
 -- include admit
 -- include admit_next
+-- include freed_slots
 -- include give_back
 -- include step_index
 -- include forget_steps

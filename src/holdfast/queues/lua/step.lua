@@ -82,6 +82,7 @@
 -- include admit
 -- include admit_next
 -- include enter
+-- include freed_slots
 -- include give_back
 -- include pause_key
 -- include return_task
@@ -144,7 +145,6 @@ local step = {
   counts = {done = 0, retried = 0, dead = 0, snoozed = 0, gave_up = 0},
   records = {}, ends = {}, has_ready = {}, has_due = {},
 }
-local keys = step.keys
 
 local ledger = ledger_at(KEYS[28], KEYS[29], now_s)
 local known = ledger_answer(ledger, ARGV[1], ARGV[2])
@@ -170,8 +170,7 @@ if not step.paused then
 end
 write_claims(step, claims)
 log_starts(step, claims.count)
-local new_minute = write_throughput(keys.throughput, step.counts, now_ms)
-write_history(step, new_minute)
+write_history(step, write_throughput(step.keys.throughput, step.counts, now_ms))
 write_ends(step)
 -- Also if nothing was claimed: a late copy of this step must not claim for a worker that has gone on.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({accepted, claims.granted}))

@@ -42,10 +42,8 @@ local function first_apart(limits, key, priority, most)
     'LIMIT', 0, most, 'WITHSCORES')
 end
 
--- Admits a task that is kept apart, with this *score*. Returns its priority.
-local function admit_apart(limits, key, id, score)
-  local priority = math.floor((score - LIMITED_KEY * key.slot) / LIMITED_LANE)
+-- Admits a task that is kept apart.
+local function admit_apart(limits, key, id, priority)
   limits.left[#limits.left + 1] = id
   admit(limits, key, id, priority)
-  return priority
 end

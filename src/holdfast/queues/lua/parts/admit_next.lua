@@ -11,7 +11,7 @@ local function admit_one_each(limits, key, left)
     end
     priority = math.floor((found[2] - LIMITED_KEY * key.slot) / LIMITED_LANE)
     if ready_left(limits, key, priority) > 0 then
-      admit_apart(limits, key, found[1], found[2])
+      admit_apart(limits, key, found[1], priority)
       admitted = admitted + 1
     end
     priority = priority + 1
@@ -35,7 +35,7 @@ local function admit_next(limits, key, most, ran)
     left = math.min(concurrency_left(limits, key), left)
   end
   for i = 1, 2 * left, 2 do
-    admit_apart(limits, key, found[i], found[i + 1])
+    admit_apart(limits, key, found[i], math.floor((found[i + 1] - LIMITED_KEY * key.slot) / LIMITED_LANE))
   end
   return math.max(left, 0)
 end
@@ -43,10 +43,10 @@ end
 -- Admits the next task of *key* after one with this priority has started, if only one may be ready. No other one is
 -- ready then, unless a definition has changed. Returns whether it did.
 local function follow(limits, key, priority)
-  local found = first_apart(limits, key, priority, 1)
-  if found[1] and tonumber(found[2]) < LIMITED_KEY * key.slot + LIMITED_LANE * (priority + 1)
-    and concurrency_left(limits, key) > 0 and (not limits.is_changed or ready_left(limits, key, priority) > 0) then
-    admit_apart(limits, key, found[1], found[2])
+  local first = LIMITED_KEY * key.slot + LIMITED_LANE * priority
+  local id = redis.call('ZRANGE', limits.limited, first, first + LIMITED_LANE - 1, 'BYSCORE', 'LIMIT', 0, 1)[1]
+  if id and concurrency_left(limits, key) > 0 and (not limits.is_changed or ready_left(limits, key, priority) > 0) then
+    admit_apart(limits, key, id, priority)
     return true
   end
   return false

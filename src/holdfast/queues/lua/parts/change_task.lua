@@ -1,6 +1,6 @@
 -- Puts the arguments and options of a later call into a unique task that waits. The task keeps its id, its
 -- attempts and, unless it is postponed, when it may start.
--- Expects: notify, limit, key_of, add_tasks, give_back, waiting_task.
+-- Expects: notify, limit, key_of, add_tasks, remove_limited, waiting_task.
 
 -- Stores that the id of a task stays in its ready list, and the task is in a due set from now on.
 local function leave_ready(queue, id)

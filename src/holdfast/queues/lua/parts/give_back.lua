@@ -1,6 +1,6 @@
 -- Gives back the places of tasks that do not run any more, or are removed, and admits the next ones. Keys that no
 -- task uses any more are forgotten later (see parts/idle_keys).
--- Expects: limit_key, write_limits, idle_keys, admit, admit_next.
+-- Expects: limit_key, write_limits, idle_keys, admit, admit_next, freed_slots.
 
 -- Removes the tasks in *ids* from the admitted ones. Returns the slots of their keys, and by slot how many tasks
 -- it were and whether all of them ran.
@@ -24,6 +24,8 @@ end
 -- Gives back the places of the tasks in *ids*, which may have none. Returns how many tasks were admitted.
 local function give_back(limits, ids)
   local admitted, slots, freed, ran = 0, remove_admitted(limits, ids)
+  local has_freed = #slots > 0
+  slots = freed_slots(limits, slots, freed, ran)
   read_keys_at(limits, slots)
   for _, slot in ipairs(slots) do
     local key = limits.by_slot[slot]
@@ -32,17 +34,8 @@ local function give_back(limits, ids)
     end
   end
   write_limits(limits)
-  if #slots > 0 then
+  if has_freed then
     expire_keys(limits)
   end
   return admitted
-end
-
--- Removes a task from the tasks of its limit. Returns whether it was kept apart, so that it is in no other
--- place, and how many tasks were admitted instead.
-local function remove_limited(limits, id)
-  if redis.call('ZREM', limits.limited, id) == 1 then
-    return true, 0
-  end
-  return false, give_back(limits, {id})
 end

@@ -11,6 +11,7 @@ local function define_limit(limits, limit)
       redis.call('HSET', limits.settings, 'limited', '1', 'limit:' .. limit.name, limit.definition)
     end
     definition_of(limits, limit.name)
+    limits.least_concurrency = nil  -- it is read again (see parts/freed_slots)
   end
 end
 

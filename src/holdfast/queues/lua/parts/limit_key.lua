@@ -3,13 +3,12 @@
 
 local LIMITED_KEY = 268435456   -- 2^28: the scores of `limited` that belong to one slot
 local LIMITED_LANE = 67108864   -- 2^26: those of one slot and priority
-local NEW_KEY = '0 0 2 %- '      -- the record of a key that has nothing to remember begins so
 local ADMITTED_KEY = 4          -- the scores of `admitted` that belong to one slot: 0 running, or a priority
 
 -- Returns what a record says of the key with this slot. A key without a record has no limits.
 local function parsed_key(limits, slot, record)
   record = record or ''
-  local not_before, turn, priority, starts, name, key = 0, 0, 2, '-', record:match('^' .. NEW_KEY .. '(%S+) (%S+)$')
+  local not_before, turn, priority, starts, name, key = 0, 0, 2, '-', record:match('^0 0 2 %- (%S+) (%S+)$')
   if not name then
     not_before, turn, priority, starts, name, key = record:match('^(%d+) (%d+) ([123]) (%S+) (%S+) (%S+)$')
   end

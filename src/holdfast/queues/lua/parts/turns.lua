@@ -9,7 +9,8 @@
 
 -- Returns how many tasks were put at the end of a ready list.
 local function turns_of(limits, priority)
-  return tonumber(redis.call('HGET', limits.limit_keys, 'turns:' .. priority) or 0)
+  limits.turns[priority] = limits.turns[priority] or tonumber(redis.call('HGET', limits.limit_keys, 'turns:' .. priority) or 0)
+  return limits.turns[priority]
 end
 
 -- Returns whether each key that was ready when this one was claimed last has had its turn.

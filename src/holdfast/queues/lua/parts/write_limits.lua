@@ -8,7 +8,7 @@
 -- Returns *limits* with nothing to write. `is_changed` is whether a definition has ever changed; by default, it may have.
 local function with_writes(limits)
   limits.definitions, limits.by_slot, limits.slots, limits.changed_keys = {}, {}, {}, {}
-  limits.counted_keys = {}
+  limits.counted_keys, limits.turns = {}, {}
   limits.admitted_now, limits.left, limits.ready_now, limits.turns_now = {}, {}, {{}, {}, {}}, {0, 0, 0}
   limits.is_changed = limits.is_changed == nil or limits.is_changed
   return limits
@@ -38,7 +38,7 @@ local function write_ready_now(limits)
       limits.ready_now[priority] = {}
     end
     if limits.turns_now[priority] > 0 then
-      redis.call('HINCRBY', limits.limit_keys, 'turns:' .. priority, limits.turns_now[priority])
+      limits.turns[priority] = redis.call('HINCRBY', limits.limit_keys, 'turns:' .. priority, limits.turns_now[priority])
       limits.turns_now[priority] = 0
     end
   end

@@ -1,0 +1,130 @@
+"""A place of a limit that is given back is used at once, whatever the limits in the queue are."""
+
+import random
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from faults.servers import Server
+from holdfast import Limit, PerKey, Task, TaskHandle, TaskRegistry
+from holdfast.queues import keys
+from holdfast.queues.call import Priority
+from queues.model.queue_server import QueueServer, Workman
+from queues.model.reference import Order, Settlement
+from queues.test_tenants import commands_of
+
+CONCURRENCY = 2
+KEYS = 6
+ROUNDS = 40
+PER_SLOT, PER_LANE = 2**28, 2**26
+"""Scores of `limited` that belong to one slot, and to one slot and priority."""
+
+PILED = PerKey("key", concurrency=CONCURRENCY, name="piled")
+RATED = PerKey("key", concurrency=CONCURRENCY, rate=Limit(1000, per=0.01), name="rated")
+FREE = PerKey("key", rate=Limit(1000, per=0.01), name="free")
+TURNS = PerKey("key", concurrency=CONCURRENCY, name="turns").taking_turns()
+PRIORITIES: list[Priority] = ["high", "medium", "low"]
+ENDS = ["done", "done", "done", "dead", "retry", "release"]
+
+QUEUES = {
+    "one limit": [PILED],
+    "one limit, keys take turns": [TURNS],
+    "a rate too": [RATED],
+    "only a rate": [FREE],
+    "both kinds": [PILED, TURNS, FREE],
+}
+
+
+def task_of(limit: PerKey | None) -> Task[..., None]:
+    registry = TaskRegistry()
+
+    @registry.task(queue="q", limit=limit)
+    def work(key: int) -> None: ...
+
+    return work
+
+
+class Steps:
+    """The steps of a worker that runs nothing."""
+
+    def __init__(self, bench: QueueServer) -> None:
+        self.bench, self.unit = bench, bench.unit("q")
+        self.workman = Workman(self.unit, "worker", self.unit.key("notify:0"))
+        self.running: list[tuple[str, int]] = []
+
+    def step(self, want: int, ends: list[str]) -> int:
+        """Settle the first running tasks with *ends*, and claim up to *want*. Return how many."""
+        settled = tuple(
+            Settlement(task_id, token, end, 0, "=1" if end == "done" else "a reason")
+            for (task_id, token), end in zip(self.running, ends, strict=False)
+        )
+        self.workman.number += 1
+        order = Order(self.workman.channel, "worker", want, 1, 60_000, 3, settled)
+        answer, _ = self.workman.step(self.bench, order, self.workman.number)
+        assert answer.accepted == "1" * len(settled)
+        self.running = self.running[len(settled) :]
+        self.running += [(one.task_id, one.token) for one in answer.claims]
+        return len(answer.claims)
+
+    def idle_places(self) -> Iterator[str]:
+        """Name the keys that have room for a task that is kept apart."""
+        client: Any = self.bench.plain
+        stored = client.hgetall(keys.limit_keys(self.unit))
+        names = {int(slot): name.decode() for name, slot in stored.items() if b" " in name}
+        scores = [
+            int(score)
+            for _, score in client.zrange(keys.admitted(self.unit), 0, -1, withscores=True)
+        ]
+        admitted, ready = Counter(score // 4 for score in scores), set(scores)
+        assert all(
+            scores.count(4 * slot) <= CONCURRENCY or "free" in names[slot] for slot in admitted
+        )
+        for _, score in client.zrange(keys.limited(self.unit), 0, -1, withscores=True):
+            slot, lane = int(score) // PER_SLOT, int(score) % PER_SLOT // PER_LANE
+            is_full = "free" not in names[slot] and admitted[slot] >= CONCURRENCY
+            has_ready = "piled" not in names[slot] and 4 * slot + lane in ready
+            if not is_full and not has_ready:
+                yield names[slot]
+
+
+@pytest.mark.parametrize("limits", QUEUES.values(), ids=QUEUES)
+def test_no_place_is_left_while_a_task_waits_for_it(
+    standalone: Server, limits: list[PerKey], seed: int
+) -> None:
+    """After each step, with any ends, and after each cancellation; at the end all have run."""
+    chosen = random.Random(seed)
+    with QueueServer(standalone, f"places-{secrets.token_hex(4)}") as bench:
+        steps, tasks = Steps(bench), [task_of(limit) for limit in limits]
+        handles: list[TaskHandle[None]] = []
+        for _ in range(ROUNDS):
+            calls = [chosen.choice(tasks).call(chosen.randrange(KEYS)) for _ in range(5)]
+            handles += bench.clients[0].enqueue_many(
+                call.options(priority=chosen.choice(PRIORITIES)) for call in calls
+            )
+            running = {task_id for task_id, _ in steps.running}
+            cancelled = chosen.choice([each for each in handles if each.task_id not in running])
+            cancelled.cancel()
+            assert list(steps.idle_places()) == []
+            steps.step(chosen.randrange(12), chosen.choices(ENDS, k=chosen.randrange(12)))
+            assert list(steps.idle_places()) == []
+        while steps.step(64, ["done"] * len(steps.running)) or steps.running:
+            assert list(steps.idle_places()) == []
+        assert bench.plain.hlen(keys.bodies(steps.unit)) == bench.plain.zcard(keys.dead(steps.unit))
+
+
+@pytest.mark.parametrize("limit", [PILED, FREE], ids=["concurrency", "rate"])
+def test_keys_with_room_are_settled_together(fresh_server: Server, limit: PerKey) -> None:
+    """The commands of a step do not grow with the keys of the tasks that it settles."""
+    spent = []
+    for each in (None, limit):
+        with QueueServer(fresh_server, f"settled-{secrets.token_hex(4)}") as bench:
+            task, steps = task_of(each), Steps(bench)
+            bench.clients[0].enqueue_many(task.call(n) for n in range(64))
+            assert steps.step(64, []) == 64
+            before = commands_of(bench.plain)
+            steps.step(0, ["done"] * 64)
+            spent.append(commands_of(bench.plain) - before)
+    assert spent[1] - spent[0] < 16
