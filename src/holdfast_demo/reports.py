@@ -166,9 +166,11 @@ class ReportsDemo(Demo):
 
     def _follow(self, report: Followed) -> None:
         """Continue to follow a report for a while, as a new reader would."""
+        # Asked before: what is reported between the timeout and the question must be read, too.
+        is_done = report.handle.status().state not in ("queued", "delayed", "running")
         for event in report.handle.events(after=report.after, timeout=FOLLOW_S):
             report.seen.append(event)
-        report.is_done = report.handle.status().state not in ("queued", "delayed", "running")
+        report.is_done = is_done
 
 
 def misread(report: Followed) -> Iterator[str]:
