@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import logging
 import secrets
 import signal
 import sys
@@ -267,6 +268,18 @@ async def hf_async(site: Site) -> AsyncIterator[AsyncHoldfast]:
     """Yield an asyncio client of `site`."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as client:
         yield client
+
+
+@pytest.fixture
+def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """Keep out what asyncio logs when a task that an earlier test has left is collected."""
+
+    def is_of_this_test(record: logging.LogRecord) -> bool:
+        return record.name != "asyncio" or "Task was destroyed" not in record.msg
+
+    caplog.handler.addFilter(is_of_this_test)
+    yield caplog
+    caplog.handler.removeFilter(is_of_this_test)
 
 
 @pytest.fixture

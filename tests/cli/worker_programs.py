@@ -32,6 +32,7 @@ async def block(seconds: float) -> None:
 
 @tasks.task(queue="chores")
 def wait_for(path: str) -> None:
+    Path(path + ".awaited").touch()
     while not Path(path).exists():
         time.sleep(0.02)
 """

@@ -27,7 +27,7 @@ from holdfast import Holdfast
 
 url, namespace = sys.argv[1:]
 with Holdfast.from_url(url, namespace=namespace) as hf:
-    call = hf.idempotency("payments", lease=2.0).begin("order-17", b"body")
+    call = hf.idempotency("payments", lease=4.0).begin("order-17", b"body")
     print(call.state, flush=True)
     time.sleep(3600)
 """
@@ -73,7 +73,7 @@ def test_the_key_of_a_killed_process_is_free_when_its_lease_ends(site: Site) -> 
         store = hf.idempotency("payments")
         with Process.python("-c", HOLDER, site.url, site.namespace) as holder:
             eventually(lambda: "begun" in holder.output)
-            assert store.begin("order-17", BODY, wait=3).state == "running"  # it is renewed
+            assert store.begin("order-17", BODY, wait=5).state == "running"  # it is renewed
             holder.kill()
         assert store.begin("order-17", BODY, wait=30).state == "begun"
 

@@ -183,6 +183,8 @@ def test_a_blocking_worker_does_not_wait_for_it_either(standalone: Server) -> No
         assert time.monotonic() - stopped_at < 30
         stats = hf.queue("stubborn").stats()
         assert (stats.ready, stats.running) == (1, 0)
+    del running, worker
+    gc.collect()  # asyncio logs that the task was destroyed: now, not during a later test
 
 
 async def test_a_task_that_is_stopped_cleans_up(hf: AsyncHoldfast) -> None:

@@ -41,5 +41,6 @@ async def test_workers_that_are_late_ask_less_often(
         await eventually_async(lambda: bool(ran), 30)
         before, done = asked, len(ran)
         await asyncio.sleep(SECONDS)
-        assert asked - before < 0.75 * WORKERS * SCHEDULES * SECONDS
+        # About 5 for each that is fired; 14, if all asked for each.
+        assert asked - before < 10 * (len(ran) - done)
         await eventually_async(lambda: len(ran) >= done + SCHEDULES * (SECONDS - 1), 30)
