@@ -44,7 +44,9 @@ def test_a_rejected_worker_ends_with_one_sentence(
     with worker_program(tmp_path, url, "--quiet") as process:
         assert process.wait() == 4
     standalone.execute("ACL", "DELUSER", "poor")
-    [line] = process.output.splitlines()
+    assert "Traceback" not in process.output
+    # A busy machine may have been warned that loading the certificates blocks the loop.
+    [line] = [line for line in process.output.splitlines() if " WARNING " not in line]
     assert line.startswith("holdfast: the worker cannot start: ")
     assert says in line
     assert f"127.0.0.1:{urlsplit(url).port}" in line

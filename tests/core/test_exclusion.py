@@ -3,6 +3,7 @@
 import gc
 import secrets
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from faults.interrupts import SOURCE, interrupted_at
 from faults.proxy import Proxy
 from faults.waiting import eventually
 from holdfast.core._sync.caller import Caller
+from holdfast.core.concurrency import semaphore as semaphore_module
 from holdfast.core.concurrency.semaphore import LocalSemaphore, Mutex
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
@@ -109,6 +111,50 @@ def test_no_more_than_the_limit_are_inside(limit: int) -> None:
     assert not inside
     assert max(most) <= limit
     assert len(most) == 1600
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let waiters look for ended functions all the time, and threads take turns often."""
+    monkeypatch.setattr(semaphore_module, "_CHECK_S", 0.001)
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval_s)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_no_living_waiter_is_taken_for_an_ended_one() -> None:
+    """Its stack is read while it runs: it leaves generators, which then have no caller."""
+    mutex, inside, most = Mutex(), [], []
+
+    def work() -> None:
+        for _ in range(20):
+            with mutex:
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0.0005)
+                any(number < 0 for number in range(50))
+                inside.pop()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + PATIENCE_S
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    assert not [thread for thread in threads if thread.is_alive()]
+    assert max(most) == 1
+
+
+def test_a_stack_that_ends_in_a_generator_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = semaphore_module._Entry(sys._getframe())
+    suspended = (number for number in range(2))
+    next(suspended)
+    for frame, has_ended in ((suspended.gi_frame, False), (sys._getframe(), False), (None, True)):
+        frames = {threading.get_ident(): frame}
+        monkeypatch.setattr(sys, "_current_frames", lambda frames=frames: frames)
+        assert entry.has_ended() == has_ended
 
 
 def test_a_handler_comes_in_where_its_own_thread_is() -> None:

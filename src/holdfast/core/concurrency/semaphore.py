@@ -12,6 +12,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from itertools import islice
 from threading import TIMEOUT_MAX, Lock, get_ident
 from types import CodeType, FrameType, TracebackType
@@ -19,6 +20,9 @@ from typing import Final
 
 _CHECK_S: Final = 0.05
 """Seconds after which a waiting thread looks for entries of functions that have ended."""
+
+_SUSPENDABLE: Final = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+"""Flags of code that leaves the stack before it ends."""
 
 
 def lock_timeout(timeout_s: float | None) -> float:
@@ -49,22 +53,23 @@ class _Entry:
         """Return whether *frame* of this thread made the entry."""
         return self.frame == id(frame) and self.thread == get_ident()
 
-    def is_alive(self) -> bool:
-        """Return whether the frame is still on the stack of its thread."""
+    def has_ended(self) -> bool:
+        """Return whether the frame is no longer on the stack of its thread."""
         frame = sys._current_frames().get(self.thread)  # noqa: SLF001 (documented, in spite of its name)
-        return frame is not None and (self.frame, self.code) in {_known(frame), *_callers(frame)}
+        outermost: CodeType | None = None
+        for known in _stack(frame):
+            outermost = known[1]
+            if known == (self.frame, self.code):
+                return False
+        # The thread may run meanwhile. A generator that it has left since then knows no caller.
+        return outermost is None or not outermost.co_flags & _SUSPENDABLE
 
 
-def _known(frame: FrameType) -> tuple[int, CodeType]:
-    return id(frame), frame.f_code
-
-
-def _callers(frame: FrameType) -> Iterator[tuple[int, CodeType]]:
-    """Return the id and the code of each frame that called *frame*, directly or not."""
-    caller = frame.f_back
-    while caller is not None:
-        yield _known(caller)
-        caller = caller.f_back
+def _stack(frame: FrameType | None) -> Iterator[tuple[int, CodeType]]:
+    """Yield the id and the code of *frame*, and of each frame that called it, directly or not."""
+    while frame is not None:
+        yield id(frame), frame.f_code
+        frame = frame.f_back
 
 
 class LocalSemaphore:
@@ -131,14 +136,14 @@ class LocalSemaphore:
         callers: set[tuple[int, CodeType]] = set()
         for each in list(self._entries):
             if each.thread == entry.thread and each is not entry:
-                callers = callers or {*_callers(frame)}
+                callers = callers or {*_stack(frame.f_back)}
                 if (each.frame, each.code) not in callers:  # Its function has ended.
                     self._entries.pop(each, None)
         while not self._admits(entry):
             if any((each.frame, each.code) in callers for each in self._of(entry.thread)):
                 return  # A caller of this function is inside: waiting would never end.
             if not called.acquire(timeout=_CHECK_S):
-                self._drop_dead()
+                self._drop_ended()
 
     def _of(self, thread: int) -> list[_Entry]:
         return [each for each in self._first() if each.thread == thread]
@@ -148,9 +153,13 @@ class LocalSemaphore:
             : self._limit
         ]  # `list` is atomic; iterating over `islice` is not.
 
-    def _drop_dead(self) -> None:
-        for each in list(self._entries):
-            if not each.is_alive():
+    def _drop_ended(self) -> None:
+        """Remove entries of functions that have ended, while they are the first.
+
+        The others block nobody yet, and looking at all of them would take long: each waiter does.
+        """
+        while ended := [each for each in self._first() if each.has_ended()]:
+            for each in ended:
                 self._entries.pop(each, None)
         self._call_next()
 
