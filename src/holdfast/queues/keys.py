@@ -54,7 +54,10 @@ def due(unit: Unit) -> tuple[str, str, str]:
 
 
 def idle(unit: Unit) -> str:
-    """ZSET of the channels of idle workers, scored by when they are forgotten (ms)."""
+    """ZSET of the channels of idle workers, scored by when they are forgotten (ms).
+
+    It lives for 10 minutes after the last step of an idle worker.
+    """
     return unit.key("idle")
 
 

@@ -40,7 +40,7 @@ class Hand:
         self._number += not again
         names, args = (
             self._named(settled),
-            (self._channel, "hand", want, want, lease_ms, 3, *settled),
+            (self._channel, "hand", want, want, lease_ms, 3, 30_000, *settled),
         )
         reply = self._client.eval(
             STEP.source, len(names), *names, self._writer, self._number, *args
@@ -51,7 +51,7 @@ class Hand:
     def settle(self, task_id: bytes, token: bytes) -> bytes:
         """Settle one task as done beside all steps, as `ack="now"` does; how it was taken."""
         settled = (task_id, token, "done", 0, "", FACTS)
-        names, args = self._named(settled), ("", "hand", 0, 0, 60_000, 3, *settled)
+        names, args = self._named(settled), ("", "hand", 0, 0, 60_000, 3, 0, *settled)
         reply = self._client.eval(STEP.source, len(names), *names, ledger.new_writer(), 1, *args)
         return bytes(reply[2])
 

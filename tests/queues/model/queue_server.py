@@ -21,7 +21,7 @@ from holdfast.core.names import Namespace, Unit
 from holdfast.core.script import Script
 from holdfast.queues import keys
 from holdfast.queues.steps.store import RECORD, WAIT
-from queues.model.reference import Answer, Claimed, Order
+from queues.model.reference import IDLE_MS, Answer, Claimed, Order
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ class Workman:
         unit = self.unit
         names = [str(name) for name in STEP.keys(unit)]
         args = [self.writer, number, order.channel, order.worker, order.want, order.suspects]
-        args += [order.lease_ms, order.max_crashes]
+        args += [order.lease_ms, order.max_crashes, IDLE_MS]
         for one in order.settlements:
             args += [one.task_id, one.token, one.verb, one.ms, one.text, "1000:4:task"]
             if one.verb == "done":

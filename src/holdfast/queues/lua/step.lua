@@ -40,7 +40,8 @@
 -- ARGV[6]  int     poison_limit  poison tasks among them at most: their next crash makes them dead
 -- ARGV[7]  int     lease_ms     life of a claim that is not renewed
 -- ARGV[8]  int     max_crashes  workers that vanish while they run a task before it is dead
--- ARGV[9]  string  first of the settled tasks, six arguments each:
+-- ARGV[9]  int     idle_ms      an idle worker that does not repeat its step is forgotten after so long
+-- ARGV[10] string  first of the settled tasks, six arguments each:
 --                  id, token, verb (done, done_events, retry, snooze, suspend, dead, crash, give_up, release, park,
 --                  retry_key, dead_key), ms, text,
 --                  facts (see parts/settle)
@@ -110,7 +111,7 @@
 -- include sweep
 -- include next_step
 
-local FIRST = 9
+local FIRST = 10
 local FIRST_RESULT = 30
 
 local now_ms, now_s, now_us = clock()
@@ -141,7 +142,7 @@ local step = {
   now_ms = now_ms, now_us = now_us, new_token = string.format('%.0f', now_us),
   first_claim = {attempts = 1, crashes = 0, snoozes = 0},
   want = tonumber(ARGV[5]), poison_to_claim = tonumber(ARGV[6]), lease_ms = tonumber(ARGV[7]),
-  max_crashes = tonumber(ARGV[8]), holder = channel .. ' ' .. ARGV[4], worker = ARGV[4],
+  max_crashes = tonumber(ARGV[8]), idle_ms = tonumber(ARGV[9]), holder = channel .. ' ' .. ARGV[4], worker = ARGV[4],
   counts = {done = 0, retried = 0, dead = 0, snoozed = 0, gave_up = 0},
   records = {}, ends = {}, has_ready = {}, has_due = {},
 }

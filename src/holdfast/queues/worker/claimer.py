@@ -16,7 +16,7 @@ from ...core._async.caller import AsyncCaller
 from ...core.clock import Deadline, backoff_s, since_boot
 from ...core.concurrency._async.primitives import Event, sleep
 from ...core.names import Unit
-from ...core.notifier import RECHECK_S, Notifier
+from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.script import Script
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
@@ -26,6 +26,7 @@ from .claim import Claim
 from .damage import QueueDamage
 from .event_sender import EventSender
 from .held_claims import RENEW, HeldClaims
+from .idle_pace import UNDIVIDED, IdlePace
 from .outages import Outages
 from .server_contact import ServerContact
 from .step import STEP, STEP_LIMIT, Settlement, Step, StepReply
@@ -37,8 +38,8 @@ NEXT_DUE: Final = Script.load("holdfast.queues", "next_due")
 _BUSY_QUEUE_S: Final = 4.0
 """Seconds between two looks for vanished workers, while the queue has tasks."""
 
-_EMPTY_QUEUE_S: Final = 20.0
-"""Seconds between two steps of an idle worker, which keep it listed as idle."""
+_FOUND_BY_LOOKS: Final = (keys.leases, keys.limited, keys.member_ends)
+"""What an idle worker looks for besides waiting tasks, because other workers may vanish."""
 
 _MAX_PAUSE_S: Final = 1.0
 
@@ -67,7 +68,7 @@ class Claimer:
         events: sends what the tasks of the queue report.
         contact: notes when the server answers.
         name: its name: that of the queue, or of the partition.
-        recheck_s: seconds after which an idle worker looks, although no notification came.
+        pace: how often it asks the server while it is idle.
         has_member_ends: set when the queue has ends of members that their groups do not know.
     """
 
@@ -86,7 +87,7 @@ class Claimer:
     ) -> None:
         self.unit: Unit = unit
         self.name: str = name
-        self.recheck_s: float = RECHECK_S
+        self.pace: IdlePace = UNDIVIDED
         self.channel: str = ""
         self.woken: Event = Event()
         self.has_member_ends: Event = Event()
@@ -108,7 +109,7 @@ class Claimer:
         self._more, self._next_step = True, Deadline(0)
         self._renew_keys = RENEW.keys(unit)
         self._next_due_keys = NEXT_DUE.keys(unit)
-        self._task_keys = (*self._next_due_keys, keys.leases(unit))
+        self._look_keys = (*self._next_due_keys, *(key(unit) for key in _FOUND_BY_LOOKS))
         self.contact: ServerContact = ServerContact(caller, unit, outages)
         self._step_keys = STEP.keys(unit)
 
@@ -208,13 +209,9 @@ class Claimer:
         if self._pending is None:
             settlements = await self._with_events(*islice(self._settlements, STEP_LIMIT))
             self._number += 1
+            writer, number, most = self._writer, self._number, min(want, STEP_LIMIT)
             self._pending = Step(
-                self._writer,
-                self._number,
-                self.channel,
-                min(want, STEP_LIMIT),
-                poison_limit,
-                settlements,
+                writer, number, self.channel, most, poison_limit, self.pace, settlements
             )
         # If the caller of a step was cancelled, complete that step first: it may bring claims.
         step = self._pending
@@ -236,7 +233,7 @@ class Claimer:
             self._settled(settlement, accepted=digit == "1")
         # A step that wants nothing does not look, and ends the waiting of this worker.
         self._more = len(reply.claims) == step.want or reply.wait_ms == 0
-        longest_s = _EMPTY_QUEUE_S if self._left == 0 else _BUSY_QUEUE_S
+        longest_s = step.pace.step_s if self._left == 0 else _BUSY_QUEUE_S
         wait_s = reply.wait_ms / 1000
         self._next_step = Deadline(longest_s if wait_s < 0 else min(longest_s, wait_s))
         return reply.claims
@@ -278,8 +275,7 @@ class Claimer:
         unit = self.unit
         try:
             if self._left == 0:
-                # Include what other workers run: this one has to notice if they vanish.
-                found = await self._caller.read(unit, "EXISTS", *self._task_keys)
+                found = await self._caller.read(unit, "EXISTS", *self._look_keys)
                 self.contact.answered()
                 return bool(found)
             # A notification may have been lost, or have reached a worker without a free slot.
@@ -292,9 +288,9 @@ class Claimer:
         return self._next_step.passed
 
     async def wait(self, *, until_step: bool) -> None:
-        """Sleep until woken, at most `recheck_s`; with *until_step* only until a step is due."""
-        due_s = self._next_step.left_s() if until_step else self.recheck_s
-        await self.woken.wait(min(self.recheck_s, due_s))
+        """Sleep until woken or until a look; with *until_step* at most until a step is due."""
+        due_s = self._next_step.left_s() if until_step else self.pace.look_s
+        await self.woken.wait(min(self.pace.look_s, due_s))
 
     async def gather(self, enough: int, seconds: float) -> None:
         """Wait at most *seconds* until *enough* settlements are unsettled, or no task runs."""

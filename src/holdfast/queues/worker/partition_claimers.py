@@ -11,13 +11,14 @@ from ...core.clock import backoff_s
 from ...core.concurrency._async.background_task import RunningTask, cancel_and_wait
 from ...core.concurrency._async.primitives import Event, sleep
 from ...core.names import Namespace, Unit
-from ...core.notifier import RECHECK_S, Notifier
+from ...core.notifier import Notifier
 from ...errors import DecodeError, HoldfastError
 from ...errors.one_line_logger import logger_of
 from ..partitions._async.layout_store import AsyncLayoutStore
 from ..partitions.layout import QueueLayout, partition_name
 from .claimer import Claimer
 from .fair_share import FairShare
+from .idle_pace import IdlePace
 
 logger: Final = logger_of("holdfast.worker")
 
@@ -124,7 +125,6 @@ class PartitionClaimers:
             claimers.append(self._add(self._layouts.unit(queue, index), name))
         self._slots.divide(queue, [claimer.name for claimer in claimers])
         for claimer in claimers:
-            # The partitions of a queue together ask the server as often as one queue.
-            claimer.recheck_s = RECHECK_S * len(claimers)
+            claimer.pace = IdlePace(len(claimers))
         for claimer in claimers[known:]:
             self._served.append(self._spawn(self._serve(claimer), f"holdfast {claimer.name}"))

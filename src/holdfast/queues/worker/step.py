@@ -12,6 +12,7 @@ from ...core.script import Script
 from .. import keys
 from ..ended_task import NO_FACTS
 from .claim import MAX_CRASHES, Claim
+from .idle_pace import UNDIVIDED, IdlePace
 
 STEP: Final = Script.load("holdfast.queues", "step")
 
@@ -74,6 +75,7 @@ class Step:
         channel: where the worker is notified; empty if the step only settles.
         want: tasks to claim at most.
         poison_limit: poison tasks among them at most.
+        pace: how often the worker makes a step if it is idle.
         settlements: how the tasks ended that this step settles.
     """
 
@@ -82,12 +84,13 @@ class Step:
     channel: str = ""
     want: int = 0
     poison_limit: int = 0
+    pace: IdlePace = UNDIVIDED
     settlements: Sequence[Settlement] = ()
 
     def arguments(self, worker: str, lease_ms: int) -> list[str | bytes | int]:
         """Return ARGV of the script."""
         args: list[str | bytes | int] = [self.writer, self.number, self.channel, worker]
-        args += [self.want, self.poison_limit, lease_ms, MAX_CRASHES]
+        args += [self.want, self.poison_limit, lease_ms, MAX_CRASHES, self.pace.listed_ms]
         for each in self.settlements:
             args += [each.claim.key, each.claim.token, each.sent_verb]
             args += [each.ms, each.text, each.facts]

@@ -1,7 +1,7 @@
 -- Decides when the worker of a step makes its next one, and whether another worker has something to do.
 -- Expects: notify, claims, agenda, queue_limit.
 
-local IDLE_MS = 30000  -- an idle worker that does not repeat its step is forgotten after so long
+local IDLE_KEY_MS = 600000  -- life of the list of idle workers: no step has a longer `idle_ms`
 
 -- Returns for a worker that waits for a notification: in how many ms it looks again; 0: at once; -1: unknown.
 -- *left* is how many tasks the queue has, *sweeps* whether the next step has limited tasks to admit.
@@ -20,8 +20,8 @@ end
 local function plan_next(step, claims, channel, returned, sweeps)
   local idle, is_full = step.keys.idle, claims.count >= step.want and not step.is_held
   if not is_full and claims.bytes < CLAIM_BYTES then  -- the queue had no more
-    redis.call('ZADD', idle, step.now_ms + IDLE_MS, channel)
-    redis.call('PEXPIRE', idle, IDLE_MS)
+    redis.call('ZADD', idle, step.now_ms + step.idle_ms, channel)
+    redis.call('PEXPIRE', idle, IDLE_KEY_MS)
     local left, missing = count_tasks(step)
     return wait_of(step, claims, left, sweeps), left, missing
   end
