@@ -34,6 +34,8 @@ def nursery() -> Iterator[Nursery]:
         ("idempotency", mutants.parts, "doubled"),
         ("queue", mutants.renames, "doubled"),
         ("queue", mutants.forgets, "lost"),
+        ("partitions", mutants.renames, "doubled"),
+        ("partitions", mutants.forgets, "lost"),
         ("schedules", mutants.renames, "doubled"),
         ("schedules", mutants.forgets, "lost"),
         ("completions", mutants.forgets, "lost"),

@@ -58,6 +58,13 @@ RECOVERIES = [
         "queue",
     ),
     Recovery(
+        "the same for a queue with six partitions",
+        "longest_s",
+        ["F1"],
+        LEASE_S + 5.0 + 2.0,
+        "partitions",
+    ),
+    Recovery(
         "supervisors or their processes killed: the same",
         "longest_s",
         ["F22", "F22b"],

@@ -14,41 +14,41 @@ from dataclasses import dataclass
 from faults.matrix.cell_result import Kind
 
 MARKS = """
-       lock rw_lock singleton semaphore limiter idempotency queue schedules mailbox chat completions counter cache rows files tallies
-  F1   S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
-  F2   S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
-  F3   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F4   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F5   V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
-  F5d  V    V       V         V         U       U           B     B         U       U    U           U       U     U    U     U
-  F6   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F7   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F8   U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F9   V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
-  F9d  V    V       V         V         U       U           B     B         U       U    U           U       U     U    U     U
-  F10  V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
-  F10b V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
-  F10d V    V       V         V         U       U           B     B         U       U    U           U       U     U    U     U
-  F11  S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
-  F11b S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
-  F12  V    V       V         V         V       S           S     S         S       S    S           V       S     S    S     S
-  F13  S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
-  F14  U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F15  U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F15b V    V       V         V         V       V           V     -         V       -    V           V       V     V    -     V
-  F15c U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F15d U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F15e U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F16  -    -       -         -         -       -           S     S         -       -    S           S       -     -    -     -
-  F17  -    -       -         -         -       -           S     -         -       -    -           -       -     S    -     -
-  F18  S    S       S         S         S       S           S     S         S       S    S           S       S     S    S     S
-  F19  -    -       -         -         -       -           -     -         -       -    -           -       -     S    -     -
-  F19b U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F20  V    V       V         V         V       V           B     B         B       B    B           B       V     V    B     B
-  F21  U    U       U         U         U       U           U     U         U       U    U           U       U     U    U     U
-  F22  -    -       -         -         -       -           S     -         -       -    -           -       -     -    -     -
-  F22b -    -       -         -         -       -           S     -         -       -    -           -       -     -    -     -
-  F22c -    -       -         -         -       -           S     -         -       -    -           -       -     -    -     -"""  # noqa: E501
+       lock rw_lock singleton semaphore limiter idempotency queue partitions schedules mailbox chat completions counter cache rows files tallies
+  F1   S    S       S         S         S       S           S     S          S         S       S    S           S       S     S    S     S
+  F2   S    S       S         S         S       S           S     S          S         S       S    S           S       S     S    S     S
+  F3   U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F4   U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F5   V    V       V         V         V       V           B     B          B         B       B    B           B       V     V    B     B
+  F5d  V    V       V         V         U       U           B     B          B         U       U    U           U       U     U    U     U
+  F6   U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F7   U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F8   U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F9   V    V       V         V         V       V           B     B          B         B       B    B           B       V     V    B     B
+  F9d  V    V       V         V         U       U           B     B          B         U       U    U           U       U     U    U     U
+  F10  V    V       V         V         V       V           B     B          B         B       B    B           B       V     V    B     B
+  F10b V    V       V         V         V       V           B     B          B         B       B    B           B       V     V    B     B
+  F10d V    V       V         V         U       U           B     B          B         U       U    U           U       U     U    U     U
+  F11  S    S       S         S         S       S           S     S          S         S       S    S           S       S     S    S     S
+  F11b S    S       S         S         S       S           S     S          S         S       S    S           S       S     S    S     S
+  F12  V    V       V         V         V       S           S     S          S         S       S    S           V       S     S    S     S
+  F13  S    S       S         S         S       S           S     S          S         S       S    S           S       S     S    S     S
+  F14  U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F15  U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F15b V    V       V         V         V       V           V     V          -         V       -    V           V       V     V    -     V
+  F15c U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F15d U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F15e U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F16  -    -       -         -         -       -           S     S          S         -       -    S           S       -     -    -     -
+  F17  -    -       -         -         -       -           S     -          -         -       -    -           -       -     S    -     -
+  F18  S    S       S         S         S       S           S     S          S         S       S    S           S       S     S    S     S
+  F19  -    -       -         -         -       -           -     -          -         -       -    -           -       -     S    -     -
+  F19b U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F20  V    V       V         V         V       V           B     B          B         B       B    B           B       V     V    B     B
+  F21  U    U       U         U         U       U           U     U          U         U       U    U           U       U     U    U     U
+  F22  -    -       -         -         -       -           S     -          -         -       -    -           -       -     -    -     -
+  F22b -    -       -         -         -       -           S     -          -         -       -    -           -       -     -    -     -
+  F22c -    -       -         -         -       -           S     -          -         -       -    -           -       -     -    -     -"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,10 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 limiter": ({"doubled"}, f"{LOST}: what passed is forgotten, and passes once more"),
     "F5 idempotency": ({"doubled"}, f"{LOST}: a call with a forgotten answer is done again"),
     "F5 queue": ({"lost", "doubled"}, LOST),
+    "F5 partitions": (
+        {"lost", "doubled"},
+        f"{LOST}; a number of partitions that is lost is restored",
+    ),
     "F5 schedules": (
         {"lost", "doubled"},
         f"{LOST}; an instant that the server forgot is fired again, under the same task id",
@@ -116,6 +120,7 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5d singleton": ({"overlap"}, RENEWED),
     "F5d semaphore": ({"overlap"}, RENEWED),
     "F5d queue": ({"doubled"}, CLAIMED),
+    "F5d partitions": ({"doubled"}, CLAIMED),
     "F5d schedules": ({"doubled"}, CLAIMED),
     "F12 lock": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
     "F12 rw_lock": ({"overlap"}, "no lease survives a step of the clock: the fence protects"),
@@ -148,6 +153,7 @@ CHANCE = {
     "F5 limiter": "what is lost must be most of what passed in one period",
     "F5 idempotency": "what is lost must be an answer that a client has got",
     "F5 queue": "what is lost must be a task that waits, or the end of one",
+    "F5 partitions": "what is lost must be a task that waits, or the end of one",
     "F5 schedules": "what is lost must be a task that waits, or the end of one",
     "F5 mailbox": "what is lost must be a message that was not yet read",
     "F5 chat": "what is lost must be a message that one of its readers has not yet read",
@@ -161,6 +167,7 @@ CHANCE = {
     "F5d semaphore": "what is lost must be the last renewal before a lease ends",
     "F5d schedules": "the lost write must be the claim of a task that has begun",
     "F5d queue": "the lost write must be the claim of a task that has begun",
+    "F5d partitions": "the lost write must be the claim of a task that has begun",
     "F12 lock": "a client must hold it when the clock steps, and another one ask",
     "F12 rw_lock": "a client must hold it when the clock steps, and a writer ask, or the other way",
     "F12 singleton": "a process must run it when the clock steps, and another one wait",
@@ -189,6 +196,7 @@ REASONS = {
     "F16 files": "killed publishers publish again: F1",
     "F16 tallies": "in every cell files are counted that others have counted",
     "F17": "nothing of the user's runs in it",
+    "F17 partitions": "a task that kills its workers: queue",
     "F17 schedules": "a task that kills its workers: queue",
     "F17 mailbox": UNDECODABLE,
     "F17 chat": UNDECODABLE,
@@ -202,10 +210,13 @@ REASONS = {
     "F17 idempotency": "a caller that dies: F1",
     "F17 semaphore": "a holder that dies: F1",
     "F19": "no database",
+    "F22 partitions": "worker processes: queue",
     "F22 schedules": "worker processes: queue",
     "F22": "it has no worker processes; killed clients: F1",
+    "F22b partitions": "worker processes: queue",
     "F22b schedules": "worker processes: queue",
     "F22b": "it has no worker processes; killed clients: F1",
+    "F22c partitions": "worker processes: queue",
     "F22c schedules": "worker processes: queue",
     "F22c": "it has no worker processes",
 }
@@ -240,14 +251,14 @@ CHOICE = """
     F5   lock files tallies
     F5d  counter
     F6   lock rows
-    F7   lock rw_lock limiter idempotency cache queue schedules chat counter rows files
+    F7   lock rw_lock limiter idempotency cache queue partitions schedules chat counter rows files
     F8   semaphore queue chat completions
     F9   lock singleton queue schedules
     F9d  queue
     F10  lock rw_lock limiter queue chat
-    F10b queue
+    F10b queue partitions
     F10d mailbox
-    F11  queue chat counter files
+    F11  queue partitions chat counter files
     F11b queue tallies
     F12  lock queue schedules
     F13  semaphore queue chat

@@ -7,6 +7,7 @@ from faults.matrix.workloads.counts import Counts
 from faults.matrix.workloads.feeds import Feeds
 from faults.matrix.workloads.lines import Tallies
 from faults.matrix.workloads.names import Names
+from faults.matrix.workloads.partitions import Partitions
 from faults.matrix.workloads.places import Locks, RwLocks, Semaphores, Singletons
 from faults.matrix.workloads.queues import Queues
 from faults.matrix.workloads.rates import Rates
@@ -22,6 +23,7 @@ WORKLOADS: dict[str, type[Workload]] = {
     "limiter": Rates,
     "idempotency": Answers,
     "queue": Queues,
+    "partitions": Partitions,
     "schedules": Schedules,
     "mailbox": Mailboxes,
     "chat": Chats,

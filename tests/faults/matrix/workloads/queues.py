@@ -17,8 +17,8 @@ from faults.matrix.client import Client
 from faults.matrix.workloads.base import POISON, Workload
 from faults.nursery import Actor
 from faults.waiting import eventually
-from holdfast import Gap, Holdfast, TaskEvent, TaskFailed
-from holdfast.core.names import Namespace
+from holdfast import Gap, Holdfast, Queue, TaskEvent, TaskFailed
+from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
 from queues.faults import chores, workman
 from queues.faults import supervised as supervising
@@ -127,10 +127,14 @@ class Queues(Workload):
 
     module: ClassVar[str] = __name__
     kinds: ClassVar[frozenset[str]] = frozenset({"enqueue", "complete"})
+    queue: ClassVar[str] = chores.QUEUE
+
+    def units(self) -> list[Unit]:
+        """Return the queue, or its partitions."""
+        return [Namespace.of(self.namespace).unit(keys.KIND, self.queue)]
 
     def slots(self) -> list[int]:
-        self._unit = Namespace.of(self.namespace).unit(keys.KIND, chores.QUEUE)
-        return [self._unit.slot]
+        return [unit.slot for unit in self.units()]
 
     def actors(self) -> list[Actor]:
         self._producers = [
@@ -178,15 +182,17 @@ class Queues(Workload):
             self.scene.client() as raw,
             Holdfast.from_url(self.url, namespace=self.namespace) as hf,
         ):
-            places = QueueSnapshot.read(raw, self._unit)
-            dead = {task.task_id for task in hf.queue(chores.QUEUE).dead(limit=1000)}
+            places = [QueueSnapshot.read(raw, unit) for unit in self.units()]
+            queue = hf.queue(self.queue)
+            dead = {task.task_id for task in queue.dead(limit=1000)}
             counted = {
-                op.fields["task_id"]: _result(hf, op.fields["task_id"])
+                op.fields["task_id"]: _result(queue, op.fields["task_id"])
                 for op in history
                 if op.kind == "complete"
             }
-            told = {} if self.lossy else {each: _events(hf, each) for each in counted}
-        found = [*caught("astray", places.check), *judge(history, dead, counted)]
+            told = {} if self.lossy else {each: _events(queue, each) for each in counted}
+        found = [each for one in places for each in caught("astray", one.check)]
+        found += judge(history, dead, counted)
         found += judge_events(told, counted, all_stored=not self.refuses_events)
         if not self._processes_came_and_went():
             found.append(Violation("astray", "no process was started in place of another one"))
@@ -201,10 +207,10 @@ class Queues(Workload):
         for worker in self._workers:
             if not worker.is_alive():  # a task killed it, as late as now
                 worker.start()
-        if raw.exists(keys.member_ends(self._unit)):  # their groups may call something
+        if raw.exists(keys.member_ends(self.units()[0])):  # their groups may call something
             return False
-        places = QueueSnapshot.read(raw, self._unit)
-        return not places.under_way and not places.ready
+        places = [QueueSnapshot.read(raw, unit) for unit in self.units()]
+        return not any(each.under_way or each.ready for each in places)
 
 
 def judge(
@@ -294,13 +300,13 @@ def judge_events(
     return found
 
 
-def _events(hf: Holdfast, task_id: str) -> list[TaskEvent | Gap]:
-    return list(hf.queue(chores.QUEUE).handle(task_id).events(timeout=0))
+def _events(queue: Queue, task_id: str) -> list[TaskEvent | Gap]:
+    return list(queue.handle(task_id).events(timeout=0))
 
 
-def _result(hf: Holdfast, task_id: str) -> int | None:
+def _result(queue: Queue, task_id: str) -> int | None:
     try:
-        token: int = hf.queue(chores.QUEUE).handle(task_id).result(timeout=0)
+        token: int = queue.handle(task_id).result(timeout=0)
     except (TaskFailed, TimeoutError, LookupError):
         return None
     return token
