@@ -84,7 +84,8 @@ def _played(
         result.strikes = result.unknown if STORMS & fault.how.keys() else result.operations
         assert result.strikes, "the fault did not happen"
     told = workload.nursery.output[printed:]
-    crashes = [Violation("astray", f"a client failed: {told[-2000:]}")] if CRASH in told else []
+    crash = told[told.find(CRASH) :][:2000] if CRASH in told else ""
+    crashes = [Violation("astray", f"a client failed: {crash}")] if crash else []
     unsound = insist(lambda: audited(workload))
     return crashes + unsound + insist(lambda: workload.judge(history)), began_ns
 
