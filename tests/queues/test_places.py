@@ -274,11 +274,18 @@ def test_few_queues_share_the_slots_at_once() -> None:
     assert slots.share("q2", 0.0) == MOST
 
 
+def divide(slots: FairShare, queue: str, parts: list[str]) -> None:
+    """Divide *queue* among partitions that may have tasks."""
+    slots.divide(queue, parts)
+    for part in parts:
+        slots.expect_tasks(part)
+
+
 def test_partitions_of_a_queue_claim_whole_steps_in_turns() -> None:
     slots = FairShare({"a": 1, "b": 1}, 10, MOST)
     slots.answered("b", 0, more=False)
     parts = ["a", "a/1", "a/2"]
-    slots.divide("a", parts)
+    divide(slots, "a", parts)
     assert [slots.share(part, 0.0) for part in parts] == [10] * 3
     counts = served(slots, parts, 900)
     assert all(280 <= counts[part] <= 320 for part in parts)
@@ -287,13 +294,22 @@ def test_partitions_of_a_queue_claim_whole_steps_in_turns() -> None:
 def test_partitions_of_a_queue_have_its_share_together() -> None:
     slots = FairShare({"a": 1, "b": 1}, 10, 5)
     parts = ["a", "a/1", "a/2", "a/3"]
-    slots.divide("a", parts)
+    divide(slots, "a", parts)
     counts = served(slots, [*parts, "b"], 1000)
     assert 400 <= sum(counts[part] for part in parts) <= 600
 
 
 def test_a_partition_that_has_no_tasks_takes_no_turn() -> None:
     slots = FairShare({"a": 1}, 10, MOST)
-    slots.divide("a", ["a", "a/1"])
+    divide(slots, "a", ["a", "a/1"])
     slots.answered("a/1", 0, more=False)
     assert served(slots, ["a"], 500)["a"] >= 490
+
+
+def test_a_new_partition_holds_back_no_other_before_its_server_accepts_the_worker() -> None:
+    slots = FairShare({"a": 1}, 10, MOST)
+    slots.divide("a", ["a", "a/1"])
+    assert served(slots, ["a"], 500)["a"] >= 490
+    slots.expect_tasks("a/1")
+    counts = served(slots, ["a", "a/1"], 500)
+    assert 240 <= counts["a/1"] <= 260

@@ -21,12 +21,13 @@ from holdfast.core.transport.settings import Settings
 from holdfast.queues.worker.permissions import ARGUMENTS, PERMISSIONS
 
 SECRET = "open-sesame"
+QUEUE = "start"
 
 tasks = TaskRegistry()
 ran: list[str] = []
 
 
-@tasks.task(queue="start")
+@tasks.task(queue=QUEUE)
 def note(name: str) -> None:
     ran.append(name)
 
@@ -243,3 +244,29 @@ def test_a_password_that_changes_later_is_an_outage(
             hf.enqueue(note.call("after"))
             eventually(lambda: ran == ["after"])
     assert [r for r in caplog.records if "claims tasks again" in r.getMessage()]
+
+
+def test_a_new_partition_whose_server_rejects_a_running_worker_is_an_outage(
+    user: Callable[..., str], standalone: Server
+) -> None:
+    """Such as while the rule of the user, or its password, is being changed."""
+    namespace = f"start-{secrets.token_hex(4)}"
+    first = f"~{namespace}:{{queue:{QUEUE}}}:*"
+    url = user(first, f"~{namespace}:{{[^q]*", "&*", "+@all")
+    name = urlsplit(url).username or ""
+    with (
+        Holdfast.from_url(standalone.url, namespace=namespace) as admin,
+        Holdfast.from_url(url, namespace=namespace) as hf,
+    ):
+        worker = hf.worker(tasks)
+        ran.clear()
+        with running(worker) as thread:
+            eventually(lambda: worker.health().state == "serving")
+            admin.queue(QUEUE).repartition(2)
+            eventually(lambda: worker.health().problems)
+            admin.enqueue_many([note.call(str(n)) for n in range(200)])  # 100 in each partition
+            eventually(lambda: len(ran) == 100)
+            assert thread.is_alive()
+            standalone.execute("ACL", "SETUSER", name, f"~{namespace}:*")
+            eventually(lambda: len(ran) == 200)
+            assert not worker.health().problems

@@ -1,7 +1,7 @@
 """A primary of a cluster dies while tasks of all partitions run.
 
-All writes wait for a replica, so no acknowledged task is lost. What was in flight on the primary that
-died may run again. Partitions elsewhere go on meanwhile.
+All writes wait for a replica, so no acknowledged task is lost. What was in flight on that primary
+may run again. Partitions elsewhere go on meanwhile.
 """
 
 import threading

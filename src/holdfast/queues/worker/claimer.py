@@ -69,6 +69,7 @@ class Claimer:
         contact: notes when the server answers.
         name: its name: that of the queue, or of the partition.
         pace: how often it asks the server while it is idle.
+        was_added: whether it serves a partition that was added while the worker ran.
         has_member_ends: set when the queue has ends of members that their groups do not know.
     """
 
@@ -88,6 +89,7 @@ class Claimer:
         self.unit: Unit = unit
         self.name: str = name
         self.pace: IdlePace = UNDIVIDED
+        self.was_added: bool = False
         self.channel: str = ""
         self.woken: Event = Event()
         self.has_member_ends: Event = Event()

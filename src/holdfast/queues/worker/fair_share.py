@@ -109,7 +109,10 @@ class FairShare:
         self._present = 0  # the pass of the queues with tasks; a queue that has tasks again gets it
 
     def divide(self, queue: str, parts: Sequence[str]) -> None:
-        """Divide the share of *queue* equally among its partitions. New ones may have tasks.
+        """Divide the share of *queue* equally among its partitions.
+
+        New ones compete only after `expect_tasks`: until their server accepts the worker, they
+        must not hold back the others.
 
         Partitions take turns, each with a whole step: small claims of each would cost the servers
         several times as much.
@@ -122,7 +125,9 @@ class FairShare:
         for part in parts:
             share = self._shares.get(part)
             if share is None:
-                self._shares[part] = _Share(stride, next(self._turns), self._present, queue)
+                turn = next(self._turns)
+                share = _Share(stride, turn, self._present, queue, may_have_tasks=False)
+                self._shares[part] = share
             else:
                 share.group = queue
                 share.progress += share.reserved * (stride - share.stride)

@@ -78,7 +78,7 @@ class PartitionClaimers:
         failures = 0
         while not self._is_stopping():
             try:
-                self._update(home.name, await self._layouts.read(home.name))
+                self._update(home.name, await self._layouts.read(home.name), later=False)
             except DecodeError as error:
                 text = "%s has only its first partition served: %s; run `holdfast fsck`"
                 logger.log(logging.ERROR, text, home.unit, error)
@@ -105,7 +105,7 @@ class PartitionClaimers:
             while True:
                 flag.clear()
                 try:
-                    self._update(home.name, await self._layouts.read(home.name))
+                    self._update(home.name, await self._layouts.read(home.name), later=True)
                 except HoldfastError as error:
                     failures += 1
                     pause_s = backoff_s(failures, 0.05, _LONGEST_PAUSE_S)
@@ -114,8 +114,8 @@ class PartitionClaimers:
                     failures, pause_s = 0, _RECHECK_S
                 await flag.wait(pause_s)
 
-    def _update(self, queue: str, layout: QueueLayout) -> None:
-        """Add the partitions that are missing."""
+    def _update(self, queue: str, layout: QueueLayout, *, later: bool) -> None:
+        """Add the partitions that are missing, when the worker starts or *later*."""
         claimers = self._claimers[queue]
         known = len(claimers)
         if layout.served <= known or self._is_stopping():
@@ -127,4 +127,5 @@ class PartitionClaimers:
         for claimer in claimers:
             claimer.pace = IdlePace(len(claimers))
         for claimer in claimers[known:]:
+            claimer.was_added = later
             self._served.append(self._spawn(self._serve(claimer), f"holdfast {claimer.name}"))

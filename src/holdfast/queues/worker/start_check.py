@@ -46,7 +46,8 @@ class StartCheck:
     - If a server rejects the worker, the worker ends, because waiting would only hide the mistake.
     - If a server cannot be reached, the worker waits, because the server may be starting too.
     - If a server rejects the worker only after it waited, while it serves other queues, the worker
-      treats this as an outage.
+      treats this as an outage. So it does if the server of a partition rejects it that was added
+      while it runs.
 
     Args:
         caller: sends calls to the servers.
@@ -81,23 +82,29 @@ class StartCheck:
         """Wait until the server of a queue accepts this worker, or until `stop`.
 
         Raises:
-            WorkerCannotStart: the server rejects this worker.
+            WorkerCannotStart: the server rejects this worker, which starts.
         """
         failures, unit = 0, claimer.unit
         while not self._stopping:
             try:
                 await self._check(unit)
+            except WorkerCannotStart as error:
+                if not claimer.was_added:
+                    raise
+                reason = error.reason
             except (ServerUnavailable, OutcomeUnknown) as error:
-                await self._raise_rejection(unit, error, waited=failures > 0)
-                failures += 1
-                self._outages.failed(unit, error.reason)
-                pause_s = backoff_s(failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
-                claimer.woken.clear()
-                await claimer.woken.wait(pause_s)
+                waited = claimer.was_added or failures > 0
+                await self._raise_rejection(unit, error, waited=waited)
+                reason = error.reason
             else:
                 self._passed.add(unit)
                 self._outages.answered(unit)
                 return
+            failures += 1
+            self._outages.failed(unit, reason)
+            pause_s = backoff_s(failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+            claimer.woken.clear()
+            await claimer.woken.wait(pause_s)
 
     async def _check(self, unit: Unit) -> None:
         commands = commands_of(_NEEDED)

@@ -3,12 +3,14 @@
 import time
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from faults.matrix.client import Client
 from faults.matrix.workloads import queues
 from faults.nursery import Actor
 from faults.stubborn import insist
+from faults.waiting import eventually
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
 from holdfast.queues.partitions.layout import partition_name
@@ -96,6 +98,10 @@ def _repartition(hf: Any, number: int, op_id: str) -> Any:
     return hf.queue(divided.QUEUE).repartition(number, op_id=op_id)
 
 
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
 def work(*, url: str, namespace: str, folder: str, name: str, access: str = "", **_: Any) -> None:
     """Serve until SIGTERM."""
     history = f"{folder}/{name}.jsonl"
@@ -124,6 +130,9 @@ class Partitions(queues.Queues):
         with self.open() as hf:
             hf.queue(self.queue).repartition(FIRST)
         super().begin()
+        # A server that rejects a worker which starts ends it; that is another test.
+        histories = [self.folder / f"{worker.name}.jsonl" for worker in self._workers]
+        eventually(lambda: all(map(_has_content, histories)), reason="each worker has run a task")
 
     def actors(self) -> list[Actor]:
         found = super().actors()
