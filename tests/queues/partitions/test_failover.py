@@ -113,7 +113,7 @@ def test_nothing_is_lost_when_the_primary_of_some_partitions_dies(
                 eventually(lambda: len(ran) >= FEW, 60)
 
                 def meanwhile() -> None:
-                    """Use the partitions whose primaries live."""
+                    """Use the partitions on the other primaries."""
                     for number in elsewhere:
                         hf.enqueue(work.call(number).options(partition_key=str(number)))
                     eventually(lambda: set(elsewhere) <= set(ran), 60)
