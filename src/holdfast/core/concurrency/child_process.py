@@ -12,6 +12,8 @@ import sys
 from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from typing import Final
 
+from ..clock import Deadline
+
 LENGTH_BYTES: Final = 4
 """Before each frame; a frame is a line of JSON, and bytes of any content."""
 
@@ -117,12 +119,11 @@ class ChildProcess:
 
     async def ended(self, patience_s: float = 1.0) -> int:
         """Wait until it has ended, and return its exit code; kill it after *patience_s*."""
-        waited_s = 0.0
+        patience = Deadline(patience_s)  # a busy event loop polls seldom: polls are no measure
         while (code := self.code) is None:
-            if waited_s >= patience_s:
+            if patience.passed:
                 self.kill()
             await asyncio.sleep(_POLL_S)
-            waited_s += _POLL_S
         self.close()
         return code
 
