@@ -2,14 +2,23 @@
 
 import asyncio
 import secrets
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
 
 from faults.servers import Server
 from faults.waiting import eventually, eventually_grows
 from holdfast import Holdfast, TaskRegistry
+from holdfast.core.concurrency.loop_thread import LoopThread
 
 
-def test_a_worker_runs_in_the_quickest_loop_there_is(standalone: Server, loops_from: str) -> None:
+@pytest.mark.parametrize("daemon", [False, True])
+def test_a_worker_runs_in_the_quickest_loop_that_is_safe(
+    standalone: Server, loops_from: str, daemon: bool
+) -> None:
+    """In a daemon thread, a timer of uvloop could crash the process when the interpreter ends."""
     tasks = TaskRegistry()
     loops = set()
 
@@ -21,12 +30,15 @@ def test_a_worker_runs_in_the_quickest_loop_there_is(standalone: Server, loops_f
 
     with Holdfast.from_url(standalone.url, namespace=f"loops-{secrets.token_hex(4)}") as hf:
         handles = hf.enqueue_many([note.call(number) for number in range(100)])
-        hf.worker(tasks).run(until_idle=True)
+        run = partial(hf.worker(tasks).run, until_idle=True)
+        thread = threading.Thread(target=run, daemon=daemon)
+        thread.start()
+        thread.join(60)
         assert [handle.result(timeout=30) for handle in handles] == list(range(100))
-    assert loops == {loops_from}
+    assert loops == {"asyncio" if daemon else loops_from}
 
 
-def test_a_waiter_is_woken_through_the_private_loop(standalone: Server, loops_from: str) -> None:
+def test_a_waiter_is_woken_through_the_private_loop(standalone: Server) -> None:
     with Holdfast.from_url(standalone.url, namespace=f"loops-{secrets.token_hex(4)}") as hf:
         lease = hf.lock("l", lease=6.0).acquire()
         with ThreadPoolExecutor() as pool:
@@ -35,3 +47,11 @@ def test_a_waiter_is_woken_through_the_private_loop(standalone: Server, loops_fr
             eventually_grows(lambda: lease.remaining, reason="it is renewed")
             lease.release()
             waiting.result(timeout=60).release()
+
+
+def test_the_private_loop_is_safe_when_the_interpreter_ends() -> None:
+    thread = LoopThread.enter()
+    try:
+        assert type(thread._loop).__module__.partition(".")[0] == "asyncio"
+    finally:
+        thread.leave()

@@ -77,7 +77,7 @@ class LoopThread:
         self._users = 0
         self._in_progress: set[Submitted[Any]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
-        self._loop = new_loop()
+        self._loop = new_loop(daemon=True)
         self._unclaimed = [self._loop]  # The first thread that takes the loop runs it.
         self._thread: threading.Thread | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
@@ -109,7 +110,7 @@ def call_later(seconds: float, function: Callable[..., object]) -> None:
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
     """Run *work* in a new loop, as `asyncio.run` does. Other tasks have `LEFTOVER_S` to end."""
-    loop = new_loop()
+    loop = new_loop(daemon=threading.current_thread().daemon)
     asyncio.set_event_loop(loop)
     main = loop.create_task(work)
     try:
