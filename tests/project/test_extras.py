@@ -101,7 +101,7 @@ USES: Final = {
     "dev": "import watchfiles; from holdfast.cli.reloader import Reloader",
     "uvloop": """
         from holdfast.core.concurrency.event_loop import new_loop
-        assert type(new_loop()).__module__.startswith("uvloop")
+        assert type(new_loop(daemon=False)).__module__.startswith("uvloop")
         """,
     "server": """
         from holdfast.server.binary import find_server
