@@ -28,7 +28,7 @@ with Holdfast.embedded() as hf:
 """
 UVLOOP: Final = """
 from holdfast.core.concurrency.event_loop import new_loop
-assert type(new_loop()).__module__.startswith("uvloop")
+assert type(new_loop(daemon=False)).__module__.startswith("uvloop")
 """
 MISSING: Final = """
 from pathlib import Path
