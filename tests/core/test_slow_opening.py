@@ -6,9 +6,10 @@ import gc
 import socket
 import ssl
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -137,10 +138,8 @@ async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Serv
         assert not connection.opening
 
 
-@pytest.mark.parametrize("make_loop", [new_loop, asyncio.new_event_loop])
-def test_a_loop_may_end_in_the_midst_of_an_opening(
-    make_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("daemon", [False, True])
+def test_a_loop_may_end_in_the_midst_of_an_opening(daemon: bool, tmp_path: Path) -> None:
     authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(LOOPBACK).configure_cert(context)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -165,7 +164,7 @@ def test_a_loop_may_end_in_the_midst_of_an_opening(
         # Recorded, not raised as errors: a uvloop loop that fails to warn runs forever.
         with warnings.catch_warnings(record=True) as complaints:
             warnings.simplefilter("always", ResourceWarning)
-            with asyncio.Runner(loop_factory=make_loop) as runner:
+            with asyncio.Runner(loop_factory=partial(new_loop, daemon=daemon)) as runner:
                 runner.run(given_up())
             gc.collect()
         assert not [str(complaint.message) for complaint in complaints]
