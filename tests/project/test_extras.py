@@ -116,7 +116,7 @@ USES: Final = {
             assert not ended.code, ended
         """,
 }
-"""What can be done with an extra."""
+"""Extra → code that uses what it brings."""
 
 
 def every_module() -> Iterator[str]:

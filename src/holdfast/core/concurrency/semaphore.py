@@ -156,7 +156,7 @@ class LocalSemaphore:
     def _drop_ended(self) -> None:
         """Remove entries of functions that have ended, while they are the first.
 
-        The others block nobody yet, and looking at all of them would take long: each waiter does.
+        Entries behind them block no thread yet. Each waiter calls this, so it reads few stacks.
         """
         while ended := [each for each in self._first() if each.has_ended()]:
             for each in ended:

@@ -39,7 +39,7 @@ _BUSY_QUEUE_S: Final = 4.0
 """Seconds between two looks for vanished workers, while the queue has tasks."""
 
 _FOUND_BY_LOOKS: Final = (keys.leases, keys.limited, keys.member_ends)
-"""What an idle worker looks for besides waiting tasks, because other workers may vanish."""
+"""Keys that an idle worker checks, too, because other workers may vanish."""
 
 _MAX_PAUSE_S: Final = 1.0
 

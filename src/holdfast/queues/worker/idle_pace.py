@@ -12,7 +12,7 @@ _STEP_S: Final = 20.0
 """Seconds between two steps of an idle worker, in a queue without partitions."""
 
 _LISTED: Final = 1.5
-"""The server lists an idle worker for so many times the seconds until its next step."""
+"""The server lists an idle worker for this many times the interval between two steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +45,4 @@ class IdlePace:
 
 
 UNDIVIDED: Final = IdlePace()
-"""That of a queue without partitions."""
+"""The pace for a queue without partitions."""
