@@ -56,15 +56,15 @@ def test_one_cache_and_its_rows_are_shown(stock: None, run: Run) -> None:
     assert "failing    1" in run("rows", "show", "stock").stdout
     assert rows(run("rows", "show", "stock", "--json"))[0]["cache"] == "stock"
     shown = run("rows", "show", "stock", "1").stdout
-    assert "row 1 is fresh, read " in shown
+    assert "Row 1 is fresh, read " in shown
     assert "\x1b" not in shown
     failed = run("rows", "show", "stock", "3").stdout
-    assert "could not be loaded, 1 times in a row: ValueError: odd" in failed
+    assert "Its last load failed: ValueError: odd" in failed
     [found] = rows(run("rows", "show", "stock", '"4"', "--json"))
     assert (found["id"], found["state"], found["every"]) == ("4", "fresh", 1000)
-    assert "row 4 is uncached" in run("rows", "show", "stock", "4").stdout
-    assert "row ('eu', 7) is uncached" in run("rows", "show", "stock", '["eu", 7]').stdout
-    assert "row 'abc' is uncached" in run("rows", "show", "stock", "abc").stdout
+    assert "Row 4 is uncached" in run("rows", "show", "stock", "4").stdout
+    assert "Row ('eu', 7) is uncached" in run("rows", "show", "stock", '["eu", 7]').stdout
+    assert "Row 'abc' is uncached" in run("rows", "show", "stock", "abc").stdout
     wrong = run("rows", "show", "stock", "[[1]]")
     assert (wrong.exit_code, "an id is an int, a str" in wrong.stderr) == (2, True)
 
@@ -82,7 +82,7 @@ def test_a_row_that_cannot_be_decoded(hf: Holdfast, run: Run) -> None:
     hf.row_cache("raw", source=Source(), codec=Raw()).get(1)
     shown = run("rows", "show", "raw", "1")
     assert shown.exit_code == 0
-    assert "row 1 is fresh" in shown.stdout
+    assert "Row 1 is fresh" in shown.stdout
     assert "cannot be decoded" in shown.stdout
     [found] = rows(run("rows", "show", "raw", "1", "--json"))
     assert (found["state"], found["value"]) == ("fresh", None)

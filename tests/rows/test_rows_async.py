@@ -360,7 +360,7 @@ async def test_a_source_that_is_away(hf: AsyncHoldfast, table: Table) -> None:
     assert report.source_error == "ConnectionError: gone fishing"
     assert (await cache.get(1)).value == {"id": 1, "left": 10}
     assert (await cache.explain(1)).source_error == "ConnectionError: gone fishing"
-    assert "the source could not be called" in str(await cache.explain(1))
+    assert "The source could not be called" in str(await cache.explain(1))
     assert (await cache.status()).source_error == "ConnectionError: gone fishing"
     with pytest.raises(LoadFailed, match="gone fishing"):
         await cache.get_many([1, 3], max_age=0)
@@ -448,13 +448,13 @@ async def test_a_limit_is_kept(hf: AsyncHoldfast, table: Table) -> None:
 
 
 async def test_an_uncached_row_is_explained(hf: AsyncHoldfast, table: Table) -> None:
-    text = "row 1 is uncached. it is not scheduled, so it is loaded when a program reads it."
+    text = "Row 1 is uncached. It is not scheduled, so it is loaded when a program reads it."
     assert str(await hf.row_cache("stock").explain(1)) == text
     cache = hf.row_cache("stock", source=table)
     await cache.schedule(1, every=1000)
     await cache.refresh_due()
-    assert re.search(r"row 1 is fresh, read \d+\.", str(await cache.explain(1)))
-    assert "it is due every 1000 s, next in " in str(await cache.explain(1))
+    assert re.search(r"Row 1 is fresh, read \d+\.", str(await cache.explain(1)))
+    assert "It is due every 1000 s, next in " in str(await cache.explain(1))
     assert repr(cache) == "AsyncRowCache('stock')"
 
 

@@ -359,7 +359,7 @@ def test_a_source_that_is_away(hf: Holdfast, table: Table) -> None:
     assert report.source_error == "ConnectionError: gone fishing"
     assert (cache.get(1)).value == {"id": 1, "left": 10}
     assert (cache.explain(1)).source_error == "ConnectionError: gone fishing"
-    assert "the source could not be called" in str(cache.explain(1))
+    assert "The source could not be called" in str(cache.explain(1))
     assert (cache.status()).source_error == "ConnectionError: gone fishing"
     with pytest.raises(LoadFailed, match="gone fishing"):
         cache.get_many([1, 3], max_age=0)
@@ -445,13 +445,13 @@ def test_a_limit_is_kept(hf: Holdfast, table: Table) -> None:
 
 
 def test_an_uncached_row_is_explained(hf: Holdfast, table: Table) -> None:
-    text = "row 1 is uncached. it is not scheduled, so it is loaded when a program reads it."
+    text = "Row 1 is uncached. It is not scheduled, so it is loaded when a program reads it."
     assert str(hf.row_cache("stock").explain(1)) == text
     cache = hf.row_cache("stock", source=table)
     cache.schedule(1, every=1000)
     cache.refresh_due()
-    assert re.search(r"row 1 is fresh, read \d+\.", str(cache.explain(1)))
-    assert "it is due every 1000 s, next in " in str(cache.explain(1))
+    assert re.search(r"Row 1 is fresh, read \d+\.", str(cache.explain(1)))
+    assert "It is due every 1000 s, next in " in str(cache.explain(1))
     assert repr(cache) == "RowCache('stock')"
 
 

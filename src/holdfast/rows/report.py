@@ -92,7 +92,7 @@ class RowExplanation:
     source_error: str
 
     def __str__(self) -> str:
-        return " ".join(f"{sentence}." for sentence in self._sentences())
+        return " ".join(f"{each[0].upper()}{each[1:]}." for each in self._sentences())
 
     def _sentences(self) -> Iterable[str]:
         if self.age is None:
@@ -111,7 +111,8 @@ class RowExplanation:
         if self.loading is not None:
             yield f"it is being loaded; after {self.loading:,.1f} s another process may load it"
         if self.error:
-            yield f"it could not be loaded, {self.failures} times in a row: {self.error}"
+            loads = "load" if self.failures == 1 else f"{self.failures} loads"
+            yield f"its last {loads} failed: {self.error}"
         if self.source_error:
             yield f"the source could not be called: {self.source_error}"
 
