@@ -8,8 +8,9 @@ from importlib.resources import files
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import expect
 
-from web.browsers import Tab, visit
+from web.browsers import PHONE, Tab, visit
 from web.dashboard.sample_data import REQUESTS, fill
 from web.running import RunningApp
 
@@ -98,3 +99,21 @@ def test_no_page_is_wider_than_a_narrow_screen(tab: Tab, live: RunningApp) -> No
         if page.evaluate("document.documentElement.scrollWidth") > 320:
             wide.append((path, query, page.evaluate(WIDEST)))
     assert wide == [], "\n".join(map(str, wide))
+
+
+def test_the_bar_with_the_screens_is_shown_whole(tab: Tab, live: RunningApp) -> None:
+    """On a small window it scrolls, and the button to log out stays in sight."""
+    page = tab(live, viewport={"width": 1280, "height": 860})
+    nav = "document.querySelector('.bar nav')"
+    assert page.evaluate(f"{nav}.scrollHeight <= {nav}.clientHeight")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    assert page.evaluate(f"{nav}.scrollHeight > {nav}.clientHeight")
+    expect(page.get_by_role("button", name="Log out")).to_be_in_viewport(ratio=1)
+
+
+def test_code_on_a_phone_scrolls_instead_of_breaking_in_words(tab: Tab, live: RunningApp) -> None:
+    page = tab(live, viewport=PHONE)
+    visit(page, live, "locks")
+    code = page.locator(".empty pre")
+    assert code.evaluate("each => each.scrollWidth > each.clientWidth")
+    assert code.evaluate("each => getComputedStyle(each).whiteSpace") == "pre"

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from holdfast import Holdfast, Retry, TaskRegistry
-from holdfast.web.dashboard.displayed_names import in_text, pieces
+from holdfast.web.dashboard.displayed_names import in_text, pieces, words
 from rows.table import Table
 from web.browsers import Tab, visit
 from web.dashboard.sample_data import work
@@ -234,3 +234,17 @@ def test_who_acts_when_the_pass_is_over_comes_back_to_the_page(live: RunningApp)
     theirs = {"Referer": "https://evil.test/dashboard/queue?name=a"}
     answer = client.post("/queue/pause", data={"queue": "a"}, headers=theirs)
     assert answer.headers["location"] == "/dashboard/login"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("send_offer_expired_email", ["send_", "offer_", "expired_", "email"]),
+        ("tenant:acme/orders@example", ["tenant:", "acme/", "orders@", "example"]),
+        ("send_email", ["send_email"]),
+        ("a name without separators", ["a name without separators"]),
+        ("__double__underscores__", ["__double__underscores__"]),
+    ],
+)
+def test_a_long_name_wraps_between_its_words(name: str, expected: list[str]) -> None:
+    assert words(name) == expected

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast import Cron, Every, TaskRegistry
+from holdfast import Cron, Every, Once, TaskRegistry
 from web.dashboard.sample_data import work
 from web.dashboard.test_screens import act, done, see
 from web.running import RunningApp
@@ -34,6 +35,16 @@ def test_the_next_to_fire_come_first(live: RunningApp) -> None:
     )
     assert len(one["instants"]) == 10
     assert one["instants"][0] == one["next_at"]
+
+
+def test_a_schedule_without_a_worker_is_overdue(live: RunningApp) -> None:
+    """Not the one that is due later."""
+    live.hf.schedule("late", report.call("a"), Once(datetime.now(UTC) - timedelta(minutes=5)))
+    live.hf.schedule("daily", report.call("a"), Every(86_400))
+    client = live.visitor("viewer", Accept="text/html")
+    assert client.get("/schedules").text.count(">overdue<") == 1
+    assert "Overdue: no worker" in client.get("/schedule?name=late").text
+    assert "Overdue: no worker" not in client.get("/schedule?name=daily").text
 
 
 def test_an_operator_runs_a_schedule_now(live: RunningApp) -> None:

@@ -86,7 +86,7 @@ def test_an_empty_namespace_is_well(live: RunningApp) -> None:
     assert (seen["health"]["level"], seen["queues"], seen["ready"]) == ("ok", 0, 0)
     client = live.visitor("viewer", Accept="text/html")
     for path in EMPTY:
-        assert "<pre><code>" in client.get(f"/{path}").text, path
+        assert '<pre tabindex="0"><code>' in client.get(f"/{path}").text, path
         assert '<p class="as-of">as of <time datetime="' in client.get(f"/{path}").text, path
 
 

@@ -14,6 +14,12 @@ from unicodedata import bidirectional
 _HIDDEN: Final = re.compile(r"^ | $|(?<= ) |[\u2800\u3164\u115f\u1160\uffa0\u034f\ufe00-\ufe0f]")
 """Spaces that browsers do not show, and letters without a visible glyph."""
 
+_WORD_END: Final = re.compile(r"(?<=[^\W_][_.:/@])(?=[^\W_])")
+"""Between a separator and the next word."""
+
+SHORT: Final = 16
+"""Length of a name that fits into the first column of each table (`td.name`)."""
+
 _RIGHT_TO_LEFT: Final = frozenset(("R", "AL", "AN"))
 """Bidirectional classes of text that is read from the right to the left."""
 
@@ -38,6 +44,11 @@ def pieces(name: str) -> Iterator[tuple[str, str]]:
         yield letter, _code(letter)
     if plain:
         yield plain, ""
+
+
+def words(text: str) -> list[str]:
+    """Split *text* where it may wrap, as in `send_`, `sale_` and `email`; not if it is short."""
+    return _WORD_END.split(text) if len(text) > SHORT else [text]
 
 
 def in_text(name: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from ... import Throughput
 from ...inspect import formats
 from ...inspect.throughput import since_first
-from .displayed_names import in_text, pieces
+from .displayed_names import in_text, pieces, words
 from .form_encoding import encoded, survives
 
 MAX_VALUE_LENGTH: Final = 20_000
@@ -110,6 +110,7 @@ FILTERS: Final = {
     "pretty": pretty,
     "points": points,
     "pieces": pieces,
+    "words": words,
     "in_text": in_text,
     "encoded": encoded,
     "survives": survives,

@@ -134,9 +134,8 @@
   const hours = new Intl.DateTimeFormat(undefined, CLOCK);
   const days = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 
-  function times(u, ticks) {
-    const [first, second] = ticks;
-    const format = second - first < 60 ? seconds : second - first < 86400 ? hours : days;
+  function times(u, ticks, axis, space, step) {  // *step*: a narrow chart has only one tick
+    const format = step < 60 ? seconds : step < 86400 ? hours : days;
     return ticks.map((tick) => format.format(tick * 1000));
   }
 
