@@ -16,7 +16,7 @@ TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel c
 
 .PHONY: demo test everywhere check sync docs bench faults faults-all soak extras pictures dist lowest django
 
-demo: $(READY)  ## all blocks under traffic, and the dashboard, until Ctrl-C or for ten minutes
+demo: $(READY)  ## a game, a garage and a shop under load, and the dashboard, until Ctrl-C or for ten minutes
 	$(BIN)/holdfast demo $(ARGS)
 
 test: $(READY)  ## what it does, on real servers: standalone and cluster; `make check` is about its files

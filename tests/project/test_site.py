@@ -49,6 +49,16 @@ def test_every_page_is_in_the_navigation() -> None:
     ] == []
 
 
+def test_readme_and_index_list_the_same_blocks() -> None:
+    """Each block once, with the same words."""
+    readme, index = (
+        re.findall(r"^\| \[.*", (ROOT / page).read_text().split(heading)[1], re.MULTILINE)
+        for page, heading in (("README.md", "## The blocks"), ("docs/index.md", "## Which blocks"))
+    )
+    assert len(index) > 20
+    assert [row.replace("](docs/", "](") for row in readme] == index
+
+
 def test_the_tests_that_show_the_promises_exist() -> None:
     text = (ROOT / "docs" / "how-promises-are-kept.md").read_text()
     named = re.findall(r"`(tests/[\w/*]+(?:\.py|/))`", text)

@@ -33,6 +33,7 @@ RECORDED_S: Final = 24
 
 DESK: Final = (1280, 860)
 PHONE: Final = (390, 844)
+PROGRAMS: Final = ("chromium-headless-shell", "chromium", "google-chrome")
 SCREENS: Final = {
     "queue": "queue?name=email",
     "failures": "failures",
@@ -121,7 +122,8 @@ def main() -> None:
         demo.run(wait_s)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+                executable_path=next(filter(None, map(shutil.which, PROGRAMS)), None),
+                args=["--no-sandbox"],
             )
             take(browser, link, "light")
             take(browser, link, "dark")
@@ -129,7 +131,7 @@ def main() -> None:
     finally:
         demo.stop()
     frames.append(Frame(6.0, demo.terminal.lines(ROWS)))
-    title = "holdfast demo: seven applications on one server, with their figures"
+    title = "holdfast demo: a game, a garage and a shop on one server, with their figures"
     svg = animation(frames, columns=COLUMNS, title=title)
     (PICTURES / "demo.svg").write_text(svg, encoding="utf-8")
 
