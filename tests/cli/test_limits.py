@@ -16,7 +16,7 @@ def test_a_limiter_is_shown_and_reset(site: Site) -> None:
         assert "60 requests per" in shown.stdout
         assert "5,000 of 5,000" in shown.stdout
         hf.rate_limit("crawler", Limit(1, per=0.2)).try_acquire()
-        assert "1 request per 200 ms" in run("limits", "show", "crawler").stdout
+        assert "1 request per 0.2 s" in run("limits", "show", "crawler").stdout
         found = json.loads(run("limits", "show", "api", "--subject", "ann", "--json").stdout)
         assert (found["limiter"], found["subject"], found["allowed"]) == ("api", "ann", False)
         assert [each["used"] for each in found["limits"]] == [1, 5000]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from cli.conftest import runner
 from cli.crowd import HOSTILE_ID, VISIBLE, Run, enqueue_dead, note, rows, tasks
+from conftest import Site
 from holdfast import Holdfast
 
 
@@ -23,6 +25,17 @@ def test_ended_tasks_are_listed_the_last_first(crowd: Holdfast, run: Run) -> Non
     assert (first["queue"], first["state"], first["attempts"]) == ("crowd", "done", 1)
     assert first["duration"] >= 0
     assert first["ended_at"].endswith("Z")
+
+
+def test_a_narrow_terminal_shows_all_columns(crowd: Holdfast, home: Site) -> None:
+    """The reason of each task is on a further line."""
+    narrow = runner(home, COLUMNS="80")
+    lines = narrow("tasks", "history", "crowd").stdout.splitlines()
+    assert lines[0].split() == ["task", "id", "task", "outcome", "ended", "took", "attempts"]
+    assert lines[1].split()[:3] == ["ended", "note", "done"]
+    assert lines[2].split()[:3] == ["dead-2", "fail", "failed"]
+    assert lines[3].startswith("      failed: ValueError: ")
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_the_history_is_filtered(crowd: Holdfast, run: Run) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from .. import Limit
-from ..inspect.formats import counted, duration
+from ..inspect.formats import counted, duration, exact_duration
 from .confirm import Yes, confirm
 from .connection import with_client
 from .options import argument, option
@@ -37,7 +37,7 @@ def _read(hf: Holdfast, name: str) -> Decision | None:
 
 def _described(limit: Limit) -> str:
     amount = f"{limit.amount:,} {limit.name}" if limit.name else counted(limit.amount, "request")
-    return f"{amount} per {duration(limit.per_ms / 1000)}"
+    return f"{amount} per {exact_duration(limit.per_ms / 1000)}"
 
 
 def _used(usage: LimitUsage) -> str:

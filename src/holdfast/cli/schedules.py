@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from rich.text import Text
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 NEXT: Final = 5
 """Instants that `show` prints."""
+
+OVERDUE_S: Final = 60.0
+"""Seconds by which a schedule is late before its instant is highlighted."""
 
 Name = Annotated[str, argument("NAME", "The schedule.")]
 
@@ -49,7 +52,8 @@ def _as_json(schedule: ScheduleStatus) -> dict[str, Any]:
 def _next(schedule: ScheduleStatus) -> Text:
     if schedule.next_at is None:
         return Text("paused", "yellow")
-    return Text(distance(schedule.next_at))
+    late_s = (datetime.now(UTC) - schedule.next_at).total_seconds()
+    return Text(distance(schedule.next_at), "yellow" if late_s > OVERDUE_S else "")
 
 
 def _rows(schedule: ScheduleStatus) -> Iterator[Row]:
@@ -85,7 +89,6 @@ SCHEDULES: Final = Resource["ScheduleStatus"](
         "task": lambda schedule: schedule.task,
         "fired": lambda schedule: f"{schedule.fired:,}",
         "missed": lambda schedule: f"{schedule.missed:,}",
-        "skipped": lambda schedule: f"{schedule.skipped:,}",
     },
     left=("timing", "queue", "task"),
     as_json=_as_json,
@@ -123,7 +126,7 @@ def add(
     task: Annotated[str, argument("TASK", "The name under which workers know the task.")],
     pairs: Annotated[
         list[str] | None,
-        argument("ARG=VALUE", "Keyword arguments. A VALUE is JSON, or else text."),
+        argument("ARG=VALUE", "Keyword arguments. A VALUE is JSON; otherwise it is text."),
     ] = None,
     cron: Annotated[str | None, option("EXPRESSION", "Fire by a cron expression.")] = None,
     tz: Annotated[str, option("ZONE", "Time zone of --cron, such as Europe/Berlin.")] = "UTC",

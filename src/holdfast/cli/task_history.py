@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
-from rich.text import Text
-
-from ..inspect.formats import counted, distance, duration
 from .connection import with_client
 from .options import argument, option
-from .output import AsJson, print_block, print_json, print_line, row_table, untrusted
+from .output import (
+    UNFOLDED,
+    AsJson,
+    line_width,
+    print_block,
+    print_json,
+    print_line,
+    row_table,
+)
 from .queues import QUEUES
-from .task_text import STYLES
+from .task_text import ended_cells, ended_tasks
 
 if TYPE_CHECKING:
     from .. import EndedTask, Holdfast
@@ -55,7 +61,7 @@ def history(
         for task in found:
             print_json({"queue": queue}, task)
     elif found:
-        print_block(row_table(TITLES, map(_cells, found), left=TITLES[1:-1]))
+        _print(found)
     if len(found) == limit and not as_json:
         print_line(f"  older ones: --before {found[-1].number}")
     elif not found and not as_json:
@@ -63,15 +69,10 @@ def history(
         print_line(f"the history of queue {queue!r} has no tasks{which}")
 
 
-def _cells(task: EndedTask) -> list[str | Text]:
-    took = "" if task.duration is None else duration(task.duration)
-    style = STYLES.get(task.state, "")
-    return [
-        task.task_id,
-        task.task or "(unknown)",
-        untrusted(task.outcome, style),
-        distance(task.ended_at),
-        took,
-        counted(task.attempts, "attempt"),
-        untrusted(task.reason, style),
-    ]
+def _print(tasks: Sequence[EndedTask]) -> None:
+    """Print each task: on one line in a pipe, and with the reason on a further line otherwise."""
+    if line_width(UNFOLDED) < UNFOLDED:
+        print_block(ended_tasks(tasks, TITLES[:-1]))
+    else:
+        cells = ([*ended_cells(task), task.reason] for task in tasks)
+        print_block(row_table(TITLES, cells, left=TITLES[1:]))

@@ -11,13 +11,13 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from ..inspect.formats import counted, distance, instant
+from ..inspect.formats import counted, distance, duration, instant
 from .output import line_width, print_block, printable, untrusted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from .. import Progress, TaskStatus
+    from .. import EndedTask, Progress, TaskStatus
     from .resources import Row
 
 WIDEST: Final = 32
@@ -52,6 +52,34 @@ def print_tasks(title: str, tasks: Sequence[TaskStatus]) -> None:
         if note := task.reason or task.worker:
             lines.append(_indented(NOTE_INDENT, note, "red" if task.state == "dead" else "dim"))
     print_block(Group(*lines))
+
+
+def ended_tasks(tasks: Sequence[EndedTask], titles: Sequence[str]) -> RenderableType:
+    """Return a list of ended tasks for a terminal, with each reason on a further line."""
+    rows = [titles, *map(ended_cells, tasks)]
+    widths = [min(WIDEST, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
+    heading, *texts = (
+        "  ".join(map(_padded, map(printable, row), widths)).rstrip() for row in rows
+    )
+    lines: list[RenderableType] = [Text(heading, "bold")]
+    for task, text in zip(tasks, texts, strict=True):
+        style = STYLES.get(task.state, "")
+        lines.append(Text(text, style))
+        if task.reason:
+            lines.append(_indented(NOTE_INDENT, task.reason, style))
+    return Group(*lines)
+
+
+def ended_cells(task: EndedTask) -> list[str]:
+    """Return the cells of an ended task, without its reason."""
+    return [
+        task.task_id,
+        task.task or "(unknown)",
+        task.outcome,
+        distance(task.ended_at),
+        "" if task.duration is None else duration(task.duration),
+        counted(task.attempts, "attempt"),
+    ]
 
 
 def _padded(text: str, width: int) -> str:

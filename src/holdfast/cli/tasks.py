@@ -104,7 +104,7 @@ def enqueue(
     task: Annotated[str, argument("TASK", "The name under which workers know it.")],
     pairs: Annotated[
         list[str] | None,
-        argument("ARG=VALUE", "Keyword arguments. A VALUE is JSON, or else text."),
+        argument("ARG=VALUE", "Keyword arguments. A VALUE is JSON; otherwise it is text."),
     ] = None,
     args: Annotated[str | None, option("ARRAY", "Positional arguments, as JSON.")] = None,
     kwargs: Annotated[str | None, option("OBJECT", "Keyword arguments, as JSON.")] = None,

@@ -102,7 +102,7 @@ def worker(
         str | None,
         option(
             "HOST:PORT",
-            "Serve /metrics there, for Prometheus. PORT alone is one of the loopback; 0 is free.",
+            "Serve /metrics there, for Prometheus. PORT alone is on the loopback; 0: a free one.",
         ),
     ] = None,
     log_config: Annotated[
