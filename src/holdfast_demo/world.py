@@ -121,11 +121,12 @@ class WorldDemo(Demo):
             yield from demo.finish()
 
     def line(self) -> str:
-        return (
-            f"over; waiting for {self._finishing}"
-            if self._finishing
-            else f"of {self.duration_s:g} s"
-        )
+        """Return the figures of one demo, of another one each second."""
+        if self._finishing:
+            return f"over; waiting for {self._finishing}"
+        elapsed_s = time.monotonic() - self._began_s
+        demo = self._demos[int(elapsed_s) % len(self._demos)]
+        return f"of {self.duration_s:g} s  {demo.name}: {demo.line()}"
 
     def figures(self) -> Figures:
         elapsed_s = time.monotonic() - self._began_s

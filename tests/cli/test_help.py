@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,17 @@ def test_help_describes_options_in_words(path: tuple[str, ...], columns: int) ->
     assert max(map(len, result.stdout.splitlines())) <= columns
     flags = [line for line in result.stdout.splitlines() if "--help" in line]
     assert flags[-1].split()[1:3] == ["--help", "Show"]
+
+
+@pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
+def test_help_fills_its_lines(path: tuple[str, ...]) -> None:
+    """A paragraph is folded at the edge of the terminal, and not where its source is."""
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, [*path, "--help"]).stdout
+    prose = shown.split("╭")[0]
+    for paragraph in "\n".join(line.strip() for line in prose.splitlines()).split("\n\n"):
+        lines = paragraph.strip().splitlines()
+        for line, following in pairwise(lines):
+            assert len(line) + 1 + len(following.split()[0]) > 78, (line, following)
 
 
 @pytest.mark.parametrize(

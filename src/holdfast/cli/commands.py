@@ -65,13 +65,28 @@ class LazyCommand(TyperCommand):
 
 
 class _PlainCommand(TyperCommand):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.help = _unfolded(self.help)
+
     def get_params(self, ctx: Any) -> list[Any]:
         return _plain(super().get_params(ctx))
 
 
 class _PlainGroup(TyperGroup):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.help = _unfolded(self.help)
+
     def get_params(self, ctx: Any) -> list[Any]:
         return _plain(super().get_params(ctx))
+
+
+def _unfolded(text: str | None) -> str | None:
+    """Return *text* with each paragraph on one line, so that the terminal folds it once."""
+    if text is None:
+        return None
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 class _LightCoercion:

@@ -125,7 +125,7 @@ def worker(
 
     The exit code is 0 after an ordinary end, and 4 if the server rejects the
     worker at its start: wrong credentials, a missing permission, or a TLS
-    error. An unreachable server is waited for. The exit code of a supervisor is
+    error. The worker waits for a server that it cannot reach. The exit code of a supervisor is
     1 if a process had to be killed, and that of the first process if it could
     not start.
     """
