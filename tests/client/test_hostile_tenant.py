@@ -32,9 +32,9 @@ ALLOWED: Final = {
     *("hrandfield", "hsetnx"),
     *("hstrlen", "lindex", "llen", "lpop", "lpush", "lrange", "lrem", "ltrim", "rpush"),
     *("sadd", "scard", "sismember", "srem", "sscan"),
-    *("xadd", "xlen", "xrange", "xrevrange", "xtrim"),
-    *("zadd", "zcard", "zcount", "zincrby", "zlexcount", "zmscore", "zpopmin", "zrange", "zrem"),
-    *("zremrangebyscore", "zrevrange", "zscan", "zscore"),
+    *("xadd", "xlen", "xrange", "xread", "xrevrange", "xtrim"),
+    *("zadd", "zcard", "zcount", "zincrby", "zinter", "zlexcount", "zmscore", "zpopmin", "zrange"),
+    *("zrem", "zremrangebyscore", "zrevrange", "zscan", "zscore"),
 }
 """All that a user may send, on the servers that have it."""
 

@@ -6,6 +6,8 @@ import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, AsyncInbox, Gap, Position
+from holdfast.core._async.prepared_call import AsyncPreparedRead
+from holdfast.core.clock import Deadline
 from holdfast.messages._async.log import FETCH
 
 
@@ -43,7 +45,15 @@ async def test_chats_in_the_same_state_are_not_in_the_reply(
             replies.extend(each for each in answers if each)
         return answers
 
+    attempt = AsyncPreparedRead.attempt
+
+    async def recorded_again(read: Any) -> Any:
+        answers = await attempt(read)
+        replies.extend(each for each in (answers or [None])[1:] if each)
+        return answers
+
     monkeypatch.setattr(caller, "call_many", recorded)
+    monkeypatch.setattr(AsyncPreparedRead, "attempt", recorded_again)
     assert await inbox.fetch() == []
     assert replies == []
     await hf.chat("d").send(2, sender="jill")
@@ -129,3 +139,51 @@ async def test_a_message_that_was_replaced_by_another(
     [batch] = await inbox.fetch()
     assert [message.body for message in batch.messages] == ["other"]
     assert batch.gap == Gap(1, 1, "reset")
+
+
+async def test_a_lost_acknowledgement_beside_one_of_another_device(
+    hf: AsyncHoldfast, site: Site, inbox: AsyncInbox
+) -> None:
+    """The sum of the cursors stays the same."""
+    await hf.chat("d").send(2, sender="jill")
+    other = hf.inbox("jack")
+    await other.ack_all(await other.fetch())
+    client: Any = site.client
+    client.zadd(cursors(site), {"jack": 0})
+    assert await seqs(inbox) == {"c": [1]}
+
+
+async def test_many_members(hf: AsyncHoldfast, site: Site, inbox: AsyncInbox) -> None:
+    """Chats with many members are examined one by one."""
+    client: Any = site.client
+    for chat_id in "cde":
+        members = {f"member-{number}": 1 for number in range(20)}
+        client.zadd(f"{site.namespace}:{{chat:{chat_id}}}:cursors", members)
+    assert await inbox.fetch() == []
+    await hf.chat("d").send(2, sender="jill")
+    client.zadd(cursors(site), {"jack": 0})
+    assert await seqs(inbox) == {"c": [1], "d": [2]}
+
+
+async def test_each_chat_is_examined_now_and_then(site: Site, inbox: AsyncInbox) -> None:
+    """The message was replaced by another one, and the clock of the server was set back."""
+    client: Any = site.client
+    unit = f"{site.namespace}:{{chat:c}}"
+    client.delete(f"{unit}:log")
+    client.xadd(f"{unit}:log", {"jill": "j2"}, id="1-1000")
+    client.hset(f"{unit}:meta", "last", "1-1000")
+    inbox._chats._states_end = Deadline(0)
+    [batch] = await inbox.fetch()
+    assert (batch.source, batch.gap) == ("c", Gap(1, 1, "reset"))
+
+
+async def test_new_chats_and_other_limits(hf: AsyncHoldfast, inbox: AsyncInbox) -> None:
+    await hf.create_chat(["jack"], sender="jill", body=1, chat_id="f")
+    assert await seqs(inbox) == {"f": [1]}
+    await inbox.ack_all(await inbox.fetch(limit=1))
+    for limit in (1, 1, 2, 2):
+        assert await inbox.fetch(limit=limit) == []
+    await hf.chat("f").leave("jack")
+    assert await inbox.fetch() == []
+    await hf.chat("c").send(2, sender="jill")
+    assert await seqs(inbox) == {"c": [2]}

@@ -7,6 +7,8 @@ import pytest
 
 from conftest import Site
 from holdfast import Gap, Holdfast, Inbox, Position
+from holdfast.core._sync.prepared_call import PreparedRead
+from holdfast.core.clock import Deadline
 from holdfast.messages._sync.log import FETCH
 
 
@@ -42,7 +44,15 @@ def test_chats_in_the_same_state_are_not_in_the_reply(
             replies.extend(each for each in answers if each)
         return answers
 
+    attempt = PreparedRead.attempt
+
+    def recorded_again(read: Any) -> Any:
+        answers = attempt(read)
+        replies.extend(each for each in (answers or [None])[1:] if each)
+        return answers
+
     monkeypatch.setattr(caller, "call_many", recorded)
+    monkeypatch.setattr(PreparedRead, "attempt", recorded_again)
     assert inbox.fetch() == []
     assert replies == []
     hf.chat("d").send(2, sender="jill")
@@ -118,3 +128,51 @@ def test_a_message_that_was_replaced_by_another(hf: Holdfast, site: Site, inbox:
     [batch] = inbox.fetch()
     assert [message.body for message in batch.messages] == ["other"]
     assert batch.gap == Gap(1, 1, "reset")
+
+
+def test_a_lost_acknowledgement_beside_one_of_another_device(
+    hf: Holdfast, site: Site, inbox: Inbox
+) -> None:
+    """The sum of the cursors stays the same."""
+    hf.chat("d").send(2, sender="jill")
+    other = hf.inbox("jack")
+    other.ack_all(other.fetch())
+    client: Any = site.client
+    client.zadd(cursors(site), {"jack": 0})
+    assert seqs(inbox) == {"c": [1]}
+
+
+def test_many_members(hf: Holdfast, site: Site, inbox: Inbox) -> None:
+    """Chats with many members are examined one by one."""
+    client: Any = site.client
+    for chat_id in "cde":
+        members = {f"member-{number}": 1 for number in range(20)}
+        client.zadd(f"{site.namespace}:{{chat:{chat_id}}}:cursors", members)
+    assert inbox.fetch() == []
+    hf.chat("d").send(2, sender="jill")
+    client.zadd(cursors(site), {"jack": 0})
+    assert seqs(inbox) == {"c": [1], "d": [2]}
+
+
+def test_each_chat_is_examined_now_and_then(site: Site, inbox: Inbox) -> None:
+    """The message was replaced by another one, and the clock of the server was set back."""
+    client: Any = site.client
+    unit = f"{site.namespace}:{{chat:c}}"
+    client.delete(f"{unit}:log")
+    client.xadd(f"{unit}:log", {"jill": "j2"}, id="1-1000")
+    client.hset(f"{unit}:meta", "last", "1-1000")
+    inbox._chats._states_end = Deadline(0)
+    [batch] = inbox.fetch()
+    assert (batch.source, batch.gap) == ("c", Gap(1, 1, "reset"))
+
+
+def test_new_chats_and_other_limits(hf: Holdfast, inbox: Inbox) -> None:
+    hf.create_chat(["jack"], sender="jill", body=1, chat_id="f")
+    assert seqs(inbox) == {"f": [1]}
+    inbox.ack_all(inbox.fetch(limit=1))
+    for limit in (1, 1, 2, 2):
+        assert inbox.fetch(limit=limit) == []
+    hf.chat("f").leave("jack")
+    assert inbox.fetch() == []
+    hf.chat("c").send(2, sender="jill")
+    assert seqs(inbox) == {"c": [2]}

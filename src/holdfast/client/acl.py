@@ -9,8 +9,8 @@ from ..core.names import Namespace
 SCRIPTED: Final = (
     "del exists expire expireat get hdel hexists hget hgetall hincrby hlen hmget hrandfield hset "
     "hsetnx hstrlen lindex llen lpop lpush lrange lrem ltrim mget pexpire pttl rename rpush sadd "
-    "scard set sismember spublish srem time type unlink xadd xrange xrevrange xtrim zadd zcard "
-    "zcount zincrby zmscore zpopmin zrange zrem zremrangebyscore zscore"
+    "scard set sismember spublish srem time type unlink xadd xrange xread xrevrange xtrim zadd "
+    "zcard zcount zincrby zinter zmscore zpopmin zrange zrem zremrangebyscore zscore"
 )
 """Commands in scripts. The server checks the right to each as if the user had sent it."""
 

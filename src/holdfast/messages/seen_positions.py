@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..core.gap import Gap
 from .message import Batch, FetchReply, Position
 
@@ -11,11 +13,18 @@ class SeenPositions:
 
     def __init__(self) -> None:
         self._seen: dict[str, Position] = {}
+        self._version = object()
+        self._snapshot: tuple[object, Mapping[str, Position]] = self._version, {}
 
-    def snapshot(self) -> dict[str, Position]:
-        """Return a copy of the positions. Use one copy for a whole request, because other threads
-        may change the positions meanwhile."""
-        return dict(self._seen)
+    def snapshot(self) -> Mapping[str, Position]:
+        """Return a copy of the positions; the same one as before if they have not changed.
+
+        Use one copy for a whole request, because other threads may change the positions meanwhile.
+        """
+        version, latest = self._version, self._snapshot
+        if latest[0] is not version:  # Read the version before the positions, and change it after.
+            latest = self._snapshot = version, dict(self._seen)
+        return latest[1]
 
     def of(self, source: str) -> Position | None:
         """Return the last position of *source*; None if no message of it was returned yet."""
@@ -27,19 +36,24 @@ class SeenPositions:
         if position.epoch and (
             seen is None or seen.epoch != position.epoch or seen.seq < position.seq
         ):
-            self._seen[source] = position
+            self._set(source, position)
 
     def forget(self, source: str) -> None:
         """Remove the position of *source*."""
         self._seen.pop(source, None)
+        self._version = object()
 
     def reset(self, source: str, reply: FetchReply) -> None:
         """Set the position of *source* to the one in *reply*: the server no longer has the stored
         position. Forget *source* if *reply* says that it does not exist (epoch 0)."""
         if reply.epoch:
-            self._seen[source] = reply.position
+            self._set(source, reply.position)
         else:
             self.forget(source)
+
+    def _set(self, source: str, position: Position) -> None:
+        self._seen[source] = position
+        self._version = object()
 
 
 def lost_since(reply: FetchReply, seen: Position | None, *, own: bool) -> Gap | None:

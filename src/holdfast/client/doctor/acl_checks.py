@@ -42,6 +42,8 @@ _KEYLESS: Final = (
     AclCheck("EVALSHA", lambda unit: ("EVALSHA", "0" * 40, 1, unit.key(_NO))),
     AclCheck("SPUBLISH on its channels", lambda unit: ("SPUBLISH", unit.key(_NO), "")),
     AclCheck("RENAME on its keys", lambda unit: ("RENAME", unit.key(_NO), unit.key(_NO))),
+    AclCheck("XREAD on its keys", lambda unit: ("XREAD", "STREAMS", unit.key(_NO), "0")),
+    AclCheck("ZINTER on its keys", lambda unit: ("ZINTER", 1, unit.key(_NO))),
     AclCheck("MEMORY USAGE on its keys", lambda unit: ("MEMORY", "USAGE", unit.key(_NO))),
     AclCheck("CLUSTER SLOTS", lambda _: ("CLUSTER", "SLOTS"), "cluster"),
 )

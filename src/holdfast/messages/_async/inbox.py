@@ -168,9 +168,19 @@ class AsyncInbox(AsyncMessageReader):
     async def _read(
         self, limit: int, after: Mapping[str, Position]
     ) -> tuple[list[Batch], frozenset[Unit]]:
-        seen, before = self._seen.snapshot() | dict(after), self._listed
-        listed = await self._messaging.membership.read(self.user, before)
-        found = await self._chats.read(listed, listed.chats, seen, limit, after, before=before)
+        seen, before = self._seen.snapshot(), self._listed
+        again = () if after else await self._chats.read_again(before, seen, limit)
+        reply = again[0] if again else None
+        listed = await self._messaging.membership.read(self.user, before, reply)
+        found = await self._chats.read(
+            listed,
+            listed.chats,
+            {**seen, **after} if after else seen,
+            limit,
+            after,
+            before=before,
+            answers=again[1:] if listed is before else (),
+        )
         self._listed = listed
         return found.checked(), self._followed_units(listed)
 

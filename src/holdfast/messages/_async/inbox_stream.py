@@ -121,7 +121,7 @@ class AsyncInboxStream:
     async def _read(self, limit: int) -> list[Batch]:
         all_chats = self._read_all_at.passed
         notified = self._take_notified()
-        seen = self._chats.seen.snapshot() | self._after
+        seen = {**self._chats.seen.snapshot(), **self._after}
         before = listed = self._listed
         chats = notified
         if all_chats or CHAT_LIST in notified:

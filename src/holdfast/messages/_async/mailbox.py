@@ -225,7 +225,7 @@ class AsyncMailbox(AsyncMessageReader):
     ) -> tuple[list[Batch], frozenset[Unit]]:
         own, log = self.name in after, self._log
         seen = after.get(self.name) or self._seen.of(self.name)
-        args = (self.name, limit, REPLY_BYTES, 1, 0, position_text(seen, own=own), "")
+        args = (self.name, limit, REPLY_BYTES, 1, 0, 0, position_text(seen, own=own), "")
         _, header, _, *entries = await self._messaging.caller.call(
             FETCH, log.unit, log.fetch_keys, args
         )

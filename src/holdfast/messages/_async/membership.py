@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...core._async.caller import AsyncCaller, Step
+from ...core._async.caller import Argument, AsyncCaller, Step
 from ...core.names import Namespace, Unit
 from ...core.script import Script
 from ...errors import HoldfastError
@@ -119,18 +119,32 @@ class AsyncMembership:
         listed: int = await self._caller.read(unit, "ZCARD", keys.chats(unit))
         return min(max(0, listed - 1), MAX_CHATS + MAX_OTHERS)
 
-    async def read(self, user: str, before: ChatList) -> ChatList:
-        """Return the list of *user*; *before*, the list that was read before, if it is the same."""
+    def list_command(self, user: str) -> tuple[Argument, ...]:
+        """Return the command that reads the list of *user*, as far as `MAX_CHATS`."""
+        return "ZRANGE", keys.chats(self.unit(user)), 0, MAX_CHATS, "REV", "WITHSCORES"
+
+    async def read(
+        self, user: str, before: ChatList, reply: Sequence[bytes] | None = None
+    ) -> ChatList:
+        """Return the list of *user*; *before*, the list that was read before, if it is the same.
+
+        Args:
+            user: the user.
+            before: the list that was read before.
+            reply: the reply to `list_command`; None: send this command.
+        """
         unit = self.unit(user)
         name = keys.chats(unit)
-        reply = await self._caller.read(unit, "ZRANGE", name, 0, MAX_CHATS, "REV", "WITHSCORES")
+        if reply is None:
+            reply = await self._caller.read(unit, *self.list_command(user))
         skipped = 0
         if len(reply) > 2 * MAX_CHATS:
             listed: int = await self._caller.read(unit, "ZCARD", name)
-            reply += await self._caller.read(
+            others = await self._caller.read(
                 *(unit, "ZRANGE", name, "(0", "-inf", "BYSCORE", "REV"),
                 *("LIMIT", 0, MAX_OTHERS, "WITHSCORES"),
             )
+            reply = [*reply, *others]
             skipped = max(0, listed - len(reply) // 2)
         return ChatList.of(reply, before, skipped)
 

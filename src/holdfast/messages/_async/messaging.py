@@ -40,6 +40,11 @@ class AsyncMessaging:
         self._namespace = namespace
         self._chats: dict[str, AsyncLog] = {}
 
+    @property
+    def is_cluster(self) -> bool:
+        """Return whether chats may live on several servers."""
+        return self.caller.settings.topology == "cluster"
+
     def mailbox(self, name: str) -> AsyncLog:
         """Return a new log of the mailbox *name*."""
         unit = self._namespace.unit(keys.MAILBOX, checked_name(name, "a mailbox"))

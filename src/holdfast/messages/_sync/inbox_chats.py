@@ -7,10 +7,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...core._sync.caller import Argument, Step
+from ...core._sync.prepared_call import PreparedRead
+from ...core.clock import Deadline
 from ...core.gap import Gap
 from ...core.script import Script
 from ...errors import DecodeError, HoldfastError
 from ..chat_list import NO_CHATS, ChatList
+from ..chat_state import STATES_S, ChatState
 from ..fetch_quota import LOGS_PER_CALL, in_order, quota
 from ..message import Batch, FetchReply, InboxResult, Position, batch_of, reported
 from ..seen_positions import SeenPositions, batch_position, lost_since, position_text
@@ -38,6 +41,23 @@ class _FetchGroup(NamedTuple):
     own: int
 
 
+class _IdleRead(NamedTuple):
+    """A read of all chats that found nothing new, to send it again while it would be the same.
+
+    Attributes:
+        listed: the list of the user's chats.
+        seen: the positions in the calls.
+        limit: maximum number of messages.
+        commands: read the list, and then the chats. None: not packed yet, because most of many
+            waiting readers do not read again soon.
+    """
+
+    listed: ChatList
+    seen: Mapping[str, Position]
+    limit: int
+    commands: PreparedRead | None = None
+
+
 class InboxChats:
     """Read the new messages of several chats of one user.
 
@@ -51,19 +71,21 @@ class InboxChats:
         self.seen = seen
         self._messaging = messaging
         self._user = user
-        # Chat → the position at which there was nothing new, its text, and the state of the chat.
-        self._states: dict[str, tuple[Position, str, str]] = {}
+        self._states: dict[str, ChatState] = {}
+        self._states_end = Deadline(STATES_S)
+        self._idle: _IdleRead | None = None
         self._groups: tuple[ChatList, Sequence[_FetchGroup]] = NO_CHATS, ()
 
     def read(
         self,
         listed: ChatList,
         chats: Iterable[str],
-        seen: dict[str, Position],
+        seen: Mapping[str, Position],
         limit: int,
         after: Mapping[str, Position],
         *,
         before: ChatList,
+        answers: Sequence[Any] = (),
     ) -> InboxResult:
         """Return the new messages of some chats.
 
@@ -74,9 +96,12 @@ class InboxChats:
             limit: maximum number of messages.
             after: chat → position that the device gave.
             before: the list of the user's chats at the previous read.
+            answers: what `read_again` returned for these chats, this limit and these positions.
         """
-        replies, damaged, same = self._fetch(chats, listed, limit, seen, after)
+        replies, damaged, same = self._fetch(chats, listed, limit, seen, after, answers)
         asked = {chat: at for chat, at in seen.items() if chat not in same and chat not in damaged}
+        if not (replies or damaged or asked):
+            return InboxResult([], set(), {})
         gone = list(self._gone(replies, asked, listed, before, after)) if asked else []
         self._repair(listed, replies)
         mine = {chat: reply for chat, reply in replies.items() if _is_member(reply)}
@@ -93,11 +118,38 @@ class InboxChats:
         more = {chat for chat in unread if mine[chat].top > upto.get(chat, 0)}
         return InboxResult(batches, more, damaged)
 
+    def read_again(
+        self, listed: ChatList, seen: Mapping[str, Position], limit: int
+    ) -> Sequence[Any]:
+        """Read the list of the user's chats and all chats in one round trip, if the last read was
+        the same and found nothing new.
+
+        Args:
+            listed: the list at the previous read.
+            seen: as in `read`.
+            limit: as in `read`.
+
+        Returns:
+            The reply with the list, and then the answers for `read`, which are valid if the list is
+            the same as *listed*. Empty if there are none.
+        """
+        idle = self._idle
+        if idle is None or self._states_end.passed:
+            return ()
+        if idle.listed is not listed or idle.seen is not seen or idle.limit != limit:
+            self._idle = None
+            return ()
+        commands = idle.commands
+        if commands is None:
+            commands = self._commands(listed, seen, limit)
+            self._idle = idle._replace(commands=commands)
+        return commands.attempt() or ()
+
     def _batches(
         self,
         replies: dict[str, FetchReply],
         ordered: Iterable[str],
-        seen: dict[str, Position],
+        seen: Mapping[str, Position],
         limit: int,
         after: Container[str],
     ) -> Iterator[Batch]:
@@ -115,11 +167,7 @@ class InboxChats:
                     self.seen.note(chat, position)
                 if reply.is_read:
                     if reply.state and chat not in after:
-                        self._states[chat] = (
-                            position,
-                            position_text(position, own=False),
-                            reply.state,
-                        )
+                        self._states[chat] = ChatState.of(position, reply.state)
                     continue
             batch = batch_of(chat, reply, lost)
             limit -= len(batch.messages)
@@ -167,21 +215,20 @@ class InboxChats:
         limit: int,
         seen: Mapping[str, Position],
         after: Container[str],
+        answers: Sequence[Any] = (),
     ) -> tuple[dict[str, FetchReply], dict[str, DecodeError], set[str]]:
         """Return chat → reply; for damaged chats, chat → error; and the chats that are in the same
         state as before, without new messages."""
         groups = self._fetch_groups(chats, listed)
-        messages, size = quota(limit, REPLY_BYTES, len(groups))
-        steps: list[Step] = []
-        for group in groups:
-            args: list[Argument] = [self._user, messages, size, group.own, 1]
-            for chat in group.chats:
-                args += self._known(chat, seen.get(chat), own=chat in after)
-            steps.append((group.logs[0].unit, group.keys, args))
+        if not answers:
+            if self._states_end.passed:
+                self._states.clear()
+                self._states_end = Deadline(STATES_S)
+            answers = self._call(FETCH, self._fetch_steps(groups, limit, seen, after))
         replies: dict[str, FetchReply] = {}
         damaged: dict[str, DecodeError] = {}
         same = set[str]()
-        for group, answer in zip(groups, self._call(FETCH, steps), strict=True):
+        for group, answer in zip(groups, answers, strict=True):
             same.update(group.chats)
             for number, header, entries in reported(answer):
                 chat = group.chats[number - 1]
@@ -190,7 +237,41 @@ class InboxChats:
                     replies[chat] = FetchReply.of(group.logs[number - 1].unit, header, entries)
                 except DecodeError as error:
                     damaged[chat] = error
+        is_whole = chats is listed.chats and groups and not (after or listed.skipped)
+        if is_whole and not (replies or damaged or self._messaging.is_cluster):
+            self._idle = self._idle or _IdleRead(listed, seen, limit)
         return replies, damaged, same
+
+    def _fetch_steps(
+        self,
+        groups: Sequence[_FetchGroup],
+        limit: int,
+        seen: Mapping[str, Position],
+        after: Container[str],
+    ) -> list[Step]:
+        """Return the calls of `fetch.lua` for *groups*."""
+        messages, size = quota(limit, REPLY_BYTES, len(groups))
+        steps: list[Step] = []
+        for group in groups:
+            known, total = list[Argument](), 0
+            for chat in group.chats:
+                position, state = seen.get(chat), self._states.get(chat)
+                if state is None or state.position is not position or chat in after:
+                    known += (position_text(position, own=chat in after), "")
+                else:
+                    known += (state.text, state.newest)
+                    total += state.number
+            args: list[Argument] = [self._user, messages, size, group.own, 1, total, *known]
+            steps.append((group.logs[0].unit, group.keys, args))
+        return steps
+
+    def _commands(self, listed: ChatList, seen: Mapping[str, Position], limit: int) -> PreparedRead:
+        """Return the commands that read the list of the user's chats and then all chats."""
+        membership, caller = self._messaging.membership, self._messaging.caller
+        steps = self._fetch_steps(self._fetch_groups(listed.chats, listed), limit, seen, ())
+        calls = [("EVALSHA", FETCH.sha1, len(keys), *keys, *args) for _, keys, args in steps]
+        unit, command = membership.unit(self._user), membership.list_command(self._user)
+        return PreparedRead(caller, unit, command, *calls)
 
     def _fetch_groups(self, chats: Iterable[str], listed: ChatList) -> Sequence[_FetchGroup]:
         """Return groups of *chats* for one call each; from the cache, if these are all chats of the
@@ -206,13 +287,6 @@ class InboxChats:
         if chats is listed.chats:
             self._groups = listed, groups
         return groups
-
-    def _known(self, chat: str, position: Position | None, *, own: bool) -> tuple[str, str]:
-        """Return *position* and the last state of a chat, as arguments of `fetch.lua`."""
-        known = self._states.get(chat)
-        if known is not None and known[0] is position and not own:
-            return known[1:]
-        return position_text(position, own=own), ""
 
     def unread(self, chats: Iterable[str]) -> list[tuple[str, Unread]]:
         """Return the number of unread messages of each chat that has the user as a member.
@@ -287,7 +361,7 @@ class InboxChats:
     ) -> list[Sequence[tuple[Item, Log]]]:
         """Divide *logs*, each with an item, into groups for one call each. In a cluster, a call can
         only use chats in one slot."""
-        is_cluster = self._messaging.caller.settings.topology == "cluster"
+        is_cluster = self._messaging.is_cluster
         by_slot: dict[int, list[tuple[Item, Log]]] = {}
         for each in logs:
             by_slot.setdefault(each[1].unit.slot if is_cluster else 0, []).append(each)

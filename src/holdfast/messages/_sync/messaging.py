@@ -41,6 +41,11 @@ class Messaging:
         self._namespace = namespace
         self._chats: dict[str, Log] = {}
 
+    @property
+    def is_cluster(self) -> bool:
+        """Return whether chats may live on several servers."""
+        return self.caller.settings.topology == "cluster"
+
     def mailbox(self, name: str) -> Log:
         """Return a new log of the mailbox *name*."""
         unit = self._namespace.unit(keys.MAILBOX, checked_name(name, "a mailbox"))

@@ -9,8 +9,9 @@
 -- ARGV[3]  int     bytes    maximum bytes of these messages
 -- ARGV[4]  int     own      number of logs, the first ones, that get room in the reply before the others
 -- ARGV[5]  int     brief    1: only report logs with news; 0: report all
--- ARGV[6]  string  first of the logs, two arguments each: the last position that the reader got ('': none), and the
---                  state that an earlier brief call with this position returned ('': none)
+-- ARGV[6]  int     sum      sum of the numbers in the ids of newest messages that follow
+-- ARGV[7]  string  first of the logs, two arguments each: the last position that the reader got ('': none); and, if an
+--                  earlier brief call with this position returned a state: the id of the newest message in it ('': none)
 -- returns  array   for each log that is reported: its number, a header, the number of entries, and id, sender, body of each
 --                  entry. A header has these values, separated by blanks:
 --                  1  epoch; '' if there is no log
@@ -21,13 +22,14 @@
 --                  6  when the message top was sent (ms); '' if unknown, or if the log has unread messages
 --                  7  1 if the position is valid, 0 if the server lost it
 --                  If brief: the header is only the state EPOCH:NUMBER-MS for a log without new messages and with a
---                  valid position; NUMBER-MS is the id of its newest message. A log is not reported if this is the
---                  given state.
+--                  valid position; NUMBER-MS is the id of its newest message. A log is not reported if that is the
+--                  given id.
 -- include entries
 -- include position
 -- include reader_state
 -- include header
 -- include quota
+-- include quiet
 
 local PAGE = 16  -- entries read at a time; few, because all may be large
 local reader, limit, bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -60,12 +62,9 @@ local function read_first(n, log, from, top)
 end
 
 -- Reads the log number *n*. Its keys begin at KEYS[i].
-local function read(n, i, position, state)
+local function read(n, i, position)
   local log, cursors = KEYS[i + 1], KEYS[i + 2]
   local known, cursor = read_state(KEYS[i], cursors, reader)
-  if state ~= '' and is_same(known, cursor, state) then
-    return
-  end
   local holds, number, from, top = reader_state(KEYS[i], log, known, cursor, reader, position)
   if brief and from and tonumber(number) == top and holds == 1 then
     report(n, state_of(known), 0)
@@ -80,11 +79,31 @@ local function read(n, i, position, state)
   end
 end
 
-local FIRST = 6
-local n = 0
+local FIRST = 7
+
+-- Returns the set of those logs that have no news, among those with a given id of the newest message.
+local function without_news()
+  local logs, ids, cursors, n, log = {}, {}, {}, 0, 2
+  for i = FIRST, #ARGV, 2 do
+    if ARGV[i + 1] ~= '' then
+      local cursor = log + 1
+      n = n + 1
+      logs[n], ids[n], cursors[n] = KEYS[log], ARGV[i + 1], KEYS[cursor]
+    end
+    log = log + 3
+  end
+  return n > 0 and quiet_logs(logs, ids, cursors, reader, tonumber(ARGV[6])) or {}
+end
+
+-- If this fails (a log is damaged, or the user has no right to a command), all logs are read.
+local done, quiet = pcall(without_news)
+local n, log = 0, 2
 for i = FIRST, #ARGV, 2 do
   n = n + 1
-  read(n, 3 * n - 2, ARGV[i], ARGV[i + 1])
+  if not (done and quiet[KEYS[log]]) then
+    read(n, log - 1, ARGV[i])
+  end
+  log = log + 3
 end
 if is_whole and held <= limit and held_bytes <= bytes then
   return replies

@@ -14,11 +14,6 @@ local function state_of(known)
   return newest_position(known[1], known[4])
 end
 
--- Returns whether a reader has acknowledged all messages of a log that is in this *state*.
-local function is_same(known, cursor, state)
-  return cursor and cursor == known[2] and known[4] and state == state_of(known)
-end
-
 -- Returns the number of the message after which a device reads. If its position is not valid (*same* is false), the
 -- device reads from the first message on that the user may read.
 local function start(meta, reader, position, same)
