@@ -128,3 +128,17 @@ def test_keys_with_room_are_settled_together(fresh_server: Server, limit: PerKey
             steps.step(0, ["done"] * 64)
             spent.append(commands_of(bench.plain) - before)
     assert spent[1] - spent[0] < 16
+
+
+@pytest.mark.parametrize(("each", "most"), [(1, 100), (2, 115), (40, 160)])
+def test_keys_that_take_turns_are_claimed_together(
+    fresh_server: Server, each: int, most: int
+) -> None:
+    """A step that claims one task of each of 64 keys reads several keys at once, if they have few."""
+    task = task_of(PerKey.turns("key"))
+    with QueueServer(fresh_server, f"claimed-{secrets.token_hex(4)}") as bench:
+        steps = Steps(bench)
+        bench.clients[0].enqueue_many(task.call(n) for _ in range(each) for n in range(64))
+        before = commands_of(bench.plain)
+        assert steps.step(64, []) == 64
+        assert commands_of(bench.plain) - before < most

@@ -52,6 +52,7 @@
 -- include turns
 -- include idle_keys
 -- include keep_apart
+-- include read_ahead
 -- include admit
 -- include enter
 -- include add_tasks

@@ -50,6 +50,7 @@
 -- include turns
 -- include idle_keys
 -- include keep_apart
+-- include read_ahead
 -- include admit
 -- include admit_next
 -- include freed_slots

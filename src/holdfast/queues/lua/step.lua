@@ -80,6 +80,7 @@
 -- include turns
 -- include idle_keys
 -- include keep_apart
+-- include read_ahead
 -- include admit
 -- include admit_next
 -- include enter
@@ -103,6 +104,7 @@
 -- include claim_known
 -- include claim
 -- include take
+-- include take_next
 -- include throughput
 -- include repeat_step
 -- include without_end
@@ -115,12 +117,12 @@ local FIRST = 10
 local FIRST_RESULT = 30
 
 local now_ms, now_s, now_us = clock()
-local channel = ARGV[3]
 -- What the parts share:
 --   keys             the keys of the queue
 --   new_token        now_us as text: the token of a task's first claim
 --   first_claim      the counts of a task's first claim
 --   poison_to_claim  poison tasks that this step may still claim
+--   channel          as in the arguments
 --   holder, worker   `channel worker` for the records, and the worker's name alone
 --   counts           runs that ended in this step, by outcome
 --   records          for the history (see parts/history)
@@ -129,7 +131,7 @@ local channel = ARGV[3]
 -- Set by parts/read_queue: any_expiring (whether a queued task may expire), tombstones, awaited and progress
 -- (their keys; false while they are empty). Set by parts/queue_settings: paused, history_limit, has_steps (whether
 -- tasks have had steps), limits (see parts/limit; false in a queue without them), limit and starts (see
--- parts/queue_limit), sweep
+-- parts/queue_limit), sweep; then `sweeps` is whether the next step has limited tasks to admit
 local step = {
   keys = {
     bodies = KEYS[1], state = KEYS[2], leases = KEYS[3],
@@ -142,7 +144,8 @@ local step = {
   now_ms = now_ms, now_us = now_us, new_token = string.format('%.0f', now_us),
   first_claim = {attempts = 1, crashes = 0, snoozes = 0},
   want = tonumber(ARGV[5]), poison_to_claim = tonumber(ARGV[6]), lease_ms = tonumber(ARGV[7]),
-  max_crashes = tonumber(ARGV[8]), idle_ms = tonumber(ARGV[9]), holder = channel .. ' ' .. ARGV[4], worker = ARGV[4],
+  max_crashes = tonumber(ARGV[8]), idle_ms = tonumber(ARGV[9]), channel = ARGV[3],
+  holder = ARGV[3] .. ' ' .. ARGV[4], worker = ARGV[4],
   counts = {done = 0, retried = 0, dead = 0, snoozed = 0, gave_up = 0},
   records = {}, ends = {}, has_ready = {}, has_due = {},
 }
@@ -157,17 +160,14 @@ end
 read_queue(step)
 local accepted, requeued = settle_all(step, ARGV, FIRST, KEYS, FIRST_RESULT)
 local reclaimed, own_expired = 0, {}
-if channel ~= '' then  -- otherwise this step only settles
-  reclaimed, own_expired = reclaim(step, channel)
+if step.channel ~= '' then  -- otherwise this step only settles
+  reclaimed, own_expired = reclaim(step, step.channel)
 end
-local sweeps = step.sweep and step.limits and sweep(step.limits, step.sweep)
+step.sweeps = step.sweep and step.limits and sweep(step.limits, step.sweep)
 apply_queue_limit(step)
 local claims = no_claims()
 if not step.paused then
-  for priority = 1, 3 do
-    take_due(step, claims, priority)
-    take_ready(step, claims, priority)
-  end
+  take_next(step, claims)
 end
 write_claims(step, claims)
 log_starts(step, claims.count)
@@ -176,5 +176,5 @@ write_ends(step)
 -- Also if nothing was claimed: a late copy of this step must not claim for a worker that has gone on.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({accepted, claims.granted}))
 
-local wait_ms, left, missing = plan_next(step, claims, channel, requeued or reclaimed > 0, sweeps)
-return {wait_ms, left, accepted, missing, claims.reply, own_expired, step.progress and 1 or 0, step.member_ends}
+local plan = plan_next(step, claims, requeued or reclaimed > 0)
+return {plan.wait_ms, plan.left, accepted, plan.missing, claims.reply, own_expired, step.progress and 1 or 0, step.member_ends}

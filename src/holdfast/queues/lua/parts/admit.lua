@@ -5,14 +5,14 @@
 -- Returns how many more tasks of *key* may be admitted as far as its concurrency goes.
 local function concurrency_left(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
-  return concurrency == 0 and math.huge or concurrency - (key.counts and key.counts.all or 0)
+  return concurrency == 0 and math.huge or concurrency - key.places
     - redis.call('ZCOUNT', limits.admitted, first, first + ADMITTED_KEY - 1)
 end
 
 -- Returns how many more tasks of *key* may be ready with this priority, if that is limited.
 local function ready_left(limits, key, priority)
   local lane = ADMITTED_KEY * key.slot + priority
-  return key.definition.one_ready and 1 - (key.counts and key.counts[priority] or 0)
+  return key.definition.one_ready and 1 - key[priority]
     - redis.call('ZCOUNT', limits.admitted, lane, lane) or math.huge
 end
 
@@ -24,14 +24,15 @@ end
 -- Gives a place of *key* to a task, and puts it where it waits for a worker.
 local function admit(limits, key, id, priority)
   set_admitted(limits, key, id, priority)
-  local counts = counts_of(limits, key)
-  counts[priority], counts.all = counts[priority] + 1, counts.all + 1
-  if has_tombstone(limits.tombstones, id) then
+  if not key.is_counted then count_key(limits, key) end
+  key[priority], key.places = key[priority] + 1, key.places + 1
+  if limits.tombstones and has_tombstone(limits.tombstones, id) then
     redis.call('ZADD', limits.due[priority], limits.now_ms, id)
   elseif key.definition.fair then
     take_turn(limits, key, id, priority)
   else
-    table.insert(limits.ready_now[priority], id)
+    local ready = limits.ready_now[priority]
+    ready[#ready + 1] = id
   end
 end
 

@@ -1,5 +1,5 @@
 -- Admits the next tasks of a key, once it has room.
--- Expects: limit_key, admit.
+-- Expects: limit_key, read_ahead, admit.
 
 -- Admits one task of each priority for which none is ready. *left*: how many the concurrency allows.
 local function admit_one_each(limits, key, left)
@@ -44,8 +44,9 @@ end
 -- ready then, unless a definition has changed. Returns whether it did.
 local function follow(limits, key, priority)
   local first = LIMITED_KEY * key.slot + LIMITED_LANE * priority
-  local id = redis.call('ZRANGE', limits.limited, first, first + LIMITED_LANE - 1, 'BYSCORE', 'LIMIT', 0, 1)[1]
-  if id and concurrency_left(limits, key) > 0 and (not limits.is_changed or ready_left(limits, key, priority) > 0) then
+  local id = apart_from(limits, first, first + LIMITED_LANE)
+  if id and (key.definition.concurrency == 0 or concurrency_left(limits, key) > 0)
+    and (not limits.is_changed or ready_left(limits, key, priority) > 0) then
     admit_apart(limits, key, id, priority)
     return true
   end

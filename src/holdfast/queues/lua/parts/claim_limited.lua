@@ -24,14 +24,14 @@ local function start_limited(limits, limit, id, priority)
   local key = slot and limits.by_slot[slot] or admit_due(limits, limit, id, priority)
   if not key then
     return 'waits'
-  elseif is_full(limits, key) then
+  elseif limits.is_changed and is_full(limits, key) then
     write_limits(limits)
     redis.call('ZREM', limits.admitted, id)
     redis.call('ZREM', limits.due[priority], id)
     keep_apart(limits, key, id, priority)
     return 'waits'
   end
-  local until_ms = blocked_until(limits, key)
+  local until_ms = (key.not_before > 0 or key.definition.amount > 0) and blocked_until(limits, key)
   if until_ms then
     return 'later', until_ms
   end

@@ -1,17 +1,13 @@
 -- Finds the keys that may admit a task once others of theirs have ended. A worker settles many tasks in a step, and
 -- most of their keys have nothing to admit. So this part reads no record of a key.
--- Expects: limit, limit_key.
+-- Expects: limit, limit_key, read_ahead.
 
 -- Reads the definitions of limits, unless there are very many. Sets in *limits* what all of them have in common:
 --   least_concurrency  the lowest concurrency; 0 if it is not known, math.huge if no definition has one
 --   any_piled          whether several tasks of a key with a concurrency may be ready at once
 local function read_definitions(limits)
-  limits.least_concurrency, limits.any_piled = 0, false
-  if redis.call('HLEN', limits.settings) > 64 then
-    return
-  end
-  limits.least_concurrency = math.huge
-  local found = redis.call('HRANDFIELD', limits.settings, 64, 'WITHVALUES')  -- so all of them
+  limits.least_concurrency, limits.any_piled = math.huge, false
+  local found = redis.call('HRANDFIELD', limits.settings, 64, 'WITHVALUES')  -- all of them, if there are fewer
   for i = 1, #found, 2 do
     local name = found[i]:match('^limit:(.*)$')
     if name then
@@ -23,24 +19,21 @@ local function read_definitions(limits)
       end
     end
   end
+  if #found >= 2 * 64 then
+    limits.least_concurrency = 0
+  end
 end
 
--- Returns whether no task of the key with this slot is kept apart. One read answers for all slots up to that of the next
--- task: *none* says from which score on, and before which one, there is no task.
-local function none_apart(limits, slot, none)
-  local first = LIMITED_KEY * slot
-  if first < none.from or first >= none.before then
-    local found = redis.call('ZRANGE', limits.limited, first, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-    none.from, none.before = first, tonumber(found[2]) or math.huge
-  end
-  return first + LIMITED_KEY <= none.before
+-- Returns whether no task of the key with this slot is kept apart.
+local function none_apart(limits, slot)
+  return not apart_from(limits, LIMITED_KEY * slot, LIMITED_KEY * (slot + 1))
 end
 
 -- Returns whether the key with this slot surely had room before *freed* of its tasks ended. Then nothing waits for a
 -- place that they give back.
-local function had_room(limits, slot, freed, none)
+local function had_room(limits, slot, freed)
   local least, first = limits.least_concurrency, ADMITTED_KEY * slot
-  if least == math.huge or limits.any_piled and none_apart(limits, slot, none) then
+  if least == math.huge then
     return true
   end
   local is_countable = not (least == 0 or limits.any_piled or limits.is_changed or limits.counted_keys[1])
@@ -50,12 +43,10 @@ end
 -- Returns those of *slots* that may admit a task. By slot, *freed* is how many of its tasks have ended, and *ran*
 -- whether all of them ran.
 local function freed_slots(limits, slots, freed, ran)
-  local found, none = {}, {from = 0, before = 0}
-  if #slots > 0 and not limits.least_concurrency then
-    read_definitions(limits)
-  end
+  local found = {}
+  limits.questions = #slots
   for _, slot in ipairs(slots) do
-    if not ran[slot] or not had_room(limits, slot, freed[slot], none) then
+    if not (ran[slot] and had_room(limits, slot, freed[slot])) and not none_apart(limits, slot) then
       found[#found + 1] = slot
     end
   end

@@ -3,28 +3,31 @@
 -- Expects: limit_key, write_limits, idle_keys, admit, admit_next, freed_slots.
 
 -- Removes the tasks in *ids* from the admitted ones. Returns the slots of their keys, and by slot how many tasks
--- it were and whether all of them ran.
+-- it were and whether all of them ran. Leaves out tasks that ran if no limit has a concurrency, because nothing waits for
+-- their places.
 local function remove_admitted(limits, ids)
   local slots, freed, ran = {}, {}, {}
+  local has_no_places = limits.least_concurrency == math.huge and not limits.is_changed
   for _, score in ipairs(redis.call('ZMSCORE', limits.admitted, unpack(ids))) do
-    if score then
-      local slot = math.floor(score / ADMITTED_KEY)
+    local lane = score and score % ADMITTED_KEY or 0
+    if score and not (has_no_places and lane == 0) then
+      local slot = (score - lane) / ADMITTED_KEY
       if not freed[slot] then
         slots[#slots + 1], freed[slot], ran[slot] = slot, 0, true
       end
-      freed[slot], ran[slot] = freed[slot] + 1, ran[slot] and score % ADMITTED_KEY == 0
+      freed[slot], ran[slot] = freed[slot] + 1, ran[slot] and lane == 0
     end
   end
-  if #slots > 0 then
-    redis.call('ZREM', limits.admitted, unpack(ids))
-  end
+  redis.call('ZREM', limits.admitted, unpack(ids))
   return slots, freed, ran
 end
 
--- Gives back the places of the tasks in *ids*, which may have none. Returns how many tasks were admitted.
-local function give_back(limits, ids)
+-- Admits tasks of the keys of the tasks in *ids*, which have ended, after their places were given back. Returns how many.
+local function admit_instead(limits, ids)
+  if not limits.least_concurrency then
+    read_definitions(limits)
+  end
   local admitted, slots, freed, ran = 0, remove_admitted(limits, ids)
-  local has_freed = #slots > 0
   slots = freed_slots(limits, slots, freed, ran)
   read_keys_at(limits, slots)
   for _, slot in ipairs(slots) do
@@ -33,9 +36,19 @@ local function give_back(limits, ids)
       admitted = admitted + admit_next(limits, key, freed[slot], ran[slot])
     end
   end
-  write_limits(limits)
-  if has_freed then
-    expire_keys(limits)
+  return admitted
+end
+
+-- Gives back the places of the tasks in *ids*, which may have none. Returns how many tasks were admitted.
+local function give_back(limits, ids)
+  local admitted = 0
+  if redis.call('ZCARD', limits.limited) > 0 then
+    admitted = admit_instead(limits, ids)
+    write_limits(limits)
+  else  -- nothing waits for a place
+    local has_freed = redis.call('ZREM', limits.admitted, unpack(ids)) > 0
+    write_limits(limits)
+    if has_freed then expire_keys(limits) end
   end
   return admitted
 end

@@ -28,7 +28,7 @@ end
 
 -- Lets all keys expire if there are no limited tasks any more, once the last one has nothing to remember.
 local function expire_keys(limits)
-  if redis.call('ZCARD', limits.admitted) + redis.call('ZCARD', limits.limited) == 0 then
+  if redis.call('ZCARD', limits.admitted) == 0 and redis.call('ZCARD', limits.limited) == 0 then
     local until_ms = tonumber(redis.call('HGET', limits.limit_keys, 'until') or 0)
     redis.call('PEXPIRE', limits.limit_keys, math.max(until_ms - limits.now_ms, 1))
     limits.persists = false

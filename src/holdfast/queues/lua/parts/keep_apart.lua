@@ -8,6 +8,7 @@ local function keep_apart(limits, key, id, priority)
   local last = redis.call('ZRANGE', limits.limited, most, first, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
   local score = last[2] and math.min(tonumber(last[2]) + 1, most) or first + LIMITED_LANE / 2
   redis.call('ZADD', limits.limited, score, id)
+  limits.ahead.before = -1
 end
 
 -- Keeps a task apart, before the others of its key and priority.
@@ -17,4 +18,5 @@ local function keep_first_apart(limits, key, id, priority)
   local other = redis.call('ZRANGE', limits.limited, first, most, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
   local score = other[2] and math.max(tonumber(other[2]) - 1, first) or first + LIMITED_LANE / 2
   redis.call('ZADD', limits.limited, score, id)
+  limits.ahead.before = -1
 end

@@ -4,8 +4,9 @@
 -- Reads the keys of the tasks in *ids*, which a step examines next.
 local function read_slots(limits, ids)
   local slots = {}
+  limits.questions, limits.others = #ids, {}
   for n, score in ipairs(redis.call('ZMSCORE', limits.admitted, unpack(ids))) do
-    local slot = score and math.floor(score / ADMITTED_KEY) or nil
+    local slot = score and (score - score % ADMITTED_KEY) / ADMITTED_KEY or nil
     limits.slots[ids[n]] = slot
     if slot and not limits.by_slot[slot] then
       slots[#slots + 1] = slot

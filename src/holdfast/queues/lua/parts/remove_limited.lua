@@ -5,6 +5,7 @@
 -- place, and how many tasks were admitted instead.
 local function remove_limited(limits, id)
   if redis.call('ZREM', limits.limited, id) == 1 then
+    limits.ahead.before = -1
     return true, 0
   end
   return false, give_back(limits, {id})

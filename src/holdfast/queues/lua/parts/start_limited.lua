@@ -13,8 +13,7 @@ end
 -- Returns whether so many tasks of *key* run as may run. That may be so after the concurrency was reduced.
 local function is_full(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
-  return limits.is_changed and concurrency > 0
-    and redis.call('ZCOUNT', limits.admitted, first, first) + (key.counts and key.counts.running or 0) >= concurrency
+  return concurrency > 0 and redis.call('ZCOUNT', limits.admitted, first, first) + key.running >= concurrency
 end
 
 -- Stores that a task of *key* starts now, and admits the next one if the key has one ready task at a time.
@@ -22,8 +21,8 @@ local function start(limits, key, id, priority)
   local definition = key.definition
   set_admitted(limits, key, id, 0)
   if definition.one_ready or limits.is_changed then
-    local counts = counts_of(limits, key)
-    counts[priority], counts.running = counts[priority] - 1, counts.running + 1
+    if not key.is_counted then count_key(limits, key) end
+    key[priority], key.running = key[priority] - 1, key.running + 1
   end
   if definition.amount > 0 then
     key.starts = with_starts(key.starts, definition, limits.now_ms, 1)

@@ -24,24 +24,24 @@ end
 
 local function take_due(step, claims, priority)
   local due, skipped = step.keys.due[priority], 0
-  while step.has_due[priority] and room(step, claims) > 0 and skipped < SKIP_LIMIT
-    and claims.moved < MOVE_LIMIT do
+  while step.has_due[priority] and room(step, claims) > 0 and skipped < SKIP_LIMIT and claims.moved < MOVE_LIMIT do
     local ids, found = {}, redis.call('ZRANGE', due, '-inf', step.now_ms, 'BYSCORE', 'LIMIT',
       skipped, room(step, claims), 'WITHSCORES')
     if #found == 0 then break end
     for i = 1, #found, 2 do
       ids[#ids + 1], claims.due_at[found[i]] = found[i], found[i + 1]
     end
-    local left_out = claim_all(step, claims, ids, priority)
+    local left_out, gone = claim_all(step, claims, ids, priority), {}
     for _, id in ipairs(ids) do
       if claims.later[id] then
         redis.call('ZADD', due, claims.later[id], id)
       elseif left_out[id] then
         skipped, claims.looked_at = skipped + 1, claims.looked_at - 1  -- SKIP_LIMIT bounds them
       elseif not claims.placed[id] then
-        redis.call('ZREM', due, id)
+        gone[#gone + 1] = id
       end
     end
+    if #gone > 0 then redis.call('ZREM', due, unpack(gone)) end
   end
 end
 

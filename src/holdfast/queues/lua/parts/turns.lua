@@ -24,15 +24,18 @@ local function take_turn(limits, key, id, priority)
   if not key.in_turn and had_turn(limits, key) then
     redis.call('ZADD', limits.due[priority], limits.now_ms, id)
   else
-    table.insert(limits.ready_now[priority], id)
+    local ready = limits.ready_now[priority]
+    ready[#ready + 1] = id
     limits.turns_now[priority] = limits.turns_now[priority] + 1
   end
 end
 
--- Stores that the last task of *key* was claimed. No turn is stored if no other task is ready.
+-- Stores that the last task of *key* was claimed. No turn is stored if no other task is ready. `limits.others` has the
+-- lengths of the ready lists while they do not change.
 local function end_turn(limits, key, priority)
-  local others = redis.call('LLEN', limits.ready[priority]) + #limits.ready_now[priority]
-  local turn = others > 0 and turns_of(limits, priority) + limits.turns_now[priority] or 0
+  local others = limits.others[priority] or redis.call('LLEN', limits.ready[priority])
+  limits.others[priority] = others
+  local turn = others + #limits.ready_now[priority] > 0 and turns_of(limits, priority) + limits.turns_now[priority] or 0
   if turn ~= key.turn then
     key.turn, key.priority = turn, priority
     write_key(limits, key)

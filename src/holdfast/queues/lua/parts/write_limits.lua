@@ -2,32 +2,29 @@
 -- Expects: limit_key, write_keys.
 --
 -- *limits* has `admitted_now`, `left` and `ready_now`, the scores, ids and lists that are to be written, and
--- `changed_keys`, the keys with a record to write. A key has `counts` if tasks of it are not written yet: by how many
--- more of each priority are ready, run (`running`), and have a place (`all`). `counted_keys` has those keys.
+-- `changed_keys`, the keys with a record to write. `counted_keys` are the keys with tasks that are not written yet. Such
+-- a key has how many more tasks of each priority are ready, at 1 to 3, how many more run, and how many more have `places`.
 
 -- Returns *limits* with nothing to write. `is_changed` is whether a definition has ever changed; by default, it may have.
 local function with_writes(limits)
   limits.definitions, limits.by_slot, limits.slots, limits.changed_keys = {}, {}, {}, {}
-  limits.counted_keys, limits.turns = {}, {}
+  limits.counted_keys, limits.turns, limits.others, limits.questions = {}, {}, {}, 1
+  limits.ahead = {from = 0, before = -1, last = 0, at = 2, size = 16, answers = 0, found = {}}  -- see parts/read_ahead
   limits.admitted_now, limits.left, limits.ready_now, limits.turns_now = {}, {}, {{}, {}, {}}, {0, 0, 0}
   limits.is_changed = limits.is_changed == nil or limits.is_changed
   return limits
 end
 
--- Returns the `counts` of *key*.
-local function counts_of(limits, key)
-  local counts = key.counts
-  if not counts then
-    counts = {0, 0, 0, running = 0, all = 0}
-    key.counts, limits.counted_keys[#limits.counted_keys + 1] = counts, key
-  end
-  return counts
+-- Notes that tasks of *key* are not written yet, unless `is_counted` is set.
+local function count_key(limits, key)
+  key.is_counted, limits.counted_keys[#limits.counted_keys + 1] = true, key
 end
 
 -- Stores that a task has a place of *key*. *lane*: 0 if it runs, otherwise its priority.
 local function set_admitted(limits, key, id, lane)
   local now = limits.admitted_now
-  now[#now + 1], now[#now + 2] = ADMITTED_KEY * key.slot + lane, id
+  local n = #now
+  now[n + 1], now[n + 2] = ADMITTED_KEY * key.slot + lane, id
 end
 
 -- Adds the admitted tasks to their ready lists.
@@ -35,7 +32,7 @@ local function write_ready_now(limits)
   for priority = 1, 3 do
     if #limits.ready_now[priority] > 0 then
       redis.call('RPUSH', limits.ready[priority], unpack(limits.ready_now[priority]))
-      limits.ready_now[priority] = {}
+      limits.ready_now[priority], limits.others[priority] = {}, nil
     end
     if limits.turns_now[priority] > 0 then
       limits.turns[priority] = redis.call('HINCRBY', limits.limit_keys, 'turns:' .. priority, limits.turns_now[priority])
@@ -48,7 +45,7 @@ end
 local function write_limits(limits)
   if #limits.left > 0 then
     redis.call('ZREM', limits.limited, unpack(limits.left))
-    limits.left = {}
+    limits.left, limits.ahead.before = {}, -1
   end
   if #limits.admitted_now > 0 then
     redis.call('ZADD', limits.admitted, unpack(limits.admitted_now))
@@ -59,7 +56,7 @@ local function write_limits(limits)
     write_keys(limits)
   end
   for _, key in ipairs(limits.counted_keys) do
-    key.counts = nil
+    key[1], key[2], key[3], key.running, key.places, key.is_counted = 0, 0, 0, 0, 0, false
   end
   limits.counted_keys = {}
 end
