@@ -2,6 +2,7 @@
 
 import random
 import secrets
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from queues.test_tenants import commands_of
 CONCURRENCY = 2
 KEYS = 6
 ROUNDS = 40
+DELAY_S = 0.05
 PER_SLOT, PER_LANE = 2**28, 2**26
 """Scores of `limited` that belong to one slot, and to one slot and priority."""
 
@@ -134,7 +136,7 @@ def test_keys_with_room_are_settled_together(fresh_server: Server, limit: PerKey
 def test_keys_that_take_turns_are_claimed_together(
     fresh_server: Server, each: int, most: int
 ) -> None:
-    """A step that claims one task of each of 64 keys reads several keys at once, if they have few."""
+    """A step that claims a task of each of 64 keys reads several keys at once, if they have few."""
     task = task_of(PerKey.turns("key"))
     with QueueServer(fresh_server, f"claimed-{secrets.token_hex(4)}") as bench:
         steps = Steps(bench)
@@ -142,3 +144,32 @@ def test_keys_that_take_turns_are_claimed_together(
         before = commands_of(bench.plain)
         assert steps.step(64, []) == 64
         assert commands_of(bench.plain) - before < most
+
+
+def test_a_task_that_is_kept_apart_in_a_step_follows_in_this_step(standalone: Server) -> None:
+    """The step has found before that nothing of this key and of later ones is kept apart."""
+    task = task_of(PerKey.turns("key"))
+    with QueueServer(standalone, f"apart-{secrets.token_hex(4)}") as bench:
+        steps, enqueue = Steps(bench), bench.clients[0].enqueue
+        enqueue(task.call(1))
+        assert steps.step(1, []) == 1
+        enqueue(task.call(2))
+        enqueue(task.call(2))
+        assert steps.step(1, []) == 1  # the second one follows: it is in the ready list
+        enqueue(task.call(1))
+        enqueue(task.call(2).options(delay=DELAY_S))
+        time.sleep(2 * DELAY_S)
+        assert steps.step(3, []) == 3
+
+
+@pytest.mark.parametrize("limit", [TURNS, PerKey.turns("key"), FREE], ids=["both", "turns", "rate"])
+def test_the_next_task_is_admitted_instead_of_an_expired_one(
+    standalone: Server, limit: PerKey
+) -> None:
+    with QueueServer(standalone, f"expired-{secrets.token_hex(4)}") as bench:
+        steps, task = Steps(bench), task_of(limit)
+        bench.clients[0].enqueue(task.call(1).options(expires=DELAY_S))
+        bench.clients[0].enqueue(task.call(1))
+        time.sleep(2 * DELAY_S)
+        assert steps.step(1, []) or steps.step(1, [])
+        assert len(steps.running) == 1

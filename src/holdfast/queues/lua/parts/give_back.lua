@@ -2,13 +2,12 @@
 -- task uses any more are forgotten later (see parts/idle_keys).
 -- Expects: limit_key, write_limits, idle_keys, admit, admit_next, freed_slots.
 
--- Removes the tasks in *ids* from the admitted ones. Returns the slots of their keys, and by slot how many tasks
--- it were and whether all of them ran. Leaves out tasks that ran if no limit has a concurrency, because nothing waits for
--- their places.
-local function remove_admitted(limits, ids)
+-- Returns the slots of the keys of admitted tasks with these *scores*, and by slot how many tasks it are and whether all of
+-- them ran. Leaves out tasks that ran if no limit has a concurrency, because nothing waits for their places.
+local function slots_of(limits, scores)
   local slots, freed, ran = {}, {}, {}
   local has_no_places = limits.least_concurrency == math.huge and not limits.is_changed
-  for _, score in ipairs(redis.call('ZMSCORE', limits.admitted, unpack(ids))) do
+  for _, score in ipairs(scores) do
     local lane = score and score % ADMITTED_KEY or 0
     if score and not (has_no_places and lane == 0) then
       local slot = (score - lane) / ADMITTED_KEY
@@ -18,16 +17,18 @@ local function remove_admitted(limits, ids)
       freed[slot], ran[slot] = freed[slot] + 1, ran[slot] and lane == 0
     end
   end
-  redis.call('ZREM', limits.admitted, unpack(ids))
   return slots, freed, ran
 end
 
--- Admits tasks of the keys of the tasks in *ids*, which have ended, after their places were given back. Returns how many.
+-- Removes the places of the tasks in *ids*, and admits other tasks of their keys. Returns how many.
 local function admit_instead(limits, ids)
-  if not limits.least_concurrency then
+  local scores = redis.call('ZMSCORE', limits.admitted, unpack(ids))
+  if redis.call('ZREM', limits.admitted, unpack(ids)) == 0 then
+    return 0
+  elseif not limits.least_concurrency then
     read_definitions(limits)
   end
-  local admitted, slots, freed, ran = 0, remove_admitted(limits, ids)
+  local admitted, slots, freed, ran = 0, slots_of(limits, scores)
   slots = freed_slots(limits, slots, freed, ran)
   read_keys_at(limits, slots)
   for _, slot in ipairs(slots) do
