@@ -1,6 +1,6 @@
 """How long one step of a busy worker keeps the server.
 
-A step settles what has finished and claims what is next: here 64 tasks each, results kept. The
+A step settles what has finished and claims what is next: here 32 tasks each, results kept. The
 server counts the calls of scripts and their time by itself; it counts from when a tenth of the
 tasks has run until nine tenths have, so that all of them are steps of full batches.
 """

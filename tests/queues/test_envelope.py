@@ -238,9 +238,10 @@ def test_tasks_that_are_not_plain_make_small_batches() -> None:
     calls = [plain.options(delay=1.0), plain.options(expires=60.0)] * OTHER_TASKS
     batches = batched(calls, [str(n) for n in range(len(calls))])
     assert [len(batch.tasks) for batch in batches] == [OTHER_TASKS] * 2
-    calls = [*calls[:50], *[plain] * 251]
+    half = OTHER_TASKS // 2
+    calls = [*calls[:half], *[plain] * (BATCH_TASKS // 2 + 1)]
     batches = batched(calls, [str(n) for n in range(len(calls))])
-    assert [len(batch.tasks) for batch in batches] == [300, 1]
+    assert [len(batch.tasks) for batch in batches] == [half + BATCH_TASKS // 2, 1]
 
 
 def test_large_tasks_make_small_batches() -> None:

@@ -164,7 +164,7 @@ class TaskExists(HoldfastError, ValueError):
         task_id: id of the task that holds the key.
         queue: name of the queue.
         stored: how many tasks of the same `enqueue_many` are stored already: in other queues, or
-            in earlier steps of at most 100 tasks.
+            in earlier steps of at most 50 tasks.
     """
 
     def __init__(self, task_id: str, queue: str, stored: int = 0) -> None:

@@ -15,10 +15,10 @@ from .envelope import VERSION, Envelope, StoredRetry
 from .headers import stored_bytes
 from .keys import PRIORITIES
 
-BATCH_TASKS: Final = 500
+BATCH_TASKS: Final = 250
 """Tasks stored in one step at most, so that the step does not block the server for long."""
 
-OTHER_TASKS: Final = 100
+OTHER_TASKS: Final = 50
 """The same for tasks that are not plain: each takes the server several times as long."""
 
 _OTHER_LOAD: Final = BATCH_TASKS // OTHER_TASKS

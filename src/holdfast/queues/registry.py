@@ -259,7 +259,7 @@ class TaskRegistry:
             timeout: seconds that an attempt may take (or a timedelta); then it fails with
                 TimeoutError. An async function is cancelled. A plain one is interrupted once it is
                 back in Python code, so a call into C such as `time.sleep` delays that.
-            ack: `batched` settles finished tasks together, at most 64, within milliseconds. If the
+            ack: `batched` settles finished tasks together, at most 32, within milliseconds. If the
                 worker is killed before that, these tasks run again. `now` settles each task at
                 once, for tasks with an expensive repetition.
             result_ttl: seconds for which the status and the result of a done task are kept; 0 keeps

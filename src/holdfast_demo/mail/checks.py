@@ -21,7 +21,7 @@ from .smtp_server import MailArrival
 SLICES: Final = 20
 """Number of equal parts of a run for which mails are counted."""
 
-REPEATED_AT_MOST: Final = 64
+REPEATED_AT_MOST: Final = 32
 """Maximum number of finished tasks that a kill may repeat."""
 
 GIVEN_BACK: Final = re.compile(

@@ -89,10 +89,10 @@ def working(url: str, namespace: str, *, lease: float = 60.0) -> Iterator[None]:
 
 def many() -> tuple[list[Any], int]:
     """Calls for several steps, cut by number, by size and by queue; and how many steps."""
-    calls = [note.call(n) for n in range(700)]
-    calls += [note.call(n, "x" * 200_000) for n in range(700, 703)]
-    calls += [note_elsewhere.call(n) for n in range(703, 710)]
-    return calls, 4  # 500 · 200 and two large ones · one large one · the other queue
+    calls = [note.call(n) for n in range(350)]
+    calls += [note.call(n, "x" * 200_000) for n in range(350, 353)]
+    calls += [note_elsewhere.call(n) for n in range(353, 360)]
+    return calls, 4  # 250 · 100 and two large ones · one large one · the other queue
 
 
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
@@ -114,8 +114,8 @@ def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
         f"{caught.value.op_id.removeprefix('hf:')}.{n}" for n in range(len(calls))
     ]
     drain(direct, "lost", "other")
-    assert [n for n in ran if n < 703] == list(range(703))
-    assert [n for n in ran if n >= 703] == list(range(703, 710))
+    assert [n for n in ran if n < 353] == list(range(353))
+    assert [n for n in ran if n >= 353] == list(range(353, 360))
 
 
 def weighing(ballast: int) -> list[Any]:

@@ -14,7 +14,7 @@ from queues.faults.worker_fleet import WorkerFleet
 
 LEASE_S = 1.0
 CONCURRENCY = 8
-BATCH = 64  # finished tasks that are settled in one step, unless each is settled at once
+BATCH = 32  # finished tasks that are settled in one step, unless each is settled at once
 DRAINED_S = 60.0
 
 TASKS = {

@@ -1,13 +1,13 @@
-"""Counts the calls of each script of the queues, and reads from the server which were slow."""
+"""Counts the calls of each script of the queues, and how many of them were slow."""
 
 import os
 import re
 import threading
+import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from faults.servers import Server
@@ -21,12 +21,6 @@ SLOW_US = 5_000
 NOISE = 1_000
 """One call of a script in so many may be slow, because the machine interrupts the server."""
 
-BUSY_NOISE = 20
-"""The same on a busy machine, where all processes share the execution units of few cores."""
-
-BUSY = 0.05
-"""Share of the machine that other processes take on a busy one."""
-
 _NAME = re.compile(rb"^-- (\w+/\w+):", re.MULTILINE)
 
 LOGGED = 100_000
@@ -37,12 +31,20 @@ OPTIONS = ("--slowlog-log-slower-than", str(SLOW_US), "--slowlog-max-len", str(L
 class ScriptCalls:
     """The telemetry of a client that counts how often it calls each script.
 
+    Args:
+        server: runs the scripts.
+
     Attributes:
         counts: `block/verb` of a script → its calls.
+        slow: the same for calls with more than `SLOW_US` of processor time of the server between
+            request and reply. It does not grow while another process has the core. Calls that the
+            server answers meanwhile are contained, so it is never less than that of the script.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server) -> None:
         self.counts: Counter[str] = Counter()
+        self.slow: Counter[str] = Counter()
+        self._clock = _processor_clock(server.pid)
         self._lock = threading.Lock()
 
     def during(
@@ -54,12 +56,23 @@ class ScriptCalls:
         trace: TraceContext | None = None,
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
-        if verb == "call":
-            script = str(facts["script"])
-            calls = CANCELS if script.endswith("/cancel") else 1  # a page of members at once
+        activity = during(None, verb, unit, amount=amount, trace=trace, facts=facts)
+        return self._measured(str(facts["script"]), activity) if verb == "call" else activity
+
+    @contextmanager
+    def _measured(
+        self, script: str, activity: AbstractContextManager[Activity]
+    ) -> Iterator[Activity]:
+        calls = CANCELS if script.endswith("/cancel") else 1  # a page of members at once
+        begun = time.clock_gettime(self._clock)
+        try:
+            with activity as entered:
+                yield entered
+        finally:
+            is_slow = time.clock_gettime(self._clock) - begun > SLOW_US / 1e6
             with self._lock:
                 self.counts[script] += calls
-        return during(None, verb, unit, amount=amount, trace=trace, facts=facts)
+                self.slow[script] += calls if is_slow else 0
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """Do nothing."""
@@ -77,30 +90,9 @@ def run_first(server: Server) -> None:
         os.sched_setscheduler(server.pid, os.SCHED_FIFO, os.sched_param(1))
 
 
-class OtherProcesses:
-    """Measures which share of the machine is taken by others than this process and *server*."""
-
-    def __init__(self, server: Server) -> None:
-        self._pids = (os.getpid(), server.pid)
-        self._ticks = self._read()
-
-    def share(self) -> float:
-        """Return the share since the start."""
-        (busy, total), (busy_before, total_before) = self._read(), self._ticks
-        return (busy - busy_before) / max(1, total - total_before)
-
-    def _read(self) -> tuple[int, int]:
-        """Return the ticks that others were busy, and all ticks; nothing is known elsewhere."""
-        try:
-            machine = [int(each) for each in Path("/proc/stat").read_text().split()[1:9]]
-            own = 0
-            for pid in self._pids:
-                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                own += int(fields[11]) + int(fields[12])
-        except OSError:
-            return 0, 0
-        idle = machine[3] + machine[4]
-        return sum(machine) - idle - own, sum(machine)
+def _processor_clock(pid: int) -> int:
+    """Return the clock of the processor time of a process, as `clock_getcpuclockid` does."""
+    return (~pid << 3) | 2
 
 
 def slow_times(server: Server) -> dict[str, list[int]]:
@@ -116,17 +108,22 @@ def slow_times(server: Server) -> dict[str, list[int]]:
     return dict(found)
 
 
-def too_slow(times: Mapping[str, list[int]], calls: Counter[str], *, busy: bool) -> dict[str, str]:
+def too_slow(times: Mapping[str, list[int]], calls: ScriptCalls) -> dict[str, str]:
     """Return the scripts that are above `SLOW_US` more often than noise explains, and how often.
 
-    A script that is slow by itself is slow whenever it has as much to do. Noise hits any script,
-    seldom: one call in `NOISE`, or one call of a script that is called less often.
+    A script that is slow by itself is slow whenever it has as much to do, by the clock (*times*)
+    and by the processor time of the server. So the smaller number of slow calls is the one that
+    counts. Noise hits any script, seldom: one call in `NOISE`, or one of a script that is called
+    less often.
     """
-    noise = BUSY_NOISE if busy else NOISE
-    return {
-        name: f"{len(found)} of {calls[name]} calls, up to {max(found)} µs"
+    slow = {
+        name: min(len(found), calls.slow[name]) if name in calls.counts else len(found)
         for name, found in times.items()
-        if len(found) > max(1, calls[name] // noise)
+    }
+    return {
+        name: f"{number} of {calls.counts[name]} calls, up to {max(times[name])} µs by the clock"
+        for name, number in slow.items()
+        if number > max(1, calls.counts[name] // NOISE)
     }
 
 

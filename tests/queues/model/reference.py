@@ -1,7 +1,7 @@
 """What a queue is, without a server: exact about order, places, answers and what is remembered.
 
 It knows what the documentation promises, and of the scripts only what can be seen from outside:
-bounds (64 leases taken back in a step), reasons, and how long an unknown task is parked.
+bounds (32 leases taken back in a step), reasons, and how long an unknown task is parked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Verb = Literal[
     *("retry_key", "dead_key"),
 ]
 
-RECLAIM_LIMIT = 64
+RECLAIM_LIMIT = 32
 IDLE_MS = 30_000
 SUSPECT_MS = 1_000
 PRIORITIES = ("high", "medium", "low")

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core import ledger
 from ...core._sync.caller import Caller
 from ...core._sync.catalog import Catalog
 from ...core.checks import checked_int
 from ...core.names import Unit
 from ...core.notifier import Notifier
+from ...errors import ServerUnavailable
 from ..call import checked_task_id
 from ..delayed_key import DelayedKey
 from ..ended_task import EndedTask, checked_history
@@ -283,6 +285,8 @@ class Queue:
     def replay(self, task_ids: Sequence[str] | None = None, *, op_id: str | None = None) -> int:
         """Queue dead tasks again, with all their attempts.
 
+        It works in steps, and takes no more tasks than there were when it began.
+
         Args:
             task_ids: their ids, at most 1,000; None takes the 1,000 that have been dead longest, of
                 each partition.
@@ -296,12 +300,9 @@ class Queue:
         named = [checked_task_id(task_id) for task_id in task_ids or ()]
         if len(named) > LIST_LIMIT:
             raise ValueError(f"at most {LIST_LIMIT} task_ids at once, got {len(named)}")
-        limit, replayed = LIST_LIMIT if task_ids is None else 0, 0
-        again = partial(self.replay, task_ids)
+        limit, again = LIST_LIMIT if task_ids is None else 0, partial(self.replay, task_ids)
         with self._caller.operation(op_id, again, verb="replay") as write:
-            for each in self._all(fresh=True):
-                replayed += each.replay(write, limit, named)
-        return replayed
+            return self._in_steps(lambda each: each.replay(write, limit, named), "replayed")
 
     def purge(self, *, dead: bool = False, op_id: str | None = None) -> int:
         """Remove the queued and delayed tasks, or the dead ones instead. Running tasks continue.
@@ -316,11 +317,26 @@ class Queue:
         Returns:
             How many were removed.
         """
-        which, again, removed = "dead" if dead else "queued", partial(self.purge, dead=dead), 0
+        which, again = "dead" if dead else "queued", partial(self.purge, dead=dead)
         with self._caller.operation(op_id, again, verb="purge") as write:
-            for each in self._all(fresh=True):
-                removed += each.purge(write, which)
-        return removed
+            return self._in_steps(lambda each: each.purge(write, which), "removed")
+
+    def _in_steps(self, steps: Callable[[Partition], Iterator[int]], done: str) -> int:
+        """Make the steps of one operation in all partitions. Return how many tasks it changed.
+
+        Raises:
+            OutcomeUnknown: some steps were made; a repetition of the operation makes the others.
+        """
+        count, any_made = 0, False
+        try:
+            for partition in self._all(fresh=True):
+                for changed in steps(partition):
+                    count, any_made = count + changed, True
+        except ServerUnavailable as error:
+            if not any_made:
+                raise
+            raise ledger.partly(error, f"{count} tasks are {done}") from error
+        return count
 
     def _all(self, *, fresh: bool = False) -> list[Partition]:
         """Return the partitions that may have tasks."""

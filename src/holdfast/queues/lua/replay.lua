@@ -1,6 +1,6 @@
 #!lua
--- queues/replay: queue dead tasks again, as if they were new; steps that have ended stay so. A unique task takes its key again if the key
--- is free. Otherwise it is queued without the key.
+-- queues/replay: queue dead tasks again, as if they were new: some of them per step. Steps of tasks that have ended
+-- stay so. A unique task takes its key again if the key is free. Otherwise it is queued without the key.
 --
 -- KEYS[1]  ZSET    dead     ids, scored by when they died (ms)
 -- KEYS[2]  HASH    bodies   id -> envelope
@@ -27,8 +27,9 @@
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  int     limit    at most this many, the oldest first; 0: only those that are named
--- ARGV[4]  string  first of the named ids
--- returns  int     tasks that were queued
+-- ARGV[4]  int     total    at most this many in this step and all later ones
+-- ARGV[5]  string  first of the named ids
+-- returns  array   tasks that were queued, and how many are left for later steps
 -- include clock
 -- include notify
 -- include ledger
@@ -53,14 +54,16 @@
 local tombstones = tombstones_in(KEYS[11])
 local now_ms, now_s = clock()
 local ledger = ledger_at(KEYS[21], KEYS[22], now_s)
-local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+$')
+local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^%d+ ?%d*$')
 if answer then
-  return tonumber(answer)
+  local replayed, left = answer:match('^(%d+) ?(%d*)$')
+  return {tonumber(replayed), tonumber(left) or 0}
 end
 
-local FIRST = 4
-local ids, limit = {}, tonumber(ARGV[3])
+local FIRST = 5
+local ids, limit, total = {}, tonumber(ARGV[3]), tonumber(ARGV[4])
 if limit > 0 then
+  total = math.min(total, redis.call('ZCARD', KEYS[1]))
   ids = redis.call('ZRANGE', KEYS[1], 0, limit - 1)
 end
 for i = FIRST, #ARGV do
@@ -119,5 +122,6 @@ end
 if replayed > 0 then
   notify_one(KEYS[10], now_ms)
 end
-ledger_write(ledger, ARGV[1], ARGV[2], replayed)
-return replayed
+local left = math.max(0, total - #ids)
+ledger_write(ledger, ARGV[1], ARGV[2], left > 0 and replayed .. ' ' .. left or replayed)
+return {replayed, left}

@@ -16,8 +16,8 @@ from .idle_pace import UNDIVIDED, IdlePace
 
 STEP: Final = Script.load("holdfast.queues", "step")
 
-STEP_LIMIT: Final = 64
-"""Settlements, and claims, in one step at most.
+STEP_LIMIT: Final = 32
+"""Settlements, and claims, in one step at most, so that it does not block the server for long.
 
 If a worker is killed, at most so many finished tasks run again.
 """

@@ -1,7 +1,7 @@
 -- Takes tasks back when their lease has ended.
 -- Expects: task_name, record, crash, give_back.
 
-local RECLAIM_LIMIT = 64  -- leases per step; later steps take back the rest
+local RECLAIM_LIMIT = 32  -- leases per step; later steps take back the rest
 
 -- Takes back the tasks of workers that vanished. A task is due since the end of its lease. Returns how
 -- many tasks were taken back. Also returns the id and the token of each claim of this worker with an

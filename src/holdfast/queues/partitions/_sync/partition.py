@@ -6,7 +6,7 @@ A queue without partitions has one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import nlargest
 from typing import Final
 
@@ -36,10 +36,10 @@ PURGE: Final = Script.load("holdfast.queues", "purge")
 DROP_EVENTS: Final = Script.load("holdfast.queues", "drop_events")
 
 LIST_LIMIT: Final = 1000
-"""Tasks in one reply, or replayed in one step, at most."""
+"""Tasks in one reply, or in one replay, at most."""
 
-STEP_TASKS: Final = 150
-"""Tasks that one step of a purge removes at most, so that it does not block the server for long."""
+STEP_TASKS: Final = 100
+"""Tasks that one step removes or replays at most, so that it does not block the server for long."""
 
 
 class Partition:
@@ -130,12 +130,28 @@ class Partition:
         """Change the limit, as `limit.lua` takes it."""
         self._write(LIMIT, write, concurrency, rate)
 
-    def replay(self, write: Operation, limit: int, named: Sequence[str]) -> int:
-        """Queue dead tasks again: *limit* of them, or those that are *named*."""
-        return self._write(REPLAY, write, limit, *named)
+    def replay(self, write: Operation, limit: int, named: Sequence[str]) -> Iterator[int]:
+        """Queue dead tasks again: *limit* of them, or those that are *named*.
 
-    def purge(self, write: Operation, which: str) -> int:
-        """Remove the `queued` tasks, or the `dead` ones. Return how many were removed."""
+        Yields:
+            How many each step queued.
+        """
+        names, left, step = REPLAY.keys(self._unit), limit or len(named), 0
+        # The replies of the steps decide when to end, so a repetition makes the same steps.
+        while step == 0 or left > 0:
+            writer = write.part(step) if step else write.writer
+            some = named[-left:][:STEP_TASKS]
+            args: list[str | int] = [writer, write.number, min(STEP_TASKS, limit, left), left]
+            now, left = self._caller.call(REPLAY, self._unit, names, [*args, *some])
+            step += 1
+            yield now
+
+    def purge(self, write: Operation, which: str) -> Iterator[int]:
+        """Remove the `queued` tasks, or the `dead` ones.
+
+        Yields:
+            How many each step removed.
+        """
         unit = self._unit
         names = PURGE.keys(unit)
         # The replies of the steps decide when to end, so a repetition makes the same steps.
@@ -147,14 +163,13 @@ class Partition:
             self._drop_events(ids)
             found = found or now + left
             removed, step = removed + now, step + 1
+            yield now
             if left <= 0:
                 break
-        return removed
 
-    def _write(self, script: Script, write: Operation, *args: str | int) -> int:
+    def _write(self, script: Script, write: Operation, *args: str | int) -> None:
         names, identity = script.keys(self._unit), (write.writer, write.number)
-        answer: int = self._caller.call(script, self._unit, names, [*identity, *args])
-        return answer
+        self._caller.call(script, self._unit, names, [*identity, *args])
 
     def _drop_events(self, ids: Sequence[bytes]) -> None:
         """Delete the events of tasks that were purged."""
