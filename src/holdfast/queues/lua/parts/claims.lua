@@ -15,7 +15,7 @@
 --   moved         how many limited tasks have left their place and were not claimed
 
 local CHUNK = 16             -- ids taken from a list or set at once
-local LOOK_LIMIT = 512       -- ids examined in one step; most may be cancelled or expired
+local LOOK_LIMIT = 256       -- ids examined in one step; most may be cancelled or expired
 local CLAIM_BYTES = 1048576  -- bytes in one reply, which must arrive in time; the last chunk may exceed it
 
 local function no_claims()
