@@ -10,6 +10,7 @@ import pytest
 from redis.crc import key_slot
 
 from holdfast.core.concurrency._async.background_task import cancel_and_wait
+from holdfast.core.direct_reading import DirectReading
 from holdfast.core.pubsub import PubSubConnection
 from holdfast.core.transport.settings import Settings
 
@@ -63,6 +64,9 @@ class Ear:
     def notify(self, message: bytes = b"") -> None:
         del message
         self.rung.set()
+
+    def connected(self, reading: DirectReading | None) -> bool:
+        return reading is not None
 
 
 async def test_the_server_ends_one_subscription_and_the_others_stay() -> None:

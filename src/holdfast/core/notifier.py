@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol
 
 import msgspec
 
@@ -30,9 +30,10 @@ from .clock import backoff_s
 from .concurrency._async.background_task import RunningTask, cancel_and_wait, spawn
 from .concurrency._async.primitives import Mutex, sleep
 from .concurrency.loop_thread import LoopThread, OwnLoop
+from .direct_reading import DirectReading
 from .lifetime import Flag, Lifetime
 from .names import Unit
-from .pubsub import PubSubConnection
+from .pubsub import Listener, PubSubConnection
 from .subscriptions import SubscriptionCache
 from .transport.settings import Address, Settings
 
@@ -78,14 +79,20 @@ class Notifier:
         Yields:
             The channel.
         """
-        with self.lifetime.set_on_close(flag):
-            pubsub = self._here(unit)
-            channel = unit.key(f"notify:{pubsub.name}.{next(pubsub.numbers)}")
-            try:
-                pubsub.call_soon(pubsub.join, unit, channel, _Waiter(flag, on_message))
-                yield channel
-            finally:
-                pubsub.call_soon(pubsub.leave, channel)
+        waiter = _Waiter(flag, on_message)
+        with self.lifetime.set_on_close(flag), self.subscribe(unit, waiter) as channel:
+            yield channel
+
+    @contextmanager
+    def subscribe(self, unit: Unit, listener: Subscriber) -> Iterator[str]:
+        """Subscribe to a new channel of *unit* in this context, and yield the channel."""
+        pubsub = self._here(unit)
+        channel = unit.key(f"notify:{pubsub.name}.{next(pubsub.numbers)}")
+        try:
+            pubsub.call_soon(pubsub.join, unit, channel, listener)
+            yield channel
+        finally:
+            pubsub.call_soon(pubsub.leave, channel)
 
     @contextmanager
     def follow(self, units: Iterable[Unit], flag: Flag) -> Iterator[None]:
@@ -149,12 +156,24 @@ class Notifier:
         return pubsub
 
 
+class Subscriber(Listener, Protocol):
+    """Receives the messages of a channel, over whichever connection."""
+
+    def disconnected(self) -> None:
+        """Learn that the second attempt to subscribe has failed, or a later one."""
+
+
 class _Waiter(msgspec.Struct, frozen=True, eq=False):
     """One waiter, with a channel of its own."""
 
     flag: Flag
     on_message: Callable[[bytes], None] | None
     passive: ClassVar[bool] = False
+
+    def connected(self, reading: DirectReading | None) -> bool:
+        """Return False, because the waiter does not read the connection."""
+        del reading
+        return False
 
     def notify(self, message: bytes = b"") -> None:
         """Wake the waiter, and pass it a *message* that is not empty."""
@@ -185,6 +204,11 @@ class _Followers:
         """Subscribe to the broadcast channel."""
         self._open(self)
 
+    def connected(self, reading: DirectReading | None) -> bool:
+        """Return False, because followers do not read the connection."""
+        del reading
+        return False
+
     def notify(self, message: bytes = b"") -> None:
         """Wake all followers."""
         del message
@@ -211,7 +235,7 @@ class _PubSub:
         self._closed = False
         self._connecting: defaultdict[Address, Mutex] = defaultdict(Mutex)
 
-    def join(self, unit: Unit, channel: str, listener: _Waiter | _Followers) -> None:
+    def join(self, unit: Unit, channel: str, listener: Subscriber) -> None:
         """Keep *channel* subscribed until `leave`, even if the slot of *unit* moves."""
         if self._closed:
             return
@@ -253,7 +277,7 @@ class _PubSub:
         self,
         unit: Unit,
         channel: str,
-        listener: _Waiter | _Followers,
+        listener: Subscriber,
         before: RunningTask[None] | None,
     ) -> None:
         if before is not None:  # End an earlier subscription to this channel first.
@@ -279,6 +303,7 @@ class _PubSub:
         async with self._connecting[address]:
             connection = self._connections.get(address)
             if connection is None or connection.closed:
-                connection = self._connections[address] = PubSubConnection(self._settings, address)
+                connection = PubSubConnection(self._settings, address, self.loop)
+                self._connections[address] = connection
                 await connection.open()
             return connection

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from redis.crc import key_slot
 
 from .concurrency._async.background_task import RunningTask, cancel_and_wait, spawn
 from .concurrency._async.primitives import Event, sleep
+from .concurrency.loop_thread import LoopThread, OwnLoop
+from .direct_reading import DirectReading
 from .transport._async.stream import AsyncPlainStream, AsyncStream, open_stream
 from .transport.outcome import ErrorReply, Moved, outcome_of
 from .transport.request import Request
@@ -29,6 +33,9 @@ class Listener(Protocol):
     def passive(self) -> bool:
         """Return whether the listener only reacts to messages, and never checks the state."""
 
+    def connected(self, reading: DirectReading | None) -> bool:
+        """Learn whether threads may read the connection. Return whether all waiters do that."""
+
     def notify(self, message: bytes = b"") -> None:
         """Process a *message*, or with an empty one: check the state."""
 
@@ -38,6 +45,7 @@ class _Channel:
 
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
+        self.needs_loop = False  # whether a waiter may wait that never reads the connection
         self.confirmed = False
         self.ended = Event()
 
@@ -48,11 +56,16 @@ class PubSubConnection:
     Args:
         settings: settings of the connection.
         address: address of the server.
+        loop: the loop in which it runs. If that is a thread of ours, waiting threads may read it.
     """
 
-    def __init__(self, settings: Settings, address: Address) -> None:
+    def __init__(
+        self, settings: Settings, address: Address, loop: LoopThread | OwnLoop | None = None
+    ) -> None:
         self._settings = settings
         self._address = address
+        self._loop = loop
+        self._reading: DirectReading | None = None  # None: only the loop can read
         self._stream: AsyncStream | AsyncPlainStream | None = None
         self._pinging: RunningTask[None] | None = None
         self._channels: dict[bytes, _Channel] = {}
@@ -78,6 +91,9 @@ class PubSubConnection:
             )
         except Exception as error:  # The user's credential provider may raise any exception.
             raise ConnectionError(str(error)) from error
+        is_ours = isinstance(self._loop, LoopThread)
+        if is_ours and isinstance(self._stream, AsyncStream) and self._stream.can_lend:
+            self._reading = DirectReading(self)
         self._pinging = spawn(self._ping(), "holdfast notifier")
 
     async def subscribe(self, channel: str, listener: Listener) -> bool:
@@ -89,6 +105,9 @@ class PubSubConnection:
         name, subscribed = channel.encode(), _Channel(listener)
         self._channels[name] = subscribed
         self._passive += listener.passive
+        subscribed.needs_loop = not listener.connected(self._reading)
+        if subscribed.needs_loop and self._reading is not None:
+            self._reading.take_back()
         try:
             self._send("SSUBSCRIBE", channel)
             await subscribed.ended.wait(None)
@@ -109,6 +128,46 @@ class PubSubConnection:
         if self._pinging is not None:
             await cancel_and_wait(self._pinging)
 
+    def lend(self) -> socket.socket | None:
+        """Let threads read, and return a socket for that; None if a waiter needs the loop."""
+        stream = self._stream
+        if not isinstance(stream, AsyncStream):
+            return None
+        if any(channel.needs_loop for channel in self._channels.values()):
+            return None
+        return stream.lend()
+
+    def resume(self) -> None:
+        """Let the loop read again."""
+        if isinstance(self._stream, AsyncStream):
+            self._stream.resume()
+
+    def call_soon(self, function: Callable[..., object], *args: object) -> None:
+        """Call *function* soon in the loop, unless that has ended."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # The loop ended with its last client.
+                self._loop.call_soon(function, *args)
+
+    def receive_in_thread(self, data: bytes) -> None:
+        """Process messages of the channels. Let the loop process everything else.
+
+        Raises:
+            ConnectionError: there are no data, or they do not follow the protocol.
+        """
+        stream, others = self._stream, list[Any]()
+        if not isinstance(stream, AsyncStream):
+            raise ConnectionError("the connection is closed")
+        self._silence_s = self._unanswered_s = 0.0
+        for message in stream.parse(data):
+            is_message = not isinstance(message, ErrorReply) and message[0] == b"smessage"
+            subscribed = self._channels.get(message[1]) if is_message else None
+            if subscribed is not None:
+                subscribed.listener.notify(message[2])
+            else:
+                others.append(message)
+        if others:
+            self.call_soon(self._receive, others)
+
     def _send(self, *command: str) -> None:
         if self._stream is None:
             self._end()
@@ -120,9 +179,11 @@ class PubSubConnection:
         while self._stream is not None:
             await sleep(_PING_S)
             self._silence_s += _PING_S
+            if self._reading is not None:
+                self._reading.check()
             due_s = _PING_S if self._passive else _IDLE_PING_S
             if self._unanswered_s >= self._settings.timeout_s:
-                self._abort()
+                self.abort()
             elif self._unanswered_s or self._silence_s >= due_s:
                 self._unanswered_s += _PING_S
                 self._send("PING")
@@ -134,7 +195,7 @@ class PubSubConnection:
             if not isinstance(message, ErrorReply):
                 self._process(message)
             elif not self._end_moved(message):  # All errors but MOVED end the connection.
-                self._abort()
+                self.abort()
                 return
 
     def _process(self, message: Any) -> None:
@@ -167,7 +228,8 @@ class PubSubConnection:
             del self._unsubscribing[name]  # The server has ended the subscription by itself.
         return True
 
-    def _abort(self) -> None:
+    def abort(self) -> None:
+        """Close the connection at once. Its listeners need another one."""
         if self._stream is not None:
             self._stream.abort()
         self._end()
@@ -176,5 +238,7 @@ class PubSubConnection:
         """End all subscriptions. Their listeners need another connection."""
         del reason  # If the problem lasts, the next connection reports it.
         self._stream = None
+        if self._reading is not None:
+            self._reading.take_back()
         for subscribed in self._channels.values():
             subscribed.ended.set()

@@ -20,6 +20,9 @@ MAX_INT: Final = 2**63 - 1
 MAX_EXACT: Final = 2**53
 """Largest number with which Lua scripts compute exactly."""
 
+_EXACT_DIGITS: Final = 15
+"""A number with at most so many digits is less than `MAX_EXACT`."""
+
 _WHOLE: Final = re.compile(rb"-?[0-9]{1,19}")
 _SCORE: Final = re.compile(rb"-?(?:inf|[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?)")
 _SHOWN: Final = 60
@@ -89,8 +92,11 @@ def stored_score(value: Any, what: str) -> int:
     Raises:
         DecodeError: *value* is not a number. The error names it *what*.
     """
-    if isinstance(value, bytes) and _SCORE.fullmatch(value):
-        value = float(value)
+    if isinstance(value, bytes):
+        if value.isdigit() and len(value) <= _EXACT_DIGITS:  # The usual case, without a pattern.
+            return int(value)
+        if _SCORE.fullmatch(value):
+            value = float(value)
     if not isinstance(value, int | float) or math.isnan(value):
         raise DecodeError(what, f"{_shown(value)} is not a number{_ADVICE}")
     return int(max(-MAX_EXACT, min(MAX_EXACT, value)))

@@ -40,22 +40,22 @@ class SubscriptionCache(Generic[S]):
     def __init__(self, made: Callable[[Unit], S], idle: int) -> None:
         self._made = made
         self._most_idle = idle
-        self._subscriptions: dict[Unit, S] = {}
-        self._idle: dict[Unit, None] = {}  # the one that has been idle longest is first
+        self._subscriptions: dict[str, S] = {}  # by the prefix of the unit
+        self._idle: dict[str, None] = {}  # the one that has been idle longest is first
         self._guard = Mutex()
 
     def find(self, unit: Unit) -> S | None:
         """Return the subscription to *unit*; None if none is open."""
-        return self._subscriptions.get(unit) if self._subscriptions else None
+        return self._subscriptions.get(unit.prefix) if self._subscriptions else None
 
     def enter(self, unit: Unit, join: Callable[[S], None]) -> S:
         """Call *join* with the subscription to *unit*, and return it. Open it if it is not open."""
         with self._guard:
-            subscription = self._subscriptions.get(unit)
+            subscription = self._subscriptions.get(unit.prefix)
             if subscription is None:
                 subscription = self._opened(unit, join)
             else:
-                self._idle.pop(unit, None)
+                self._idle.pop(unit.prefix, None)
                 join(subscription)
             return subscription
 
@@ -65,9 +65,9 @@ class SubscriptionCache(Generic[S]):
         try:
             join(subscription)
             subscription.open()
-            self._subscriptions[unit] = subscription
+            self._subscriptions[unit.prefix] = subscription
         except BaseException:
-            self._subscriptions.pop(unit, None)
+            self._subscriptions.pop(unit.prefix, None)
             subscription.close()
             raise
         return subscription
@@ -79,13 +79,13 @@ class SubscriptionCache(Generic[S]):
         that has been idle longest.
         """
         with self._guard:
-            subscription = self._subscriptions.get(unit)
+            subscription = self._subscriptions.get(unit.prefix)
             if subscription is None:
                 return
             depart(subscription)
             if not subscription.empty:
                 return
-            self._idle[unit] = None
+            self._idle[unit.prefix] = None
             if len(self._idle) > self._most_idle:
                 oldest = next(iter(self._idle))
                 del self._idle[oldest]

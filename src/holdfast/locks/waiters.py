@@ -19,10 +19,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
-from typing import Final
+from typing import ClassVar, Final
 
 from ..core.clock import since_boot
 from ..core.concurrency.fork_hooks import register_after_fork
+from ..core.direct_reading import DirectReading
 from ..core.lifetime import Flag
 from ..core.names import Unit
 from ..core.notifier import Notifier
@@ -69,19 +70,22 @@ class Waiter:
 
 
 class UnitWaiters:
-    """The waiters of this process for one unit. It is the flag that the notifier sets (see `Flag`).
+    """The waiters of this process for one unit, which share a subscription.
 
     Attributes:
         channel: channel of the subscription; empty until it is opened.
         is_live: whether the server has confirmed the subscription at least once.
+        reading: lets a waiting thread read the connection of the subscription; None: not possible.
     """
+
+    passive: ClassVar[bool] = False
 
     def __init__(self, notifier: Notifier, unit: Unit) -> None:
         self.channel: str = ""
         self.is_live: bool = False
+        self.reading: DirectReading | None = None
         self._notifier = notifier
         self._unit = unit
-        self._was_notified = False
         self._waiters: dict[bytes, Waiter] = {}
         self._stack = ExitStack()
 
@@ -98,6 +102,19 @@ class UnitWaiters:
         """Remove the waiter of *member*."""
         self._waiters.pop(member.encode(), None)
 
+    def connected(self, reading: DirectReading | None) -> bool:
+        """Store who may read the connection. Return True, because all waiters wait with that."""
+        self.reading = reading
+        return True
+
+    def notify(self, message: bytes = b"") -> None:
+        """Pass *message* to its waiter. If it is empty, the subscription begins or ends."""
+        if message:
+            self.receive(message)
+        else:
+            self.is_live = True
+            self.recheck()
+
     def receive(self, message: bytes) -> None:
         """Pass *message*, a notification or a part of a reply, to its waiter."""
         member, _, rest = message.partition(b" ")
@@ -107,12 +124,11 @@ class UnitWaiters:
             waiter.notify(int(fence), int(ends_ms))
 
     def set(self) -> None:
-        """Call `recheck`, unless the notifier sets the flag after `_notified`."""
-        if self._was_notified:
-            self._was_notified = False
-        else:
-            self.is_live = True
-            self.recheck()
+        """Wake all waiters, because the client closes (see `Flag`)."""
+        self.recheck()
+
+    def disconnected(self) -> None:
+        """Do nothing, because each waiter checks the state by itself."""
 
     def wake(self, member: str) -> None:
         """Wake the waiter of *member*, if there is one."""
@@ -127,16 +143,12 @@ class UnitWaiters:
 
     def open(self) -> None:
         """Subscribe to a channel of the unit."""
-        subscription = self._notifier.listen(self._unit, self, self._notified)
-        self.channel = self._stack.enter_context(subscription)
+        self._stack.enter_context(self._notifier.lifetime.set_on_close(self))
+        self.channel = self._stack.enter_context(self._notifier.subscribe(self._unit, self))
 
     def close(self) -> None:
         """Unsubscribe."""
         self._stack.close()
-
-    def _notified(self, message: bytes) -> None:
-        self._was_notified = True  # The notifier calls `set` next.
-        self.receive(message)
 
 
 class WaiterRegistry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
@@ -56,6 +57,9 @@ class AsyncStream(asyncio.BufferedProtocol):
         writer: the stream writer of redis-py's connection.
         on_replies: called with replies.
         on_end: called when the stream ends.
+
+    Attributes:
+        can_lend: whether `lend` is possible: there is no TLS between the bytes and the socket.
     """
 
     turns_to_notice = 1
@@ -73,7 +77,8 @@ class AsyncStream(asyncio.BufferedProtocol):
         self._processed = True  # whether the replies of the last read were processed
         self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
         self._transport = cast("asyncio.Transport", writer.transport)
-        if self._transport.get_extra_info("sslcontext") is not None:
+        self.can_lend = self._transport.get_extra_info("sslcontext") is None
+        if not self.can_lend:
             self.turns_to_notice = _TURNS_OF_LAYERS
         self._transport.set_protocol(self)
         self._transport.resume_reading()
@@ -99,6 +104,33 @@ class AsyncStream(asyncio.BufferedProtocol):
         """Close the connection at once. No further replies are processed."""
         self._over = True
         self._transport.abort()
+
+    def lend(self) -> socket.socket | None:
+        """Stop reading, and return a duplicate of the socket, for `parse`; None: it is closing."""
+        if self.ending:
+            return None
+        self._transport.pause_reading()
+        lent: socket.socket = self._transport.get_extra_info("socket").dup()
+        return lent
+
+    def resume(self) -> None:
+        """Read again, after `lend`."""
+        if not self.ending:
+            self._transport.resume_reading()
+
+    def parse(self, data: bytes) -> list[Any]:
+        """Return the replies that end in *data*, which was read from the socket after `lend`.
+
+        Raises:
+            ConnectionError: there are no data, or they do not follow the protocol.
+        """
+        if not data:
+            raise ConnectionError("the server closed the connection")
+        self._reader.feed(data)
+        replies: list[Any] = []
+        while (reply := self._reader.gets()) is not False:
+            replies.append(reply)
+        return replies
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return the buffer for the next read of the transport."""
