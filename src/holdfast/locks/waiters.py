@@ -16,18 +16,19 @@ import os
 import secrets
 import socket
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from typing import ClassVar, Final
 
 from ..core.clock import since_boot
+from ..core.concurrency._sync.primitives import AutoResetEvent
 from ..core.concurrency.fork_hooks import register_after_fork
-from ..core.direct_reading import DirectReading
 from ..core.lifetime import Flag
 from ..core.names import Unit
 from ..core.notifier import Notifier
 from ..core.subscriptions import SubscriptionCache
+from ..core.transport.direct_reading import DirectReading
 
 LONGEST_ARRIVAL_S: Final = 5.0
 """Seconds after which an acquisition that has not queued or ended does not delay later ones."""
@@ -75,7 +76,8 @@ class UnitWaiters:
     Attributes:
         channel: channel of the subscription; empty until it is opened.
         is_live: whether the server has confirmed the subscription at least once.
-        reading: lets a waiting thread read the connection of the subscription; None: not possible.
+        wait: waits for a flag, and may read the connection of the subscription meanwhile; None: the
+            flag waits by itself.
     """
 
     passive: ClassVar[bool] = False
@@ -83,7 +85,7 @@ class UnitWaiters:
     def __init__(self, notifier: Notifier, unit: Unit) -> None:
         self.channel: str = ""
         self.is_live: bool = False
-        self.reading: DirectReading | None = None
+        self.wait: Callable[[AutoResetEvent, float | None], bool] | None = None
         self._notifier = notifier
         self._unit = unit
         self._waiters: dict[bytes, Waiter] = {}
@@ -104,7 +106,7 @@ class UnitWaiters:
 
     def connected(self, reading: DirectReading | None) -> bool:
         """Store who may read the connection. Return True, because all waiters wait with that."""
-        self.reading = reading
+        self.wait = None if reading is None else reading.wait
         return True
 
     def notify(self, message: bytes = b"") -> None:

@@ -265,7 +265,7 @@ class AsyncAcquisition:
             self._ticket, self._waiter = "0", f"{self._member} {waiters.channel}"
             lease = await self._ask()
             while lease is None and not self._deadline.passed:
-                await flag.wait(self._next_check_s(waiter), waiters.reading)
+                await flag.wait(self._next_check_s(waiter), waiters.wait)
                 try:
                     lease = self._claimed(waiter) or await self._check(waiter)
                     outage = None

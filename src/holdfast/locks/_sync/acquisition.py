@@ -264,7 +264,7 @@ class Acquisition:
             self._ticket, self._waiter = "0", f"{self._member} {waiters.channel}"
             lease = self._ask()
             while lease is None and not self._deadline.passed:
-                flag.wait(self._next_check_s(waiter), waiters.reading)
+                flag.wait(self._next_check_s(waiter), waiters.wait)
                 try:
                     lease = self._claimed(waiter) or self._check(waiter)
                     outage = None

@@ -59,17 +59,17 @@ class Event:
 class AutoResetEvent(Event):
     """A flag for one waiter, which `wait` clears."""
 
-    async def wait(self, timeout_s: float | None, reading: object = None) -> bool:
+    async def wait(self, timeout_s: float | None, wait: object = None) -> bool:
         """Wait until the flag is set, but at most *timeout_s* seconds (None: no limit). Clear it.
 
         Args:
             timeout_s: the longest wait in seconds.
-            reading: unused, because only threads read connections themselves.
+            wait: unused; only threads wait in another way.
 
         Returns:
             Whether the flag was set.
         """
-        del reading
+        del wait
         if not await super().wait(timeout_s):
             return False
         self.clear()

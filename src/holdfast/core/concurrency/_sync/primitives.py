@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
 from .. import semaphore
 from ..semaphore import lock_timeout
@@ -67,13 +66,6 @@ class Event:
         return self._is_set
 
 
-class Reading(Protocol):
-    """The reading of messages that set flags: see `DirectReading`."""
-
-    def wait(self, event: AutoResetEvent, timeout_s: float | None) -> bool:
-        """Wait until *event* is set, and clear it. Return False at the timeout."""
-
-
 class AutoResetEvent:
     """A flag for one waiter, which `wait` clears. It is twice as fast as an `Event`.
 
@@ -100,16 +92,20 @@ class AutoResetEvent:
         """Clear the flag. Return whether it was set."""
         return self._cleared.acquire(blocking=False)
 
-    def wait(self, timeout_s: float | None, reading: Reading | None = None) -> bool:
+    def wait(
+        self,
+        timeout_s: float | None,
+        wait: Callable[[AutoResetEvent, float | None], bool] | None = None,
+    ) -> bool:
         """Wait until the flag is set, but at most *timeout_s* seconds (None: no limit). Clear it.
 
         Args:
             timeout_s: the longest wait in seconds.
-            reading: the connection whose messages set the flag. This thread may read it.
+            wait: waits in place of the flag, and gets the same arguments.
 
         Returns:
             Whether the flag was set.
         """
-        if reading is not None:
-            return reading.wait(self, timeout_s)
+        if wait is not None:
+            return wait(self, timeout_s)
         return self._cleared.acquire(timeout=lock_timeout(timeout_s))
