@@ -1,4 +1,4 @@
-"""The only waiting thread of a process reads its messages itself, and no other waiter misses one."""
+"""The only waiting thread of a process reads its messages itself. No other waiter misses one."""
 
 import random
 import secrets
@@ -14,11 +14,11 @@ from faults.interrupts import interrupted_at
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
+from holdfast.core.concurrency import direct_reading
 from holdfast.core.concurrency._sync.primitives import AutoResetEvent, Event
+from holdfast.core.concurrency.direct_reading import DirectReading
 from holdfast.core.names import Namespace, Unit
 from holdfast.core.notifier import Notifier
-from holdfast.core.transport import direct_reading
-from holdfast.core.transport.direct_reading import DirectReading
 from holdfast.core.transport.settings import Settings
 
 PATIENCE_S = 30.0
@@ -219,7 +219,7 @@ def test_an_exception_at_any_line_ends_no_loan_for_good(
     channels: Channels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.core.pubsub._PING_S", 0.05)
-    monkeypatch.setattr("holdfast.core.transport.direct_reading._LONGEST_POLL_S", 0.02)
+    monkeypatch.setattr("holdfast.core.concurrency.direct_reading._LONGEST_POLL_S", 0.02)
     channel = channels.open()
 
     def wait() -> None:

@@ -10,8 +10,8 @@ import pytest
 from redis.crc import key_slot
 
 from holdfast.core.concurrency._async.background_task import cancel_and_wait
+from holdfast.core.concurrency.direct_reading import DirectReading
 from holdfast.core.pubsub import PubSubConnection
-from holdfast.core.transport.direct_reading import DirectReading
 from holdfast.core.transport.settings import Settings
 
 CONFIRMED = b"*3\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n:1\r\n"

@@ -29,12 +29,12 @@ from ._async.router import AsyncRouter
 from .clock import backoff_s
 from .concurrency._async.background_task import RunningTask, cancel_and_wait, spawn
 from .concurrency._async.primitives import Mutex, sleep
+from .concurrency.direct_reading import DirectReading
 from .concurrency.loop_thread import LoopThread, OwnLoop
 from .lifetime import Flag, Lifetime
 from .names import Unit
 from .pubsub import Listener, PubSubConnection
 from .subscriptions import SubscriptionCache
-from .transport.direct_reading import DirectReading
 from .transport.settings import Address, Settings
 
 RECHECK_S: Final = 1.0

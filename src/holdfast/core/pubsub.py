@@ -12,9 +12,9 @@ from redis.crc import key_slot
 
 from .concurrency._async.background_task import RunningTask, cancel_and_wait, spawn
 from .concurrency._async.primitives import Event, sleep
+from .concurrency.direct_reading import DirectReading
 from .concurrency.loop_thread import LoopThread, OwnLoop
 from .transport._async.stream import AsyncPlainStream, AsyncStream, open_stream
-from .transport.direct_reading import DirectReading
 from .transport.outcome import ErrorReply, Moved, outcome_of
 from .transport.request import Request
 from .transport.settings import Address, Settings

@@ -23,12 +23,12 @@ from typing import ClassVar, Final
 
 from ..core.clock import since_boot
 from ..core.concurrency._sync.primitives import AutoResetEvent
+from ..core.concurrency.direct_reading import DirectReading
 from ..core.concurrency.fork_hooks import register_after_fork
 from ..core.lifetime import Flag
 from ..core.names import Unit
 from ..core.notifier import Notifier
 from ..core.subscriptions import SubscriptionCache
-from ..core.transport.direct_reading import DirectReading
 
 LONGEST_ARRIVAL_S: Final = 5.0
 """Seconds after which an acquisition that has not queued or ended does not delay later ones."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from ..clock import Deadline
-from ..concurrency._sync.primitives import AutoResetEvent
+from ._sync.primitives import AutoResetEvent
 
 _LONE_WAITS: Final = 4
 """Number of waits without another waiting thread after which the loop lends the connection."""
