@@ -157,7 +157,8 @@ def test_a_certificate_file_that_does_not_exist_is_named(encrypted: Encrypted) -
 
 def test_every_command_of_scripts_is_probed(user: Callable[..., str], standalone: Server) -> None:
     """With a wrong number of arguments the server would not look at the permission."""
-    commands = sorted({*SCRIPTED.upper().split()} - {"TIME"})
+    # No script of a worker sends the last two. The key is not their first argument.
+    commands = sorted({*SCRIPTED.upper().split()} - {"TIME", "XREAD", "ZINTER"})
     url = user("~*", "&*", "-@all", "+eval", "+evalsha", "+time", "+@connection", "+info")
     lines = [f"{name} {ARGUMENTS.get(name, '')}".strip() for name in commands]
     unit = Namespace.of("start").unit("queue", "start")
