@@ -18,10 +18,13 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from ..clock import Deadline
-from ._sync.primitives import AutoResetEvent
+from ._sync.primitives import AutoResetEvent, Event
 
 _LONE_WAITS: Final = 4
 """Number of waits without another waiting thread after which the loop lends the connection."""
+
+_LENDING_S: Final = 0.05
+"""Seconds that a thread lets the loop lend the connection before it waits."""
 
 _LONGEST_POLL_S: Final = 0.5
 """Seconds after which a reading thread shows that it is alive. `DirectReading.check` is called less
@@ -71,6 +74,7 @@ class DirectReading:
         self._waiting: set[AutoResetEvent] = set()
         self._lone_waits = 0
         self._loan: _Loan | None = None
+        self._lent: Event | None = None  # set when the loop has answered the request for a loan
         self._turns = 0
         self._checks = 0
 
@@ -81,6 +85,9 @@ class DirectReading:
             Whether the event was set.
         """
         deadline = Deadline(timeout_s)
+        lent, self._lent = self._lent, None
+        if lent is not None:
+            lent.wait(min(_LENDING_S, deadline.left_s()))
         try:
             self._waiting.add(event)
             loan = self._loan
@@ -98,7 +105,8 @@ class DirectReading:
             self._waiting.discard(event)
             if self._lone_waits >= _LONE_WAITS:
                 self._lone_waits = 0
-                self._lender.call_soon(self._lend)
+                self._lent = Event()
+                self._lender.call_soon(self._lend, self._lent)
 
     def check(self) -> None:
         """Take the connection back if no thread reads it. Call this every second in the loop."""
@@ -121,13 +129,13 @@ class DirectReading:
         if loan is not None:
             loan.end(by_force=by_force)
 
-    def _lend(self) -> None:
+    def _lend(self, answered: Event) -> None:
         lent = self._lender.lend() if self._loan is None else None
-        if lent is None:
-            return
-        self._loan = loan = _Loan(lent, self._lender)
-        if self._waiting and not loan.is_read:  # The wait began before the loan.
-            self.take_back()
+        if lent is not None:
+            self._loan = loan = _Loan(lent, self._lender)
+            if self._waiting and not loan.is_read:  # The wait began before the loan.
+                self.take_back()
+        answered.set()
 
 
 class _Loan:
