@@ -1,11 +1,14 @@
 """The only waiting thread of a process reads its messages itself. No other waiter misses one."""
 
+import errno
 import random
 import secrets
 import threading
+from asyncio.trsock import TransportSocket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
+from typing import NoReturn
 
 import pytest
 import redis
@@ -204,6 +207,22 @@ def test_a_lost_connection_is_replaced(standalone: Server, proxy: Proxy) -> None
             with proxy.refuse():
                 waits.join(PATIENCE_S)
             assert channel.listener.subscribed.wait(PATIENCE_S)
+
+
+@pytest.mark.parametrize("call", ["dup", "socketpair"])
+def test_the_loop_reads_on_if_too_many_files_are_open(
+    channels: Channels, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    channel = channels.open()
+    place = TransportSocket if call == "dup" else direct_reading.socket
+    with monkeypatch.context() as patched:
+        patched.setattr(place, call, fail)
+        assert all(channel.receives(PATIENCE_S) for _ in range(20))
+        assert all(map(is_loop_thread, channel.listener.threads))
+    eventually(channel.is_read_here)
 
 
 def test_a_client_that_closes_ends_the_wait(channels: Channels) -> None:

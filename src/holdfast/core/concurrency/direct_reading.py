@@ -63,7 +63,7 @@ class Lender(Protocol):
 
 
 class DirectReading:
-    """Who reads a connection: the loop, or the only waiting thread.
+    """Decides what reads a connection: the loop, or the only waiting thread.
 
     Args:
         lender: the connection.
@@ -130,12 +130,23 @@ class DirectReading:
             loan.end(by_force=by_force)
 
     def _lend(self, answered: Event) -> None:
-        lent = self._lender.lend() if self._loan is None else None
-        if lent is not None:
-            self._loan = loan = _Loan(lent, self._lender)
-            if self._waiting and not loan.is_read:  # The wait began before the loan.
-                self.take_back()
+        if self._loan is None:
+            with contextlib.suppress(OSError):  # Too many files are open: the loop reads on.
+                self._loan = self._new_loan()
+        if self._loan is not None and self._waiting and not self._loan.is_read:
+            self.take_back()  # The wait began before the loan.
         answered.set()
+
+    def _new_loan(self) -> _Loan | None:
+        lent = self._lender.lend()
+        if lent is None:
+            return None
+        try:
+            return _Loan(lent, self._lender)
+        except OSError:
+            lent.close()
+            self._lender.resume()
+            raise
 
 
 class _Loan:

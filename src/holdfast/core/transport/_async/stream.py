@@ -109,8 +109,8 @@ class AsyncStream(asyncio.BufferedProtocol):
         """Stop reading, and return a duplicate of the socket, for `parse`; None: it is closing."""
         if self.ending:
             return None
-        self._transport.pause_reading()
         lent: socket.socket = self._transport.get_extra_info("socket").dup()
+        self._transport.pause_reading()  # After `dup`, which fails if too many files are open.
         return lent
 
     def resume(self) -> None:
