@@ -178,7 +178,7 @@ EVERY_ERROR: list[tuple[HoldfastError, str, dict[str, Any]]] = [
     ),
     (
         SignalRefused("approved", "task-1", "email", "done"),
-        "^signal 'approved': task 'task-1' of queue 'email' is done$",
+        "^signal 'approved' was not stored: task 'task-1' of queue 'email' is done$",
         {"signal": "approved", "task_id": "task-1", "queue": "email", "state": "done"},
     ),
     (

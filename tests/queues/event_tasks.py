@@ -69,6 +69,22 @@ def is_kept() -> None:
 
 @tasks.task(queue="events", result_ttl=300.0)
 async def reports_what_is_invalid() -> list[str]:
+    return refused_reports()
+
+
+@tasks.task(queue="events", result_ttl=300.0)
+def reports_what_is_invalid_plain() -> list[str]:
+    return refused_reports()
+
+
+@tasks.task(queue="events", retry=Retry(attempts=1))
+def fails_at_an_event(event: str) -> None:
+    current_task().emit("first")
+    current_task().emit(event)
+
+
+def refused_reports() -> list[str]:
+    """Report what is valid at first and at last. Return why the other reports are refused."""
     task, refused = current_task(), []
     task.emit("first")
     for report in (

@@ -216,6 +216,24 @@ async def dies() -> str:
     return await current_task().step("second", anote, "second")
 
 
+@tasks.task(queue=QUEUE)
+async def no_json() -> list[Any]:
+    """Return the results of two steps. That of the second one cannot be stored at first."""
+    task = current_task()
+    return [await task.step("first", anote, "first"), await task.step("second", no_json_result)]
+
+
+@tasks.task(queue=QUEUE)
+def no_json_plain() -> list[Any]:
+    """Do what `no_json` does."""
+    task = current_task()
+    return [task.step("first", note, "first"), task.step("second", no_json_result)]
+
+
+def no_json_result() -> Any:
+    return {"socket": object()} if "second" in failing else 7
+
+
 cpu_tasks = TaskRegistry()
 """A worker with tasks for child processes starts one, which takes a while."""
 

@@ -14,6 +14,7 @@ from holdfast import (
     Progress,
     PrometheusMetrics,
     TaskEvent,
+    TaskFailed,
     TaskHandle,
 )
 from holdfast.testing.background_worker import BackgroundWorker
@@ -21,6 +22,7 @@ from queues import event_tasks
 from queues.event_tasks import (
     counts,
     fails,
+    fails_at_an_event,
     fills,
     forgets,
     go_on,
@@ -29,6 +31,7 @@ from queues.event_tasks import (
     renders,
     reports_at_first,
     reports_what_is_invalid,
+    reports_what_is_invalid_plain,
     tasks,
     waits,
 )
@@ -186,15 +189,27 @@ def test_a_later_task_of_the_same_id_begins_anew(hf: Holdfast) -> None:
     assert [event.number for event in read(handle)] == [1, 2, 3]
 
 
-def test_what_is_invalid_is_refused_and_loses_nothing(hf: Holdfast) -> None:
-    handle = hf.enqueue(reports_what_is_invalid.call())
+@pytest.mark.parametrize("task", [reports_what_is_invalid, reports_what_is_invalid_plain])
+def test_what_is_invalid_is_refused_and_loses_nothing(hf: Holdfast, task: Any) -> None:
+    handle = hf.enqueue(task.call())
     drain(hf)
     refused = handle.result(timeout=60)
     assert "accepted" not in refused
-    assert refused[2].startswith("PayloadTooLarge: an event of a task")
+    assert refused[2] == (
+        f"PayloadTooLarge: an event of task {task.name!r} takes 70,002 bytes, the limit is 65,536; "
+        "store the data elsewhere and send a reference"
+    )
     assert refused[3] == "ValueError: done must be at most the total, 1, got 2"
     assert refused[4] == "ValueError: done must be 0 or more and finite, got nan"
     assert [event.data for event in read(handle)] == ["first", "last"]
+
+
+def test_a_task_that_reports_too_much_keeps_what_it_reported(hf: Holdfast) -> None:
+    handle = hf.enqueue(fails_at_an_event.call("x" * 70_000))
+    drain(hf)
+    with pytest.raises(TaskFailed, match="an event of task 'fails_at_an_event' takes 70,002 "):
+        handle.result(timeout=60)
+    assert [event.data for event in read(handle)] == ["first"]
 
 
 def test_an_attempt_that_has_ended_reports_nothing(hf: Holdfast) -> None:

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from holdfast import DecodeError, Retry, Task, TaskRegistry, UnknownTask
+from holdfast import DecodeError, Every, Retry, Schedule, Task, TaskRegistry, UnknownTask
 from holdfast.core.codec import JSON
 
 if TYPE_CHECKING:
@@ -116,6 +116,31 @@ def test_a_name_is_taken_once(tasks: TaskRegistry) -> None:
 
     assert tasks.get("mail") is first
     assert len(tasks) == 1
+
+
+def test_a_name_of_a_schedule_is_taken_once(tasks: TaskRegistry) -> None:
+    """Two declarations of one name would replace each other whenever a worker starts."""
+
+    @tasks.task(queue="a", schedule=Schedule(Every(60), name="hourly"))
+    def first() -> None: ...
+
+    text = "task 'first' declares a schedule named 'hourly' already: give the one of task '.*' ano"
+    with pytest.raises(ValueError, match=text):
+
+        @tasks.task(queue="b", schedule=Schedule(Every(3600), name="hourly"))
+        def second() -> None: ...
+
+    with pytest.raises(ValueError, match=text):
+
+        @tasks.with_lifespan(None).task(queue="a", schedule=Every(3600))
+        def hourly() -> None: ...
+
+    with pytest.raises(ValueError, match="a task named 'first' is registered already"):
+
+        @tasks.task(name="first", schedule=Schedule(Every(60), name="hourly"))
+        def third() -> None: ...
+
+    assert list(tasks) == [first]
 
 
 def test_a_registry_lists_what_it_has(tasks: TaskRegistry) -> None:

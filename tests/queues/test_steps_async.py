@@ -23,6 +23,8 @@ from queues.step_tasks import (
     fails_after,
     fails_after_plain,
     misuses,
+    no_json,
+    no_json_plain,
     on_a_core,
     one_per_customer,
     only_one,
@@ -249,6 +251,24 @@ async def test_misuse_is_refused(hf: AsyncHoldfast, how: str, reason: str) -> No
         await handle.result(timeout=0)
     attempts = 1 if "refused" in (await handle.status()).reason else 2
     assert (await handle.status()).attempts == attempts
+
+
+@pytest.mark.parametrize("task", [no_json, no_json_plain])
+async def test_a_result_that_is_no_json_loses_no_step(hf: AsyncHoldfast, task: Any) -> None:
+    """The task is dead at once, and a replay continues with that step once the code is repaired."""
+    failing.add("second")
+    handle = await hf.enqueue(task.call())
+    await drain(hf)
+    status = await handle.status()
+    assert (status.state, status.attempts) == ("dead", 1)
+    assert status.reason.startswith("refused: the result of step 'second' of task")
+    assert "cannot be stored: Encoding objects of type object is unsupported" in status.reason
+    assert [(step.name, step.state) for step in await handle.steps()] == [("first", "done")]
+    failing.clear()
+    await hf.queue(QUEUE).replay([handle.task_id])
+    await drain(hf)
+    assert await handle.result(timeout=0) == [f"{handle.task_id}/first", 7]
+    assert ran == ["first"]
 
 
 async def test_a_task_that_swallows_its_suspension_sleeps_nevertheless(hf: AsyncHoldfast) -> None:

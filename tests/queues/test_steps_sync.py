@@ -24,6 +24,8 @@ from queues.step_tasks import (
     fails_after,
     fails_after_plain,
     misuses,
+    no_json,
+    no_json_plain,
     on_a_core,
     one_per_customer,
     only_one,
@@ -250,6 +252,24 @@ def test_misuse_is_refused(hf: Holdfast, how: str, reason: str) -> None:
         handle.result(timeout=0)
     attempts = 1 if "refused" in (handle.status()).reason else 2
     assert (handle.status()).attempts == attempts
+
+
+@pytest.mark.parametrize("task", [no_json, no_json_plain])
+def test_a_result_that_is_no_json_loses_no_step(hf: Holdfast, task: Any) -> None:
+    """The task is dead at once, and a replay continues with that step once the code is repaired."""
+    failing.add("second")
+    handle = hf.enqueue(task.call())
+    drain(hf)
+    status = handle.status()
+    assert (status.state, status.attempts) == ("dead", 1)
+    assert status.reason.startswith("refused: the result of step 'second' of task")
+    assert "cannot be stored: Encoding objects of type object is unsupported" in status.reason
+    assert [(step.name, step.state) for step in handle.steps()] == [("first", "done")]
+    failing.clear()
+    hf.queue(QUEUE).replay([handle.task_id])
+    drain(hf)
+    assert handle.result(timeout=0) == [f"{handle.task_id}/first", 7]
+    assert ran == ["first"]
 
 
 def test_a_task_that_swallows_its_suspension_sleeps_nevertheless(hf: Holdfast) -> None:

@@ -237,7 +237,9 @@ class SignalRefused(HoldfastError):
 
     def __init__(self, signal: str, task_id: str, queue: str, state: str) -> None:
         why = _UNSIGNALED.get(state, f"is {state}")
-        super().__init__(f"signal {signal!r}: task {task_id!r} of queue {queue!r} {why}")
+        super().__init__(
+            f"signal {signal!r} was not stored: task {task_id!r} of queue {queue!r} {why}"
+        )
         self.signal = signal
         self.task_id = task_id
         self.queue = queue

@@ -47,6 +47,7 @@ class Options(TypedDict, total=False):
 class Definition(Protocol):
     """What a call knows of its task."""
 
+    function: Callable[..., Any]
     retry: Retry
     timeout_s: float | None
     unique: Unique | None

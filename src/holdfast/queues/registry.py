@@ -30,7 +30,7 @@ from .middleware import AnyMiddleware, MiddlewareStack
 from .per_key import NO_LIMITS, PerKey, limit_of, stored_name
 from .retry import Retry
 from .schedule.definition import ScheduleDefinition
-from .schedule.schedule import Schedule
+from .schedule.schedule import Schedule, declared_schedule
 from .schedule.times import Timing
 from .unique import Key, Unique, checked_unique
 
@@ -278,7 +278,8 @@ class TaskRegistry:
                 module, because the child imports it.
 
         Raises:
-            ValueError: the name is used already, or an option is out of its range.
+            ValueError: the name is used already, or that of the schedule; or an option is out of
+                its range.
             InvalidName: the name of the queue is not allowed.
             TypeError: the function is a generator: calling it would not run it; or values of a
                 parameter without a default, or results that are kept, cannot be stored; or it is
@@ -319,8 +320,7 @@ class TaskRegistry:
             task.limit = limit_of(limit, fair_by)
             _check_keys(task)
             if schedule is not None:
-                task.schedule = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
-                task.schedule.definition(task.name, task.call)  # raises if it is wrong
+                task.schedule = declared_schedule(schedule, task.name, task.call, self)
             if self._tasks.setdefault(task.name, task) is not task:
                 raise ValueError(f"a task named {task.name!r} is registered already")
             return task

@@ -284,7 +284,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
             PayloadTooLarge: *data* is too large.
             RuntimeError: the attempt has ended.
         """
-        packed = packed_event(data)
+        packed = packed_event(data, self.task)
         if self._report is not None:
             self._report(OWN, packed)
 

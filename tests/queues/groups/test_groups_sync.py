@@ -14,10 +14,7 @@ from holdfast import (
     GroupHandle,
     GroupTimeout,
     Holdfast,
-    InvalidName,
     NoSuchGroup,
-    PayloadTooLarge,
-    Unique,
     chain,
     group,
 )
@@ -153,16 +150,6 @@ def test_a_failure_inside_fails_the_outer_group(hf: Holdfast) -> None:
     assert (handle.status()).state == "done"
 
 
-def test_an_empty_group_calls_then_at_once(hf: Holdfast) -> None:
-    handle = hf.enqueue_group([], then=report.call(RESULT))
-    assert (handle.wait(0)).state == "done"
-    nested = hf.enqueue_group(chain(group([]), group([]), note.call("after")))
-    work(hf)
-    assert of("report") == [[]]
-    assert of("note") == ["after"]
-    assert values(nested) == [[], [], "after"]
-
-
 def test_cancel_removes_members_and_calls_nothing(hf: Holdfast) -> None:
     inner = chain(double.call(1), double)
     handle = hf.enqueue_group(
@@ -262,28 +249,3 @@ def gone(handle: GroupHandle) -> bool:
     except NoSuchGroup:
         return True
     return False
-
-
-def test_a_refused_group_leaves_nothing(hf: Holdfast) -> None:
-    """Each refusal names what is wrong and what to write, before anything is sent."""
-    unique = double.call(1).options(unique=Unique(key=("n",)))
-    for members, error, text in (
-        ([double.call(1), unique], ValueError, r"write \.options\(unique=False\)"),
-        ([double.call(1).options(task_id="mine")], ValueError, "give a group_id instead"),
-        ([double], TypeError, r"expected a call such as double\.call"),
-        (double.call(1), TypeError, "give a list of calls"),
-        ([double.call(object())], TypeError, "double"),
-        ([double.call("x" * (2 << 20))], PayloadTooLarge, "1,048,576"),
-    ):
-        with pytest.raises(error, match=text):
-            hf.enqueue_group(members, then=note.call("end"))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a chain needs at least one call"):
-        chain()
-    with pytest.raises(ValueError, match=r"give these options to chain\(…\)"):
-        hf.enqueue_group(chain(double.call(1)), then=note.call("end"))
-    with pytest.raises(ValueError, match="max_failures"):
-        hf.enqueue_group([double.call(1)], max_failures=-1)
-    with pytest.raises(InvalidName, match="group_id"):
-        hf.enqueue_group([double.call(1)], group_id="a/b")
-    assert hf.groups() == []
-    assert hf.queues() == []

@@ -170,9 +170,8 @@ PRODUCED: dict[str, Group] = {
         [group([double.call(1), double.call(2)]), chain(double.call(3), double)],
         then=report.call(RESULT),
     ),
-    "empty": group([], then=report.call(RESULT)),
 }
-RESULTS = {"queues": [5, [2, 5, 4]], "nested": [[[2, 4], 12]], "empty": [[]]}
+RESULTS = {"queues": [5, [2, 5, 4]], "nested": [[[2, 4], 12]]}
 
 
 @pytest.mark.parametrize(

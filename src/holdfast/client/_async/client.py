@@ -661,9 +661,8 @@ class AsyncHoldfast:
         id of the group.
 
         Args:
-            members: what the group consists of, at most 100,000; or a chain.
+            members: what the group consists of, 1 to 100,000; or a chain.
             then: is enqueued once, when all members have ended and at most *max_failures* failed.
-                If there are no members, it is enqueued at once.
             on_failure: is enqueued once, when more than *max_failures* members have failed. A
                 member has failed when its task is dead, was cancelled or was purged.
             max_failures: how many members may fail.
@@ -675,7 +674,8 @@ class AsyncHoldfast:
             op_id: see `OutcomeUnknown`; it also makes the id of the group.
 
         Raises:
-            ValueError: a member is unique or has a `task_id`, or an option is out of its range.
+            ValueError: there are no members; a member is unique or has a `task_id`; two calls name
+                the same task and queue, but are of two functions; or an option is out of its range.
             GroupExists: the group of this id has other tasks.
             QueueAtCapacity: a queue has no room for its members.
             ServerUnavailable, OutcomeUnknown: members may be missing; repeat the call with the same
@@ -687,7 +687,7 @@ class AsyncHoldfast:
 
         parts = self._resources
         options = GroupOptions.checked(result_ttl, lifetime, group_id)
-        found = group_of(members, then, on_failure, max_failures)
+        found = group_of(members, then, on_failure, max_failures, group_id)
         producer = AsyncGroupProducer(parts.caller, parts.notifier, parts.groups)
         return await producer.enqueue(found, options, op_id=op_id)
 

@@ -95,16 +95,17 @@ class EventPage:
         return cls(gap, events, after, is_complete and not is_open, is_complete)
 
 
-def packed_event(data: Any) -> bytes:
-    """Return the *data* of an event as JSON.
+def packed_event(data: Any, task: str) -> bytes:
+    """Return the *data* of an event as JSON. An error names the *task*.
 
     Raises:
         TypeError: JSON cannot store it.
         PayloadTooLarge: it takes more than `EVENT_BYTES`.
     """
-    packed = encoded(JSON, data, "an event of a task")
+    what = f"an event of task {task!r}"
+    packed = encoded(JSON, data, what)
     if len(packed) > EVENT_BYTES:
-        raise PayloadTooLarge("an event of a task", len(packed), EVENT_BYTES)
+        raise PayloadTooLarge(what, len(packed), EVENT_BYTES)
     return packed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -93,8 +93,7 @@ def chain(*members: Member | Task[..., Any], on_failure: Member | None = None) -
         ValueError: there are no members, or too many.
         TypeError: a member is neither a call, a group nor a chain.
     """
-    if not members:
-        raise ValueError("a chain needs at least one call")
+    _check_not_empty(members, "a chain")
     if len(members) > MAX_STEPS:
         raise ValueError(f"a chain takes {MAX_STEPS:,} members at most, got {len(members):,}")
     first, *others = members
@@ -114,12 +113,24 @@ def group(
     The arguments are those of `Holdfast.enqueue_group`.
 
     Raises:
-        ValueError: there are too many members, or *max_failures* is out of its range.
+        ValueError: there are no members, or too many; or *max_failures* is out of its range.
         TypeError: a member or a callback is neither a call, a group nor a chain.
     """
+    return _group(members, "a group", then, on_failure, max_failures)
+
+
+def _group(
+    members: Iterable[Member],
+    what: str,
+    then: Member | None,
+    on_failure: Member | None,
+    max_failures: int,
+) -> Group:
+    """Return the group that errors call *what*."""
     if isinstance(members, Call | Chain | Group):
         raise TypeError("a group takes several members: give a list of calls")
     found = tuple(checked_member(each) for each in members)
+    _check_not_empty(found, what)
     if len(found) > MAX_MEMBERS:
         raise ValueError(f"a group takes {MAX_MEMBERS:,} members at most, got {len(found):,}")
     return Group(
@@ -135,6 +146,7 @@ def group_of(
     then: Member | None,
     on_failure: Member | None,
     max_failures: int,
+    group_id: str | None,
 ) -> Group | Chain:
     """Return what `enqueue_group` is to enqueue.
 
@@ -143,7 +155,8 @@ def group_of(
         TypeError: as for `group`.
     """
     if not isinstance(members, Chain | Group):
-        return group(members, then=then, on_failure=on_failure, max_failures=max_failures)
+        what = "a group" if group_id is None else f"group {group_id!r}"
+        return _group(members, what, then, on_failure, max_failures)
     if then is not None or on_failure is not None or max_failures:
         made = "chain" if isinstance(members, Chain) else "group"
         raise ValueError(f"give these options to {made}(…), not to enqueue_group")
@@ -158,6 +171,14 @@ def checked_member(member: Any) -> Member:
     raise TypeError(
         f"expected a call such as {name}.call(…), a group or a chain, got {type(member).__name__}"
     )
+
+
+def _check_not_empty(members: Sequence[Any], what: str) -> None:
+    if not members:
+        raise ValueError(
+            f"{what} needs at least one member, and got none; nothing is stored. If a list may be "
+            "empty, check it, and enqueue what follows the members instead"
+        )
 
 
 def _following(member: Member | Task[..., Any]) -> Member:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -188,12 +188,29 @@ class NodeFactory:
         self._trace = trace
         self._life_ms = life_ms
         self._kept_ms = kept_ms
+        self._functions: dict[tuple[str, str], Callable[..., Any]] = {}  # by task and queue
+
+    def whole(self, group: Group | Chain, group_id: str) -> GroupNode:
+        """Return the group that is enqueued, as a node.
+
+        Raises:
+            ValueError: it asks for a result, but nothing runs before it; or as for `group`.
+            PayloadTooLarge, TypeError: as for `group`.
+        """
+        node = self.group(group, group_id)
+        if uses_result(node):
+            raise ValueError(
+                f"nothing runs before the first members of group {group_id!r}, so they cannot have "
+                "the argument RESULT; give it to what follows them"
+            )
+        return node
 
     def group(self, group: Group | Chain, group_id: str) -> GroupNode:
         """Return *group* as a node.
 
         Raises:
-            ValueError: an option of a call is not possible in a group.
+            ValueError: an option of a call is not possible in a group, or two calls name the same
+                task and queue, but are of two functions.
             PayloadTooLarge: the arguments of a call are over the limit.
             TypeError: an argument is no JSON.
         """
@@ -216,6 +233,7 @@ class NodeFactory:
         _check_id(own_id)
         call = member.hooked()
         _check_call(call)
+        self._check_function(call)
         outermost = group_id.partition("/")[0]
         args = [outermost if arg is GROUP_ID else arg for arg in call.args]
         kwargs = {key: outermost if arg is GROUP_ID else arg for key, arg in call.kwargs.items()}
@@ -230,6 +248,28 @@ class NodeFactory:
         return CallNode(
             *(own_id, call.task, call.queue, priority, wait, expires, raw, into, life_ms, size)
         )
+
+    def _check_function(self, call: Call[Any]) -> None:
+        """Raise a ValueError if another call of the same name and queue is of another function.
+
+        A call stores only the name of its task. So a worker that has one of the two registries
+        would run its function for both.
+        """
+        if call.definition is None:
+            return
+        function = call.definition.function
+        other = self._functions.setdefault((call.task, call.queue), function)
+        if other is not function:
+            raise ValueError(
+                f"task {call.task!r} of queue {call.queue!r} is {_named(other)} in one call and "
+                f"{_named(function)} in another, from two registries, so a worker could run the "
+                "wrong one: give one of them another name or queue"
+            )
+
+
+def _named(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", None) or repr(function)
+    return f"{getattr(function, '__module__', '')}.{name}"
 
 
 def _with_arguments(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..call import Call
 from .definition import Missed, Overlap, ScheduleDefinition
 from .times import Timing
+
+
+class ScheduledTask(Protocol):
+    """A task of a registry."""
+
+    name: str
+    schedule: Schedule | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +61,31 @@ class Schedule:
             overlap=self.overlap,
             declared=True,
         )
+
+
+def declared_schedule(
+    timing: Timing | Schedule,
+    task: str,
+    make_call: Callable[[], Call[Any]],
+    others: Iterable[ScheduledTask],
+) -> Schedule:
+    """Return the schedule that a task declares.
+
+    Args:
+        timing: as in `@tasks.task(schedule=…)`.
+        task: its name.
+        make_call: makes its call without arguments.
+        others: the tasks of its registry.
+
+    Raises:
+        ValueError: As for `Schedule.definition`, or another task declares a schedule of this name.
+    """
+    schedule = timing if isinstance(timing, Schedule) else Schedule(timing)
+    name = schedule.definition(task, make_call).name
+    for other in others:
+        if other.schedule and other.name != task and name == (other.schedule.name or other.name):
+            raise ValueError(
+                f"task {other.name!r} declares a schedule named {name!r} already: give the one of "
+                f"task {task!r} another name, Schedule(…, name=…)"
+            )
+    return schedule

@@ -42,5 +42,5 @@ class AsyncGroupProducer:
             unit, amount = self._delivery.store.unit(group_id), len(group.members)
             with during(telemetry, "send", unit, amount=amount) as sent:
                 factory = NodeFactory(sent.trace, options.life_ms, options.kept_ms)
-                is_new = await self._delivery.create(factory.group(group, group_id))
+                is_new = await self._delivery.create(factory.whole(group, group_id))
         return AsyncGroupHandle(group_id, self._delivery, self._notifier, is_new)
