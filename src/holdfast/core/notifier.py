@@ -66,7 +66,11 @@ class Notifier:
 
     @contextmanager
     def listen(
-        self, unit: Unit, flag: Flag, on_message: Callable[[bytes], None] | None = None
+        self,
+        unit: Unit,
+        flag: Flag,
+        on_message: Callable[[bytes], None] | None = None,
+        name: str = "",
     ) -> Iterator[str]:
         """Subscribe to a new channel of *unit*, and set *flag* at each message, in this context.
 
@@ -75,19 +79,21 @@ class Notifier:
             flag: set at each notification, and when one may have been lost.
             on_message: called with the content of each notification that is not empty. It runs in
                 the loop of the connections, so it must be quick.
+            name: name of the waiter, which the channel ends with after an `@`; empty: without.
 
         Yields:
             The channel.
         """
         waiter = _Waiter(flag, on_message)
-        with self.lifetime.set_on_close(flag), self.subscribe(unit, waiter) as channel:
+        with self.lifetime.set_on_close(flag), self.subscribe(unit, waiter, name=name) as channel:
             yield channel
 
     @contextmanager
-    def subscribe(self, unit: Unit, listener: Subscriber) -> Iterator[str]:
-        """Subscribe to a new channel of *unit* in this context, and yield the channel."""
+    def subscribe(self, unit: Unit, listener: Subscriber, *, name: str = "") -> Iterator[str]:
+        """Subscribe to a new channel of *unit* in this context, and yield the channel. *name* is appended to its name."""
         pubsub = self._here(unit)
-        channel = unit.key(f"notify:{pubsub.name}.{next(pubsub.numbers)}")
+        named = f"@{name}" if name else ""
+        channel = unit.key(f"notify:{pubsub.name}.{next(pubsub.numbers)}{named}")
         try:
             pubsub.call_soon(pubsub.join, unit, channel, listener)
             yield channel

@@ -19,6 +19,7 @@ from holdfast.queues.worker.executions import Executions
 from holdfast.queues.worker.fair_share import FairShare
 from holdfast.queues.worker.heartbeat import Heartbeat
 from holdfast.queues.worker.held_claims import HeldClaims
+from holdfast.queues.worker.step_sender import StepSender
 
 ENDED_S = 30
 tasks = TaskRegistry()
@@ -65,7 +66,7 @@ class Ended(BaseException):
 
 PLACES: dict[str, tuple[Any, str]] = {
     "a step": (Claimer, "step"),
-    "an answer": (Claimer, "_answered"),
+    "an answer": (StepSender, "answered"),
     "a claim that is kept": (HeldClaims, "keep"),
     "a claim that begins": (Claimer, "started"),
     "a claim that ends": (Claimer, "finished"),

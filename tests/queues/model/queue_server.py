@@ -120,7 +120,7 @@ class Workman:
             if one.verb == "done":
                 names.append(keys.result(unit, one.task_id))
         answer, window = bench.run(STEP, names, args)
-        wait_ms, left, accepted, missing, claimed, asked, _any_events, member_ends = answer
+        wait_ms, left, accepted, missing, claimed, asked, _any_events, member_ends, *_ = answer
         assert (missing, member_ends) == (0, 0)
         questioned = tuple(zip(map(bytes.decode, asked[::2]), map(int, asked[1::2]), strict=True))
         claims = tuple(_claimed(claimed[i : i + 6]) for i in range(0, len(claimed), 6))

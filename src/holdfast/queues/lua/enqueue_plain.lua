@@ -1,5 +1,6 @@
 #!lua
--- queues/enqueue_plain: store plain tasks and queue them, once: all of them, or none if there is no room. Plain
+-- queues/enqueue_plain: store plain tasks and queue them, once: all of them, or none if there is no room. A single
+-- task for an idle worker is claimed for that worker at once (see parts/direct_claim). Plain
 -- tasks may start at once, do not expire, and have neither a limit nor a unique key. Most tasks are plain, so this
 -- script contains only what they need: queues/enqueue, which stores any task, takes twice the time. Both
 -- return the first answer again if the other one has stored the tasks.
@@ -12,9 +13,14 @@
 -- KEYS[6]  ZSET    dead     dead ids
 -- KEYS[7]  ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[8]  SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[9]  HASH    settings  capacity, layout
--- KEYS[10] HASH    even     ledger of even hours
--- KEYS[11] HASH    odd      ledger of odd hours
+-- KEYS[9]  HASH    settings  capacity, layout, paused, limits
+-- KEYS[10] HASH    state    id -> token:attempts:crashes:priority:expires:parked:snoozes:note
+-- KEYS[11] ZSET    due_h    ids, scored by when they may run (ms)
+-- KEYS[12] ZSET    due_m
+-- KEYS[13] ZSET    due_l
+-- KEYS[14] HASH    progress  tasks that have events, or followers
+-- KEYS[15] HASH    even     ledger of even hours
+-- KEYS[16] HASH    odd      ledger of odd hours
 -- ARGV[1]  string  writer
 -- ARGV[2]  int     number
 -- ARGV[3]  string  defined  the capacity that the producer gives, as in queues/enqueue
@@ -30,11 +36,13 @@
 -- include capacity
 -- include tombstones
 -- include placement
+-- include member
+-- include direct_claim
 
-local now_ms, now_s = clock()
+local now_ms, now_s, now_us = clock()
 local bodies, ready = KEYS[1], {KEYS[2], KEYS[3], KEYS[4]}
 local defined, placement, priorities = ARGV[3], placement_of(ARGV[4]), ARGV[5]
-local ledger = ledger_at(KEYS[10], KEYS[11], now_s)
+local ledger = ledger_at(KEYS[15], KEYS[16], now_s)
 local answer = ledger_answer(ledger, ARGV[1], ARGV[2], '^[0-5]+%f[%z ]')
 local FIRST = 6
 if answer then
@@ -44,7 +52,7 @@ if answer then
   return answer
 end
 
-local settings = redis.call('HMGET', KEYS[9], 'capacity', 'layout')
+local settings = redis.call('HMGET', KEYS[9], 'capacity', 'layout', 'paused', 'limited', 'limit', 'sweep')
 if has_moved(KEYS[9], settings[2], placement) then
   return 'moved'
 end
@@ -61,8 +69,15 @@ for i = FIRST, #ARGV, 2 do
   end
 end
 if #ids == 1 and capacity == 0 then  -- by far the most frequent case
-  local is_new = redis.call('HSETNX', bodies, ids[1], envelopes[1])
-  digits[1], queued[tonumber(priorities)] = is_new, is_new == 1 and ids or {}
+  digits[1] = redis.call('HSETNX', bodies, ids[1], envelopes[1])
+  if digits[1] == 1 then
+    local queue = {
+      state = KEYS[10], leases = KEYS[5], ready = ready, due = {KEYS[11], KEYS[12], KEYS[13]}, idle = KEYS[7],
+      progress = KEYS[14],
+    }
+    settings.is_held = settings[3] or settings[4] or settings[5] or settings[6]
+    start_or_queue(queue, settings, ids[1], envelopes[1], tonumber(priorities), now_ms, now_us)
+  end
 else
   for n, known in ipairs(redis.call('HMGET', bodies, unpack(ids))) do
     local id = ids[n]

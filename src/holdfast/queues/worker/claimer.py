@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,23 +12,25 @@ from typing import Final
 
 from ...core import ledger
 from ...core._async.caller import AsyncCaller
-from ...core.clock import Deadline, backoff_s, since_boot
-from ...core.concurrency._async.primitives import Event, sleep
+from ...core.clock import Deadline
+from ...core.concurrency._async.primitives import Event
 from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...core.renewer import Renewer
 from ...core.script import Script
-from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
+from ...errors import HoldfastError
 from ...errors.one_line_logger import logger_of
 from .. import keys
 from .claim import Claim
 from .damage import QueueDamage
+from .direct_claims import DirectClaims
 from .event_sender import EventSender
 from .held_claims import RENEW, HeldClaims
 from .idle_pace import UNDIVIDED, IdlePace
 from .outages import Outages
 from .server_contact import ServerContact
-from .step import STEP, STEP_LIMIT, Settlement, Step, StepReply
+from .step import STEP_LIMIT, Settlement, Step
+from .step_sender import StepSender
 
 logger: Final = logger_of("holdfast.worker")
 
@@ -41,7 +42,8 @@ _BUSY_QUEUE_S: Final = 4.0
 _FOUND_BY_LOOKS: Final = (keys.leases, keys.limited, keys.member_ends)
 """Keys that an idle worker checks, too, because other workers may vanish."""
 
-_MAX_PAUSE_S: Final = 1.0
+_HEAR_S: Final = 0.1
+"""Seconds that a worker waits at its end for the message of a claim that was made for it."""
 
 _MAX_PARKED_S: Final = 65.0
 """Seconds after which some worker has examined a parked task again."""
@@ -67,10 +69,10 @@ class Claimer:
         damage: what another program changed in the keys of the queue.
         events: sends what the tasks of the queue report.
         contact: notes when the server answers.
+        direct: the claims that producers make for this worker.
         name: its name: that of the queue, or of the partition.
         pace: how often it asks the server while it is idle.
         was_added: whether it serves a partition that was added while the worker ran.
-        has_member_ends: set when the queue has ends of members that their groups do not know.
     """
 
     def __init__(  # noqa: PLR0913 (what a worker gives to each queue)
@@ -92,28 +94,31 @@ class Claimer:
         self.was_added: bool = False
         self.channel: str = ""
         self.woken: Event = Event()
-        self.has_member_ends: Event = Event()
         self.damage: QueueDamage = QueueDamage(unit, on_damaged)
         self.was_used: bool = False
         self.settling: set[Claim] = set()
         self._caller, self._gathered = caller, Event()
         self._worker, self._lease_ms = worker, lease_ms
         self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
-        self.events: EventSender = EventSender(caller, unit, lambda: self._answer_by)
-        self._may_have_events: set[Claim] = set()
-        self._answer_by = Deadline(None)
         self._running = self._enough = 0
         self._parked: dict[bytes, Deadline] = {}  # not known here; until another worker looks again
         self._left = -1  # tasks of the queue that are not dead; -1: not known
         self._settlements: deque[Settlement] = deque()
-        self._writer, self._number = ledger.new_writer(), 0
         self._pending: Step | None = None
         self._more, self._next_step = True, Deadline(0)
         self._renew_keys = RENEW.keys(unit)
         self._next_due_keys = NEXT_DUE.keys(unit)
         self._look_keys = (*self._next_due_keys, *(key(unit) for key in _FOUND_BY_LOOKS))
         self.contact: ServerContact = ServerContact(caller, unit, outages)
-        self._step_keys = STEP.keys(unit)
+        self._sender = StepSender(caller, unit, worker, lease_ms, self.damage, self.contact)
+        self.events: EventSender = EventSender(caller, unit, lambda: self._sender.answer_by)
+        self.direct: DirectClaims = DirectClaims(self._held, self.events, lease_ms, self.release)
+        self._is_listed = self._is_claimed_for = self._has_retired = False
+
+    @property
+    def has_member_ends(self) -> Event:
+        """Return the flag that the queue has ends of members that their groups do not know."""
+        return self._sender.has_member_ends
 
     @property
     def unsettled(self) -> int:
@@ -129,6 +134,10 @@ class Claimer:
     def is_busy(self) -> bool:
         """Return whether a task of the queue runs here, or ran and is not settled."""
         return bool(self._running or self._settlements)
+
+    @property
+    def _holds_nothing(self) -> bool:
+        return not (self._settlements or any(True for _ in self._held))
 
     @property
     def found_empty(self) -> bool:
@@ -153,7 +162,9 @@ class Claimer:
     @contextmanager
     def listening(self, notifier: Notifier) -> Iterator[None]:
         """Let notifications of the queue wake this claimer, while the context lasts."""
-        with notifier.listen(self.unit, self.woken, self._held.hear) as self.channel:
+        # `lua/parts/direct_claim.lua` finds the name of the worker at the end of the channel.
+        name = self._worker
+        with notifier.listen(self.unit, self.woken, self._hear, name) as self.channel:
             yield
 
     def wake(self) -> None:
@@ -162,7 +173,7 @@ class Claimer:
 
     def answer_within(self, seconds: float) -> None:
         """Limit how long it waits for replies. From any thread or signal handler."""
-        self._answer_by = Deadline(seconds)
+        self._sender.answer_by = Deadline(seconds)
         self.woken.set_from_handler()
 
     def was_woken(self) -> bool:
@@ -210,25 +221,25 @@ class Claimer:
         self._left = -1
         if self._pending is None:
             settlements = await self._with_events(*islice(self._settlements, STEP_LIMIT))
-            self._number += 1
-            writer, number, most = self._writer, self._number, min(want, STEP_LIMIT)
-            self._pending = Step(
-                writer, number, self.channel, most, poison_limit, self.pace, settlements
-            )
+            number, most = self._sender.next_number(), min(want, STEP_LIMIT)
+            self._pending = Step(*number, self.channel, most, poison_limit, self.pace, settlements)
         # If the caller of a step was cancelled, complete that step first: it may bring claims.
         step = self._pending
-        reply = await self._answered(step)
+        reply = await self._sender.answered(step)
         self._left = reply.left
         self.was_used = self.was_used or reply.left > 0 or bool(reply.claims)
         self.damage.step_succeeded(reply.missing)
         if reply.ended:
             await self._renew_or_release(reply.ended)
         if reply.any_events:  # earlier attempts may have left some
-            self._may_have_events.update(reply.claims)
+            self.events.expect(reply.claims)
         for claim in reply.claims:
             self._held.keep(claim, reply.asked_at)
             self._parked.pop(claim.key, None)
         self._pending = None
+        self.direct.synchronize(reply.asked_at, reply.server_ms)
+        self._is_claimed_for = self._is_listed and not (step.want or reply.was_idle)
+        self._is_listed = step.want > 0 and reply.left != -1
         for _ in step.settlements:
             self._settlements.popleft()
         for settlement, digit in zip(step.settlements, reply.accepted, strict=True):
@@ -253,16 +264,33 @@ class Claimer:
         settlements = await self._with_events(settlement)
         with self._caller.writers.operation(None, ledger.never) as write:
             step = Step(write.writer, write.number, settlements=settlements)
-            reply = await self._answered(step)
+            reply = await self._sender.answered(step)
         self.settling.discard(settlement.claim)
         self._settled(settlement, accepted=reply.accepted == "1")
+
+    async def retire(self) -> None:
+        """End the waiting of this worker, and give back what producers have claimed for it.
+
+        The message of such a claim may arrive after the reply. Without it, the task would run again
+        only when the claim ends.
+        """
+        if not self._sender.is_used:
+            return
+        with contextlib.suppress(HoldfastError):  # its leases will end
+            self.release(await self.step(0))
+            if self._is_claimed_for:
+                await self.direct.heard.wait(_HEAR_S)
+        self._has_retired = self._pending is None or not self._pending.want
+        self.direct.start_waiting()
 
     async def leave(self) -> None:
         """Settle what is left, release what does not run, and end the waiting of this worker."""
         try:
-            if self._number:  # otherwise the server does not know this worker
+            # Otherwise the server does not know this worker, or not any more.
+            if self._sender.is_used and not (self._has_retired and self._holds_nothing):
                 # The claims of a step that was not answered in time, and then all others.
                 self.release(await self.step(0))
+                self.direct.start_waiting()
                 ended = {settlement.claim for settlement in self._settlements}
                 self.release([claim for claim in self._held if claim not in ended])
             while self._settlements:
@@ -301,56 +329,23 @@ class Claimer:
             self._gathered.clear()
             await self._gathered.wait(seconds)
 
+    def _hear(self, message: bytes) -> None:
+        if self.direct.hear(message, in_step=self._pending is not None):
+            self.was_used, self._is_listed = True, False
+        else:
+            self._held.hear(message)
+
     async def _with_events(self, *settlements: Settlement) -> tuple[Settlement, ...]:
         """Return *settlements* once the server has the events of their tasks.
 
         Raises:
             ServerUnavailable, OutcomeUnknown: the worker ends, and its time for replies is over.
         """
-        if self.events.is_used or self._may_have_events:
+        if self.events.may_be_stored:
             await self.events.stored(each.claim for each in settlements)
             for each in settlements:
-                claim = each.claim
-                each.has_events = claim in self._may_have_events or self.events.has_events(claim)
+                each.has_events = self.events.has_events(each.claim)
         return settlements
-
-    async def _answered(self, step: Step) -> StepReply:
-        """Repeat *step* until the server answers it.
-
-        Raises:
-            ServerUnavailable, OutcomeUnknown: the worker ends, and its time for replies is over.
-        """
-        names = [*self._step_keys, *step.result_keys(self.unit)]
-        args = step.arguments(self._worker, self._lease_ms)
-        failures, unsure = 0, False
-        while True:
-            asked_at = since_boot()
-            try:
-                reply = await self._caller.call(
-                    STEP,
-                    self.unit,
-                    names,
-                    args,
-                    durable=bool(step.settlements),  # a claim is only a lease
-                )
-            except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
-                failures += 1
-                unsure = unsure or isinstance(error, OutcomeUnknown)
-                ending = math.isfinite(self._answer_by.at)
-                # A worker that ends needs no reply if it settles nothing and was given nothing.
-                needless = ending and not (unsure or step.settlements)
-                if needless or self._answer_by.passed:
-                    self.contact.gave_up(repeated=failures > 1)
-                    raise
-                self.contact.failed(error, first=failures == 1)
-                self.damage.step_failed(error, failures)
-                if isinstance(error, DamagedData) and args[0] == self._writer:
-                    # It may be the ledger entry of the writer that is damaged.
-                    args[:2] = self._writer, self._number = ledger.new_writer(), 1
-                await sleep(backoff_s(failures, 0.05, _MAX_PAUSE_S))
-            else:
-                self.contact.answered(repeated=failures > 0)
-                return StepReply.parsed(asked_at, reply, self.has_member_ends)
 
     async def _renew_or_release(self, ended: Sequence[bytes]) -> None:
         """Renew the claims with an ended lease that this worker holds, and release the others.
@@ -380,9 +375,7 @@ class Claimer:
         """Forget the claim of a settlement that the server has answered."""
         claim = settlement.claim
         self._held.drop(claim)
-        if self.events.is_used or self._may_have_events:
-            self.events.forget(claim)
-            self._may_have_events.discard(claim)
+        self.events.forget(claim)
         # The server may refuse a claim that was settled at once, or was stopped after a loss.
         expected = claim in self.settling or settlement.verb == "release"
         self.settling.discard(claim)

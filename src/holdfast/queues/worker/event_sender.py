@@ -85,6 +85,7 @@ class EventSender:
         self._prefix = keys.events(unit, "").encode()
         self._writer, self._number = ledger.new_writer(), 0
         self._attempts: dict[Claim, EventBuffer] = {}  # of the claims with events, until settled
+        self._may_have: set[Claim] = set()  # claims with events of earlier attempts, perhaps
         self._listed: deque[AttemptEvents] = deque()  # those with events to send
         self._awake = self._failing = self._closed = False
         self._failure: Exception | None = None
@@ -96,6 +97,15 @@ class EventSender:
     def is_used(self) -> bool:
         """Return whether a task that is not settled has reported events."""
         return bool(self._attempts)
+
+    @property
+    def may_be_stored(self) -> bool:
+        """Return whether the server may have events of a task that is not settled."""
+        return bool(self._attempts or self._may_have)
+
+    def expect(self, claims: Iterable[Claim]) -> None:
+        """Note that the server may have events of *claims*, from earlier attempts."""
+        self._may_have.update(claims)
 
     def add(self, attempt: AttemptEvents, kind: bytes, data: bytes) -> None:
         """Take an event; see `EventSink.add`.
@@ -145,13 +155,14 @@ class EventSender:
             await answered.wait(None)
 
     def has_events(self, claim: Claim) -> bool:
-        """Return whether the server may have events of *claim* from this worker."""
+        """Return whether the server may have events of *claim*."""
         buffer = self._attempts.get(claim)
-        return buffer is not None and buffer.was_sent
+        return claim in self._may_have or (buffer is not None and buffer.was_sent)
 
     def forget(self, claim: Claim) -> None:
         """Forget the events of a claim that was settled."""
         self._attempts.pop(claim, None)
+        self._may_have.discard(claim)
 
     async def close(self) -> None:
         """Stop sending."""

@@ -231,6 +231,21 @@ class FairShare:
         self._present = max(self._present, present)
         return placed
 
+    def take(self, queue: str) -> bool:
+        """Take a free slot for a task of *queue* that was claimed without a step.
+
+        Return False if none is free, or if the queue may start no more.
+        """
+        share = self._shares[queue]
+        if not self.free or share.full:
+            return False
+        if not share.may_have_tasks:  # it gets no extra slots for the time without tasks
+            share.progress = max(share.progress, self._present)
+        share.progress += share.stride
+        share.turn = next(self._turns)
+        self._free -= 1
+        return True
+
     def release(self, seconds: float | None = None) -> None:
         """Free the slot of one task, which took *seconds* (None: not known)."""
         self._free += 1

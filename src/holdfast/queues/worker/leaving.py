@@ -11,8 +11,12 @@ from ...core.error_text import log_safely
 from ...errors import HoldfastError
 from ...errors.one_line_logger import logger_of
 from .claimer import Claimer
+from .executions import Executions
 
 logger: Final = logger_of("holdfast.worker")
+
+END_S: Final = 5.0
+"""Seconds that a worker has at its end to give its tasks back."""
 
 
 class Grace:
@@ -48,6 +52,18 @@ class Grace:
         while not self._until.passed:
             self._stopped.clear()
             await self._stopped.wait(self._until.left_s())
+
+
+async def end_grace(grace: Grace, executions: Executions, worker: str) -> None:
+    """Wait for the end of the grace of a stopped worker, and give back what still runs."""
+    await grace.wait_begun()
+    if executions:
+        text = "worker %s stops: running tasks (%d) have %.3g s to finish"
+        logger.info(text, worker, len(executions), grace.left_s)
+    await grace.wait_over()
+    executions.cancel_new()
+    executions.log_late()
+    await executions.stop_all(END_S)
 
 
 async def leave(claimer: Claimer, worker: str) -> None:

@@ -39,7 +39,7 @@ from .executions import Executions
 from .fair_share import FairShare
 from .heartbeat import Heartbeat
 from .idle_check import IdleCheck
-from .leaving import Grace, leave
+from .leaving import END_S, Grace, end_grace, leave
 from .options import WorkerOptions
 from .outages import Outages
 from .partition_claimers import PartitionClaimers
@@ -59,9 +59,6 @@ _BATCH_S: Final = 0.002
 
 _BLOCKED_S: Final = 1.0
 """A task that blocks the event loop for so many seconds is named in the log."""
-
-_END_S: Final = 5.0
-"""Seconds that a worker has at its end to give its tasks back."""
 
 
 class WorkerLoop:
@@ -164,7 +161,7 @@ class WorkerLoop:
             self._cpu.cancel_start()
             self._lifespan.cancel_start()
             for claimer in list(self._claimers.values()):
-                claimer.answer_within(grace_s + _END_S)
+                claimer.answer_within(grace_s + END_S)
 
     def health(self) -> WorkerHealth:
         """Return the health of this run. From any thread."""
@@ -189,7 +186,8 @@ class WorkerLoop:
                 listening.enter_context(claimer.listening(self._notifier))
             self._watchdog = watchdog = Watchdog(_BLOCKED_S, log_blockage)
             listening.callback(watchdog.close)
-            grace = self._spawn(self._end_grace(), "holdfast grace")
+            ending = end_grace(self._grace, self._executions, self._worker)
+            grace = self._spawn(ending, "holdfast grace")
             heartbeat = self._spawn(self._heartbeat.run(), "holdfast heartbeat")
             try:
                 await run_concurrently(*map(self._serve, homes))
@@ -208,9 +206,9 @@ class WorkerLoop:
         self._executions.cancel_new()
         try:
             with contextlib.suppress(TimeoutError, HoldfastError):
-                async with time_limit(_END_S):
+                async with time_limit(END_S):
                     await yield_to_loop()  # tasks that are scheduled to start now do so
-                    await self._executions.stop_all(_END_S / 2)
+                    await self._executions.stop_all(END_S / 2)
                     await run_concurrently(
                         *(leave(each, self._worker) for each in self._claimers.values()),
                         self._heartbeat.end(),
@@ -282,6 +280,7 @@ class WorkerLoop:
             cpu=self._cpu,
             steps=StepStore(self._caller, claimer.unit),
         )
+        claimer.direct.start = partial(self._start_directly, claimer, runner)
         await self._start_check.wait_passed(claimer)
         if claimer.unit in options.weights:
             await self._partitions.begin(claimer)
@@ -290,6 +289,7 @@ class WorkerLoop:
         idle, at_once = self._idle_check, self._until_idle
         async with self._schedulers.firing(claimer, lambda: self._stopping, idle, at_once=at_once):
             while not self._is_over(claimer):
+                await claimer.direct.let_end()
                 await self._look_for_tasks(claimer)
                 slots = self._share(claimer)
                 if slots or claimer.unsettled:
@@ -299,6 +299,7 @@ class WorkerLoop:
                         await claimer.wait(until_step=not self._needs_only_slots(claimer))
                     if claimer.may_batch:
                         await claimer.gather(self._most, _BATCH_S)
+        await claimer.retire()
 
     def _is_over(self, claimer: Claimer) -> bool:
         """Return whether *claimer* has nothing left to do. Raise what this run fails with."""
@@ -338,6 +339,15 @@ class WorkerLoop:
         share = self._slots.share(claimer.name, time.monotonic())
         return self._cpu_queues.room(claimer.name, share)
 
+    def _start_directly(self, claimer: Claimer, runner: Runner, claim: Claim) -> bool:
+        """Start *claim*, which a producer made for this worker. Return False if no slot is free."""
+        if self._stopping or not self._slots.take(claimer.name):
+            return False
+        claimer.started(1)
+        self._cpu_queues.update()
+        self._executions.start(claimer, runner, [claim])
+        return True
+
     async def _step(self, claimer: Claimer, runner: Runner, slots: int) -> None:
         """Settle what is finished, and fill up to *slots* slots."""
         name, tasks_ended = claimer.name, self._idle_check.tasks_ended
@@ -358,6 +368,7 @@ class WorkerLoop:
             self._executions.start(claimer, runner, claims[:placed])
         why = "" if self._stopping else "its slot was taken before the server answered"
         claimer.release(claims[placed:], why)
+        claimer.direct.start_waiting()
         self._poison_limit.add(claims[:placed])
         if slots:
             self._idle_check.step_made(claimer, tasks_ended)
@@ -387,14 +398,3 @@ class WorkerLoop:
         """Free the slot of an abandoned plain function that has ended."""
         self._abandoned.update()
         self._wake_next()
-
-    async def _end_grace(self) -> None:
-        """Wait for the end of the grace of a stopped worker, and give back what still runs."""
-        await self._grace.wait_begun()
-        if self._executions:
-            text = "worker %s stops: running tasks (%d) have %.3g s to finish"
-            logger.info(text, self._worker, len(self._executions), self._grace.left_s)
-        await self._grace.wait_over()
-        self._executions.cancel_new()
-        self._executions.log_late()
-        await self._executions.stop_all(_END_S)

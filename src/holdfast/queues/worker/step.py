@@ -121,6 +121,8 @@ class StepReply:
         claims: tasks that the worker holds from now on.
         ended: id and token of each claim of this worker with an ended lease, one after the other.
         any_events: whether a task of the queue has events or followers.
+        server_ms: the time of the server.
+        was_idle: whether this step ended the waiting of the worker, and nothing had notified it.
     """
 
     asked_at: float
@@ -131,12 +133,17 @@ class StepReply:
     claims: list[Claim]
     ended: Sequence[bytes]
     any_events: bool
+    server_ms: int
+    was_idle: bool
 
     @classmethod
     def parsed(cls, asked_at: float, reply: Sequence[Any], has_member_ends: Event) -> StepReply:
         """Return the *reply* of the script. Set the event if members of groups have ended."""
-        wait_ms, left, accepted, missing, claims, ended, any_events, member_ends = reply
+        wait_ms, left, accepted, missing, claims, ended, any_events, member_ends, *rest = reply
         if member_ends:
             has_member_ends.set()
-        held, events = list(Claim.parsed(claims)), any_events == 1
-        return cls(asked_at, wait_ms, left, accepted.decode(), missing, held, ended, events)
+        server_ms, was_idle = rest
+        return cls(
+            *(asked_at, wait_ms, left, accepted.decode(), missing, list(Claim.parsed(claims))),
+            *(ended, any_events == 1, server_ms, was_idle == 1),
+        )

@@ -16,7 +16,8 @@ local function wait_of(step, claims, left)
   return next_ms(step, claims.poison_left)
 end
 
--- Returns wait_ms, left and missing of the reply, as a table. *returned*: whether the step may have queued tasks again.
+-- Returns wait_ms, left and missing of the reply, as a table. *returned*: whether the step may have queued tasks again. Sets
+-- `step.was_idle`: whether the worker was in the list of idle workers until this step.
 local function plan_next(step, claims, returned)
   local idle, is_full = step.keys.idle, claims.count >= step.want and not step.is_held
   if not is_full and claims.bytes < CLAIM_BYTES then  -- the queue had no more
@@ -25,10 +26,10 @@ local function plan_next(step, claims, returned)
     local left, missing = count_tasks(step)
     return {wait_ms = wait_of(step, claims, left), left = left, missing = missing}
   end
-  local was_idle = redis.call('ZREM', idle, step.channel) == 1
+  step.was_idle = redis.call('ZREM', idle, step.channel) == 1
   -- The idle worker that knew the next due time is busy now; wake another one to take over.
   if returned or step.sweeps or (more_ready(step, claims.poison_left) and not is_at_limit(step))
-    or (was_idle and next_ms(step, claims.poison_left) > 0) then
+    or (step.was_idle and next_ms(step, claims.poison_left) > 0) then
     notify_one(idle, step.now_ms)
   end
   return {wait_ms = 0, left = -1, missing = 0}

@@ -33,5 +33,6 @@ local function repeat_step(step, accepted, granted)
     end
   end
   write_ends(step)
-  return {-1, -1, accepted, 0, claims.reply, {}, progress_in(step.keys.progress) and 1 or 0, step.member_ends}
+  local any_events = progress_in(step.keys.progress) and 1 or 0
+  return {-1, -1, accepted, 0, claims.reply, {}, any_events, step.member_ends, step.now_ms, 0}
 end

@@ -1,0 +1,99 @@
+"""The claims that producers make for an idle worker."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ...core.clock import since_boot
+from ...core.concurrency._async.background_task import yield_to_loop
+from ...core.concurrency._async.primitives import Event
+from .claim import Claim
+from .event_sender import EventSender
+from .held_claims import HeldClaims
+
+DIRECT_S: Final = 2.0
+"""Life of such a claim until the worker renews it, in seconds; see `lua/parts/direct_claim.lua`."""
+
+_SIGN: Final = b"+"
+
+
+class DirectClaims:
+    """Hears the claims of one queue that producers make for this worker, and starts them.
+
+    A claim counts from when the server made it, on the server's clock. Each step tells the time of
+    that clock, so the worker knows since when it holds the claim, even if it hears of it late. A
+    claim that has ended by then is not started.
+
+    Args:
+        held: the claims that the worker holds.
+        events: sends what the tasks of the queue report.
+        lease_ms: life of a claim without renewal.
+        release: gives back claims that were not started.
+
+    Attributes:
+        start: starts a claim in the worker's loop. It returns False if no slot is free.
+        heard: set when a claim was heard.
+    """
+
+    def __init__(
+        self,
+        held: HeldClaims,
+        events: EventSender,
+        lease_ms: int,
+        release: Callable[[Sequence[Claim]], None],
+    ) -> None:
+        self.start: Callable[[Claim], bool] = lambda _claim: False
+        self._has_started = False
+        self.heard: Event = Event()
+        self._held = held
+        self._events = events
+        self._lease_s = lease_ms / 1000
+        self._release = release
+        self._waiting: deque[Claim] = deque()
+        self._asked_at = self._server_ms = 0.0
+
+    def synchronize(self, asked_at: float, server_ms: int) -> None:
+        """Note that the server's clock showed *server_ms* after *asked_at* (`since_boot`)."""
+        self._asked_at, self._server_ms = asked_at, server_ms
+
+    def hear(self, message: bytes, *, in_step: bool) -> bool:
+        """Start the claim in *message*; during a step, once the step is answered.
+
+        Returns:
+            Whether it is such a message.
+        """
+        if not message.startswith(_SIGN):
+            return False
+        self.heard.set()
+        token, server_ms, has_events, length, rest = message[len(_SIGN) :].split(b" ", 4)
+        size = int(length)
+        claim = Claim(rest[:size], int(token), 1, 0, 0, rest[size:])
+        now = since_boot()
+        made_at = min(now, self._asked_at + (int(server_ms) - self._server_ms) / 1000)
+        if made_at + DIRECT_S <= now:
+            return True  # another worker may have it
+        # As if the lease had begun earlier: it ends in time, and is renewed soon.
+        self._held.keep(claim, made_at + DIRECT_S - self._lease_s)
+        if has_events == b"1":
+            self._events.expect([claim])
+        self._waiting.append(claim)
+        if not in_step:
+            self.start_waiting()
+        return True
+
+    def start_waiting(self) -> None:
+        """Start what was heard during a step, or give it back if the slots are taken."""
+        while self._waiting:
+            claim = self._waiting.popleft()
+            if self.start(claim):
+                self._has_started = True
+            else:
+                self._release([claim])
+
+    async def let_end(self) -> None:
+        """Let a task that was started end, if it does so at once: the next step settles it."""
+        if self._has_started:
+            self._has_started = False
+            await yield_to_loop()
