@@ -313,3 +313,23 @@ def test_a_new_partition_holds_back_no_other_before_its_server_accepts_the_worke
     slots.expect_tasks("a/1")
     counts = served(slots, ["a", "a/1"], 500)
     assert 240 <= counts["a/1"] <= 260
+
+
+def test_a_slot_that_is_taken_without_a_step_counts_as_one_of_the_queue() -> None:
+    slots = FairShare({"a": 1, "b": 1}, 3, MOST)
+    find_nothing(slots, "a")
+    find_nothing(slots, "b")
+    assert slots.take("a")
+    assert slots.take("a")
+    assert slots.free == 1
+    slots.expect_tasks("a")
+    slots.expect_tasks("b")
+    assert slots.next() == "b"
+    slots.reserve("b", 1, 0.0)
+    assert not slots.take("a")
+    assert slots.answered("b", 1, more=True) == 1
+    for _ in range(3):
+        slots.release(0.01)
+    slots.set_full("a", full=True)
+    assert not slots.take("a")
+    assert slots.free == 3

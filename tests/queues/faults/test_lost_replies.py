@@ -21,7 +21,8 @@ from holdfast.core.names import Namespace
 from holdfast.queues import enqueue_batch as packing
 from holdfast.queues import keys
 from holdfast.queues._sync.task_sender import ENQUEUE_PLAIN
-from holdfast.queues.worker.claimer import RENEW, STEP
+from holdfast.queues.worker.held_claims import RENEW
+from holdfast.queues.worker.step import STEP
 
 tasks = TaskRegistry()
 ran: list[object] = []

@@ -12,7 +12,7 @@ from holdfast import Holdfast, TaskRegistry
 from holdfast.core import ledger
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
-from holdfast.queues.worker.claimer import STEP
+from holdfast.queues.worker.step import STEP
 
 tasks = TaskRegistry()
 

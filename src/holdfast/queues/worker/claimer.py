@@ -160,11 +160,18 @@ class Claimer:
         return bool(self._running) and 0 < len(self._settlements) < STEP_LIMIT
 
     @contextmanager
-    def listening(self, notifier: Notifier) -> Iterator[None]:
-        """Let notifications of the queue wake this claimer, while the context lasts."""
+    def listening(
+        self, notifier: Notifier, guarded: Callable[[Callable[..., object]], Callable[..., None]]
+    ) -> Iterator[None]:
+        """Let notifications of the queue wake this claimer, while the context lasts.
+
+        Args:
+            notifier: receives the notifications.
+            guarded: makes a callback of a function; what the function raises ends the worker.
+        """
         # `lua/parts/direct_claim.lua` finds the name of the worker at the end of the channel.
-        name = self._worker
-        with notifier.listen(self.unit, self.woken, self._hear, name) as self.channel:
+        hear, name = guarded(self._hear), self._worker
+        with notifier.listen(self.unit, self.woken, hear, name) as self.channel:
             yield
 
     def wake(self) -> None:
@@ -276,6 +283,7 @@ class Claimer:
         """
         if not self._sender.is_used:
             return
+        self.direct.heard.clear()
         with contextlib.suppress(HoldfastError):  # its leases will end
             self.release(await self.step(0))
             if self._is_claimed_for:

@@ -74,11 +74,11 @@ class DirectClaims:
         made_at = min(now, self._asked_at + (int(server_ms) - self._server_ms) / 1000)
         if made_at + DIRECT_S <= now:
             return True  # another worker may have it
+        self._waiting.append(claim)
         # As if the lease had begun earlier: it ends in time, and is renewed soon.
         self._held.keep(claim, made_at + DIRECT_S - self._lease_s)
         if has_events == b"1":
             self._events.expect([claim])
-        self._waiting.append(claim)
         if not in_step:
             self.start_waiting()
         return True
@@ -86,11 +86,12 @@ class DirectClaims:
     def start_waiting(self) -> None:
         """Start what was heard during a step, or give it back if the slots are taken."""
         while self._waiting:
-            claim = self._waiting.popleft()
+            claim = self._waiting[0]
             if self.start(claim):
                 self._has_started = True
             else:
                 self._release([claim])
+            self._waiting.popleft()
 
     async def let_end(self) -> None:
         """Let a task that was started end, if it does so at once: the next step settles it."""

@@ -183,7 +183,7 @@ class WorkerLoop:
         with self._listening as listening:
             homes = list(self._claimers.values())
             for claimer in homes:
-                listening.enter_context(claimer.listening(self._notifier))
+                listening.enter_context(claimer.listening(self._notifier, self._guarded))
             self._watchdog = watchdog = Watchdog(_BLOCKED_S, log_blockage)
             listening.callback(watchdog.close)
             ending = end_grace(self._grace, self._executions, self._worker)
@@ -222,7 +222,7 @@ class WorkerLoop:
     def _add_partition(self, unit: Unit, name: str) -> Claimer:
         """Add a claimer for a partition."""
         claimer = self._claimers[name] = self._new_claimer(unit, name)
-        self._listening.enter_context(claimer.listening(self._notifier))
+        self._listening.enter_context(claimer.listening(self._notifier, self._guarded))
         self._cpu_queues.add(claimer)
         return claimer
 
