@@ -1,7 +1,7 @@
 """One worker of a queue with partitions, as a process.
 
-`python -m queues.partitions.partition_worker URL NAMESPACE`. Each task notes its run in a mailbox:
-what it was, and its id.
+`python -m queues.partitions.partition_worker URL NAMESPACE LEASE`. Each task notes its run in a
+mailbox: what it was, and its id. LEASE is in seconds.
 """
 
 import logging
@@ -35,13 +35,13 @@ def in_order(producer: int, number: int) -> None:
     time.sleep(0.001)
 
 
-def main(url: str, namespace: str) -> None:
+def main(url: str, namespace: str, lease: str) -> None:
     """Serve the queue until SIGTERM."""
     logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
     logging.getLogger("holdfast.worker").setLevel(logging.INFO)
     with Holdfast.from_url(url, namespace=namespace) as hf:
         log.append((hf, Namespace.of(namespace).name))
-        worker = hf.worker(tasks, lease=1.0, grace=0.5)
+        worker = hf.worker(tasks, lease=float(lease), grace=0.5)
         signal.signal(signal.SIGTERM, lambda *_: worker.stop())
         worker.run()
 
