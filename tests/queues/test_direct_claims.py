@@ -81,8 +81,10 @@ def hf(standalone: Server, namespace: str) -> Iterator[Holdfast]:
 class IdleWorker:
     """A subscription that is listed as that of an idle worker, and what it hears."""
 
-    def __init__(self, server: Server, namespace: str, name: str = NAME) -> None:
-        self.unit = Namespace.of(namespace).unit(keys.KIND, QUEUE)
+    def __init__(
+        self, server: Server, namespace: str, name: str = NAME, queue: str = QUEUE
+    ) -> None:
+        self.unit = Namespace.of(namespace).unit(keys.KIND, queue)
         self.channel = self.unit.key(f"notify:{secrets.token_hex(3)}.0{f'@{name}' if name else ''}")
         self.raw = server.shared_client
         self._pubsub = self.raw.pubsub()
@@ -228,13 +230,14 @@ def test_workers_without_a_subscription_are_passed_over(
     assert (stats.ready, stats.running) == (1, 1)
 
 
+@pytest.mark.parametrize("queue", [QUEUE, "an@address"])
 def test_a_worker_of_an_earlier_version_is_only_notified(
-    standalone: Server, hf: Holdfast, namespace: str
+    standalone: Server, hf: Holdfast, namespace: str, queue: str
 ) -> None:
-    earlier = IdleWorker(standalone, namespace, name="")
-    hf.enqueue(note.call(1))
+    earlier = IdleWorker(standalone, namespace, name="", queue=queue)
+    hf.enqueue(note.call(1).options(queue=queue))
     assert earlier.heard() == [b""]
-    assert hf.queue(QUEUE).stats().ready == 1
+    assert hf.queue(queue).stats().ready == 1
     earlier.close()
 
 

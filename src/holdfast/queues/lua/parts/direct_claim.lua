@@ -51,7 +51,7 @@ local function start_or_queue(queue, settings, id, envelope, priority, now_ms, n
       break
     end
     if tonumber(first[2]) > now_ms then
-      local worker = first[1]:match('@(%S+)$')
+      local worker = first[1]:match(':notify:[^@]*@(%S+)$')
       if worker and may_start == nil then
         may_start = may_start_now(queue, settings, id, envelope, priority, now_ms)
       end
