@@ -90,7 +90,13 @@ class Notifier:
 
     @contextmanager
     def subscribe(self, unit: Unit, listener: Subscriber, *, name: str = "") -> Iterator[str]:
-        """Subscribe to a new channel of *unit* in this context, and yield the channel. *name* is appended to its name."""
+        """Subscribe to a new channel of *unit* in this context, and yield the channel.
+
+        Args:
+            unit: the unit that the caller waits for.
+            listener: gets the messages.
+            name: name of the waiter, which the channel ends with after an `@`; empty: without.
+        """
         pubsub = self._here(unit)
         named = f"@{name}" if name else ""
         channel = unit.key(f"notify:{pubsub.name}.{next(pubsub.numbers)}{named}")
