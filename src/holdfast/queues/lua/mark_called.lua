@@ -24,10 +24,13 @@ elseif name == 'then' or name == 'failure' then
   if group[name] == 'due' then
     set_field(group, name, 'called')
   end
-else
+elseif group.done == tonumber(name) then
   set_field(group, 'started', math.max(group.started, tonumber(name) + 1))
 end
-redis.call('HDEL', keys.calls, name)
+-- A server that went back to an older state may not know yet that the call was due. It stays, and becomes due again.
+if group[name] ~= 'waiting' and group.started > (tonumber(name) or -1) then
+  redis.call('HDEL', keys.calls, name)
+end
 write_group(keys.group, group)
 keep(keys, group, now_ms)
 return group.state
