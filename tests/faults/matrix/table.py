@@ -92,7 +92,7 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 semaphore": ({"overlap"}, FENCED),
     "F5 limiter": ({"doubled"}, f"{LOST}: what passed is forgotten, and passes once more"),
     "F5 idempotency": ({"doubled"}, f"{LOST}: a call with a forgotten answer is done again"),
-    "F5 queue": ({"lost", "doubled"}, LOST),
+    "F5 queue": ({"lost", "doubled", "stale"}, f"{LOST}, later claims among them"),
     "F5 partitions": (
         {"lost", "doubled"},
         f"{LOST}; a number of partitions that is lost is restored",

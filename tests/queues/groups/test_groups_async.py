@@ -17,6 +17,9 @@ from holdfast import (
     chain,
     group,
 )
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
+from holdfast.queues.groups._async.group_delivery import MARK
 from queues.groups.group_tasks import (
     OTHER,
     QUEUE,
@@ -61,6 +64,20 @@ async def test_then_runs_once_after_all_members(hf: AsyncHoldfast) -> None:
     status = await handle.status()
     assert (status.state, status.done, status.waiting, status.then) == ("done", 100, 0, "done")
     assert await values(handle) == [2 * n for n in range(100)]
+
+
+async def test_a_call_that_is_not_due_stays_stored(hf: AsyncHoldfast) -> None:
+    """A server that went back to an older state hears of calls that are due only later."""
+    members = await hf.enqueue_group([double.call(1)], then=report.call(RESULT))
+    elements = await hf.enqueue_group(chain(double.call(2), double, note.call("end")))
+    caller = hf.queue(QUEUE)._caller
+    for handle, name in ((members, "then"), (elements, "1"), (elements, "2")):
+        unit = Namespace.of(hf.namespace).unit(keys.GROUP, handle.group_id)
+        await caller.call(MARK, unit, MARK.keys(unit), [name, 0])
+    await work(hf)
+    assert of("report") == [[2]]
+    assert of("double") == [1, 2, 4]
+    assert of("note") == ["end"]
 
 
 async def test_on_failure_runs_once_and_replays_repair_the_group(hf: AsyncHoldfast) -> None:
