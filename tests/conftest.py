@@ -9,6 +9,7 @@ import secrets
 import signal
 import sys
 import warnings
+from collections import Counter
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -73,6 +74,7 @@ IN_ONE_PROCESS = {
     *("outbox/test_killed", "outbox/test_outbox", "outbox/test_sessions"),
     *("rows/test_commits", "rows/test_outages", "rows/test_sql"),
     *("tallies/test_geo_counter", "tallies/test_geo_table", "web/metrics/test_metrics"),
+    *("cli/test_help", "web_apps/test_idempotency_keys", "web_apps/test_limits_and_events"),
     *("web/dashboard/test_accessibility", "web/dashboard/test_browser"),
     *("web/dashboard/test_dashboard_routes", "web/dashboard/test_displayed_names"),
     *("web/dashboard/test_held_updates", "web/dashboard/test_hidden_contents"),
@@ -174,21 +176,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     `make test` runs each test in one pair, which differs from test to test. `THOROUGH` tests run in
     both halves and in both topologies. With `--topology` every test runs in every pair.
+
+    Of a test with the mark `sampled(n)` every nth case runs; the others are `long`.
     """
-    items.sort(key=lambda item: item.path)  # all workers must have the same order
+    # All workers must have the same order. What one process runs alone is not left to the end.
+    items.sort(key=lambda item: (_file(item.nodeid) not in IN_ONE_PROCESS, item.path))
     all_pairs = config.getoption("--topology")
+    cases = Counter[object]()
     for item in items:
-        if isinstance(item, pytest.Function) and not all_pairs and _is_left_out(item):
+        if not isinstance(item, pytest.Function):
+            continue
+        if not all_pairs and _is_left_out(item):
             item.add_marker(pytest.mark.long)
+        elif sampled := item.get_closest_marker("sampled"):
+            if cases[item.function] % sampled.args[0]:
+                item.add_marker(pytest.mark.long)
+            cases[item.function] += 1
 
 
 class FixturesShared(LoadScopeScheduling):
     """Deals out tests to the test processes: see `IN_ONE_PROCESS`."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition(".py::")[0].removeprefix("tests/")
-        file = file.removesuffix("_async").removesuffix("_sync")
+        file = _file(nodeid)
         return file if file in IN_ONE_PROCESS else nodeid
+
+
+def _file(nodeid: str) -> str:
+    """Return the file of a test, as `IN_ONE_PROCESS` names it."""
+    file = nodeid.partition(".py::")[0].removeprefix("tests/")
+    return file.removesuffix("_async").removesuffix("_sync")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -200,9 +217,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FixturesShar
 def _is_left_out(item: pytest.Function) -> bool:
     """Return whether `make test` runs the test with another half or in another topology."""
     test, _, suffix = item.path.stem.rpartition("_")
-    params = item.callspec.params if hasattr(item, "callspec") else {}
+    callspec = getattr(item, "callspec", None)
+    params, case = (callspec.params, callspec.id) if callspec else ({}, "")
     chosen_by_the_test = any("site" in mark.args[0] for mark in item.iter_markers("parametrize"))
-    half = params.get("half", suffix) if "site" in params else params.get("half")
+    half = params.get("half", suffix)
     site = None if chosen_by_the_test else params.get("site")
     pair = [
         choices.index(value)
@@ -213,7 +231,7 @@ def _is_left_out(item: pytest.Function) -> bool:
         return False
     if test in THOROUGH or item.path.parent.name in THOROUGH:
         pair = [sum(pair)] if len(pair) == 2 else []
-    others = [part for part in item.callspec.id.split("-") if part not in (half, site)]
+    others = [part for part in case.split("-") if part not in (half, site)] if case else []
     toss = crc32("/".join([test, item.originalname, *others]).encode())
     return any((toss >> bit) % 2 != choice % 2 for bit, choice in enumerate(pair))
 

@@ -76,6 +76,7 @@ def where(standalone: Server, request: pytest.FixtureRequest) -> dict[str, str]:
     return variables | {"PROMPT_TOOLKIT_NO_CPR": "1"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("typed", "found"), [("jack\r", "jack\n"), ("san\t\r", "Carla Santos\t42\n")]
 )
@@ -86,6 +87,7 @@ def test_names_as_one_types(where: dict[str, str], typed: str, found: str) -> No
     assert shown.endswith(found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("typed", "found"),
     [
@@ -104,6 +106,7 @@ def test_equal_names(where: dict[str, str], typed: str, found: str) -> None:
     assert shown.rpartition("\x1b[?2004l")[2] == found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", [CTRL_C, "\x04"])
 def test_leaving_it(where: dict[str, str], key: str) -> None:
     """End the prompt by Ctrl-C or Ctrl-D."""

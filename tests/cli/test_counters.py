@@ -127,6 +127,7 @@ def test_bars_rise_from_what_is_below_zero() -> None:
     assert lines[:2] == [" 4 ┤    ▄▄▄▄████", "-4 ┼────────────"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("columns", [20, 21, 40, 80, 200])
 @pytest.mark.parametrize("count", [1, 2, 60, 119, 1000])
 @pytest.mark.parametrize("value", [0, 1, 99_999, 2**63 - 1, -(2**63)])

@@ -44,6 +44,7 @@ def test_the_group_is_ready_when_each_process_is(tmp_path: Path) -> None:
         assert group.stop() == 0
 
 
+@pytest.mark.long
 def test_a_blocked_process_is_named(standalone: Server, tmp_path: Path) -> None:
     namespace = secrets.token_hex(4)
     with (
@@ -58,6 +59,7 @@ def test_a_blocked_process_is_named(standalone: Server, tmp_path: Path) -> None:
         page_becomes(live, 200)
 
 
+@pytest.mark.long
 def test_a_rejected_group_ends_with_the_code_of_its_first_process(
     standalone: Server, tmp_path: Path
 ) -> None:
@@ -67,6 +69,7 @@ def test_a_rejected_group_ends_with_the_code_of_its_first_process(
     assert group.output.count("the worker cannot start") == 1
 
 
+@pytest.mark.long
 def test_each_process_logs_json(standalone: Server, tmp_path: Path) -> None:
     args = ("--processes", "2", "--log-format", "json")
     with worker_program(tmp_path, standalone.url, *args) as group:

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from cli.programs import on_terminal
 from holdfast.cli.app import COMMANDS, app
@@ -30,11 +31,27 @@ def commands(command: object, *path: str) -> Iterator[tuple[str, ...]]:
             yield from commands(each, *path, name)
 
 
+EVERY_COMMAND = list(commands(get_command(app)))
+
+
+@cache
+def command_at(path: tuple[str, ...]) -> Any:
+    """Return the command that a user calls by *path*."""
+    command: Any = command_at(path[:-1]).commands[path[-1]] if path else get_command(app)
+    return command.load() if isinstance(command, LazyCommand) else command
+
+
+@cache
+def help_of(path: tuple[str, ...], columns: int) -> Result:
+    """Return the help of a command on a terminal of so many *columns*."""
+    return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*path, "--help"])
+
+
 @pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.long)])
-@pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
+@pytest.mark.parametrize("path", EVERY_COMMAND, ids=" ".join)
 def test_help_describes_options_in_words(path: tuple[str, ...], columns: int) -> None:
     """Print no Python types and no ranges; flags take nothing; it fits on the screen."""
-    result = CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*path, "--help"])
+    result = help_of(path, columns)
     assert result.exit_code == 0
     assert not any(sign in result.stdout for sign in ("<", ">", "range", "x="))
     assert max(map(len, result.stdout.splitlines())) <= columns
@@ -42,10 +59,10 @@ def test_help_describes_options_in_words(path: tuple[str, ...], columns: int) ->
     assert flags[-1].split()[1:3] == ["--help", "Show"]
 
 
-@pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
+@pytest.mark.parametrize("path", EVERY_COMMAND, ids=" ".join)
 def test_help_fills_its_lines(path: tuple[str, ...]) -> None:
     """A paragraph is folded at the edge of the terminal, and not where its source is."""
-    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, [*path, "--help"]).stdout
+    shown = help_of(path, 80).stdout
     prose = shown.split("╭")[0]
     for paragraph in "\n".join(line.strip() for line in prose.splitlines()).split("\n\n"):
         lines = paragraph.strip().splitlines()
@@ -84,13 +101,10 @@ def test_the_list_agrees_with_the_help_of_each_command(name: str) -> None:
     assert COMMANDS[name] == " ".join(said.split())
 
 
-@pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
+@pytest.mark.parametrize("path", EVERY_COMMAND, ids=" ".join)
 def test_the_page_of_commands_has_them_all(path: tuple[str, ...]) -> None:
     """Compare `docs/cli.md` with the help of each command."""
-    command: Any = get_command(app)
-    for name in path:
-        command = command.commands[name]
-        command = command.load() if isinstance(command, LazyCommand) else command
+    command = command_at(path)
     if isinstance(command, TyperGroup):
         return
     said = " ".join(command.help.split("\n\n")[0].split())
@@ -123,17 +137,14 @@ def test_help_loads_little() -> None:
     assert done.stdout.count("Usage: ") == len(paths)
 
 
-@pytest.mark.parametrize("path", list(commands(get_command(app))), ids=" ".join)
+@pytest.mark.parametrize("path", EVERY_COMMAND, ids=" ".join)
 def test_the_help_has_an_example_that_the_command_accepts(
     path: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A group that needs a command has none; its commands have."""
     (tmp_path / "logs").mkdir()
     monkeypatch.chdir(tmp_path)
-    command: Any = get_command(app)
-    for name in path:
-        command = command.commands[name]
-        command = command.load() if isinstance(command, LazyCommand) else command
+    command = command_at(path)
     if isinstance(command, TyperGroup) and (not path or not command.epilog):
         assert command.no_args_is_help or command.commands["ls"].epilog
         return

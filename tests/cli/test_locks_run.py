@@ -174,6 +174,7 @@ def test_wrong_usage_and_no_server(run: Run, args: list[str], code: int) -> None
     assert run("locks", "run", "nightly", *args).exit_code == code
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_go_to_the_command(hf: Holdfast, begin: Begin, number: signal.Signals) -> None:
     """Pass them to its processes too; it decides how and when it ends."""

@@ -116,6 +116,7 @@ def test_processes_share_the_queue_and_drain_at_sigterm(herd: Herd) -> None:
     assert herd.hf.workers() == []
 
 
+@pytest.mark.long
 def test_a_second_signal_gives_back_what_runs(herd: Herd) -> None:
     """The supervisor then ends by this signal, as a single worker does."""
     with herd.process("--processes", "2") as supervisor:
@@ -129,6 +130,7 @@ def test_a_second_signal_gives_back_what_runs(herd: Herd) -> None:
     assert (status.state, status.attempts, status.crashes) == ("queued", 0, 0)
 
 
+@pytest.mark.long
 def test_ctrl_c_on_a_terminal_reaches_the_processes_once(herd: Herd) -> None:
     """A terminal sends SIGINT to its whole foreground group; twice would give tasks back."""
     about = ("--url", herd.url, "--namespace", herd.namespace, "--processes", "2")
@@ -216,6 +218,7 @@ def test_a_killed_supervisor_leaves_no_process_that_just_starts(herd: Herd) -> N
         herd.all_ended()
 
 
+@pytest.mark.long
 def test_after_all_processes_were_killed_nothing_is_lost(herd: Herd) -> None:
     """The tasks run again within the lease and five seconds, under a new supervisor."""
     with herd.process("--processes", "2", "--concurrency", "1") as supervisor:
@@ -256,7 +259,9 @@ def test_children_of_a_process_end_with_all_of_them(herd: Herd) -> None:
     ("target", "code", "text"),
     [
         ("cli.herd:nothing", 2, "has no 'nothing'"),
-        ("cli.missing:tasks", 2, "there is no module 'cli.missing'"),
+        pytest.param(
+            "cli.missing:tasks", 2, "there is no module 'cli.missing'", marks=pytest.mark.long
+        ),
         ("cli.herd:tasks", 1, "the disk is full"),
     ],
 )
@@ -297,7 +302,7 @@ def test_processes_end_when_the_queues_are_idle(herd: Herd) -> None:
 
 def test_a_process_is_replaced_after_some_tasks(herd: Herd) -> None:
     """Each task runs once; old processes end when their successors serve."""
-    handles = herd.hf.enqueue_many([pid.call(0.02) for _ in range(150)])
+    handles = herd.hf.enqueue_many([pid.call(0.02) for _ in range(70)])
     options = ("--processes", "1", "--max-tasks", "30", "--concurrency", "4")
     with herd.process(*options) as supervisor:
         pids = [handle.result(timeout=60) for handle in handles]
@@ -330,7 +335,7 @@ def test_a_long_task_of_a_replaced_process_finishes(herd: Herd) -> None:
 
 def test_a_leaking_process_is_replaced_without_a_failed_task(herd: Herd) -> None:
     """The tasks have one attempt each, so that a failure would make them dead."""
-    count, size = 120, 4 << 20
+    count, size = 80, 4 << 20
     handles = herd.hf.enqueue_many([leaks.call(str(herd.notes), size) for _ in range(count)])
     options = ("--processes", "1", "--max-rss", "200", "--concurrency", "1")
     with herd.process(*options) as supervisor:

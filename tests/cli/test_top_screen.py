@@ -78,6 +78,7 @@ def lines(screen: TopScreen, columns: int, rows: int) -> list[str]:
     return shown.get().removesuffix("\n").split("\n")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 10), (20, 24), (200, 60)])
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("problem", ["", "cannot use it " * 9])

@@ -28,6 +28,7 @@ def note(path: str, text: str) -> None:
 # The server rejects it
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("problem", ["credentials", "permission", "tls", "no tls"])
 def test_a_rejected_worker_ends_with_one_sentence(
     problem: str, standalone: Server, encrypted: Encrypted, tmp_path: Path
@@ -135,6 +136,7 @@ def test_logging_of_the_application_stays_as_it_is(standalone: Server, tmp_path:
     assert all(line.startswith("app: ") for line in lines)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "text", "code", "says"),
     [

@@ -41,7 +41,7 @@ NAMESPACE: Final = "damaged"
 AGAIN: Final = "again"
 """The `op_id` of writes with damaged entries in the ledger."""
 
-SAMPLED: Final = 181
+SAMPLED: Final = 401
 """Without the mark `long`, one of so many damages is tried."""
 
 ALWAYS: Final = ("definition = 4294967297", "limit] = 1e400", "limit = -1", "ledger:0: a list")

@@ -146,7 +146,7 @@ def by_signals(url: str, seconds: float) -> list[str]:
 
 def test_signals_at_random_times(standalone: Server) -> None:
     """Handlers raise KeyboardInterrupt or TimeoutError, a few times in each use."""
-    assert by_signals(standalone.url, 0.3) == []
+    assert by_signals(standalone.url, 0.1) == []
 
 
 @pytest.mark.long

@@ -30,6 +30,7 @@ def write(request: pytest.FixtureRequest, direct: Holdfast) -> Write:
     return write
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("repeated", REPEATED)
 @pytest.mark.parametrize("fault", LOST)
 def test_a_lost_write_counts_once(

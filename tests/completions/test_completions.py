@@ -195,7 +195,7 @@ def expected(entries: set[tuple[str, str | None]], prefix: str) -> tuple[set[Mat
 
 
 @settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.data())
 def test_a_search_finds_what_the_model_finds(hf: Holdfast, data: st.DataObject) -> None:

@@ -442,6 +442,7 @@ def test_an_error_keeps_its_fields(
     assert {name: getattr(error, name) for name in fields} == fields
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("through", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
 @NAMED
 def test_an_error_travels_between_processes(

@@ -370,10 +370,8 @@ def test_a_forked_child_begins_with_no_values(standalone: Server) -> None:
     memory.close()
 
 
-ROUNDS = 60
-
-
-def test_many_threads_read_and_write(memory: Memory) -> None:
+@pytest.mark.parametrize("rounds", [12, pytest.param(60, marks=pytest.mark.long)])
+def test_many_threads_read_and_write(memory: Memory, rounds: int) -> None:
     """A value in memory is never older than what its reader has seen before."""
     problems: list[str] = []
     over = threading.Event()
@@ -392,7 +390,7 @@ def test_many_threads_read_and_write(memory: Memory) -> None:
     threads = [threading.Thread(target=read, args=[n]) for n in range(4)]
     for thread in threads:
         thread.start()
-    for n in range(1, ROUNDS + 1):
+    for n in range(1, rounds + 1):
         for key in range(3):
             memory.set(f"k{key}", str(n))
         time.sleep(0.002)
@@ -403,7 +401,7 @@ def test_many_threads_read_and_write(memory: Memory) -> None:
 
     def all_read() -> bool:
         return all(
-            int(memory.find(f"k{key}") or memory.read(f"k{key}")) == ROUNDS for key in range(3)
+            int(memory.find(f"k{key}") or memory.read(f"k{key}")) == rounds for key in range(3)
         )
 
     eventually(all_read)

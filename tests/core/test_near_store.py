@@ -131,12 +131,12 @@ def test_its_hit_rate_beats_lru_on_skewed_reads_with_scans() -> None:
 
 @pytest.mark.parametrize("size", [10, 1000])
 def test_the_bytes_are_those_that_python_uses(size: int) -> None:
-    store = NearStore(10_000_000)
+    store = NearStore(1_000_000)
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
     n = 0
-    while not store.evicted or n < 40_000:
+    while not store.evicted or n < 4_000:
         key = f"a key of usual length {n}"
         value = n.to_bytes(4) * (size // 4)
         store.add(Entry(key, (value, n), n + 0.5, GUARD, len(value) + len(key) + ENTRY_BYTES))

@@ -60,7 +60,7 @@ def _cells() -> Iterator[object]:
     for fault in STRUCK:
         for block in BLOCKS:
             yield pytest.param(fault, block, True, id=f"{fault}-{block}", marks=pytest.mark.long)
-    for block in BLOCKS:
+    for block in ("queue", "lock"):
         yield pytest.param("F1", block, False, id=f"short-{block}")
 
 

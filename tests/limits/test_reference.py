@@ -119,7 +119,7 @@ class Run:
 OFF_S = [0.0]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.sampled_from(SEVERAL), st.lists(OPERATIONS, max_size=40))
 def test_what_passes_is_what_the_reference_lets_pass(
     place: Any, limits: tuple[Limit, ...], operations: list[tuple[str, int]]

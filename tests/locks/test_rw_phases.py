@@ -252,5 +252,5 @@ def test_the_scripts_follow_the_rules(standalone: Server) -> None:
                 self.call = call
 
         case = OnServer.TestCase
-        case.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+        case.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
         case().runTest()

@@ -44,7 +44,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("how", ["a file", "a module"])
+@pytest.mark.parametrize("how", [pytest.param("a file", marks=pytest.mark.long), "a module"])
 def test_a_program_may_hold_the_tasks_itself(standalone: Server, tmp_path: Path, how: str) -> None:
     (tmp_path / "app.py").write_text(GUARDED)
     program = [str(tmp_path / "app.py")] if how == "a file" else ["-m", "app"]
@@ -73,7 +73,11 @@ def test_a_module_that_cannot_be_imported_again_ends_the_worker_with_its_error(
 
 
 @pytest.mark.parametrize(
-    ("kills", "ends"), [(2, "result 42\n"), (99, "was ended by SIGKILL while")]
+    ("kills", "ends"),
+    [
+        (2, "result 42\n"),
+        pytest.param(99, "was ended by SIGKILL while", marks=pytest.mark.long),
+    ],
 )
 def test_a_child_that_is_killed_while_it_imports_is_replaced(
     standalone: Server, tmp_path: Path, kills: int, ends: str

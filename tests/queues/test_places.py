@@ -179,7 +179,7 @@ def test_the_next_one_is_a_hungry_one_that_makes_no_step() -> None:
     st.integers(1, 200),
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 80), st.booleans()), max_size=200),
 )
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_in_any_history_no_place_is_lost_or_given_twice(
     weights: dict[str, int], total: int, events: list[tuple[int, int, bool]]
 ) -> None:

@@ -42,7 +42,7 @@ def test_the_page_shows_the_code_of_the_examples() -> None:
                 "taken: 30, in stock: 1",
             ],
         ),
-        (
+        pytest.param(
             "nightly.py",
             [
                 "alarm: nightly:2026-11-26: gave-up: part 3 is not a valid file",
@@ -50,6 +50,7 @@ def test_the_page_shows_the_code_of_the_examples() -> None:
                 "state: done",
                 "published: nightly:2026-11-26: 200,000 rows in 10,000 parts",
             ],
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -88,6 +88,7 @@ async def is_served_three_to_one(hf: AsyncHoldfast, concurrency: int, longest_s:
     assert served["often"] / served["seldom"] == pytest.approx(3, rel=0.1), served
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("concurrency", "longest_s"),
     [
@@ -110,6 +111,7 @@ async def test_service_is_as_the_weights_everywhere(site: Site) -> None:
         await is_served_three_to_one(hf, 10, 0.002)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("concurrency", [2, 10, 50])
 async def test_a_queue_that_grows_fast_does_not_starve_the_others(
     hf: AsyncHoldfast, concurrency: int

@@ -70,7 +70,7 @@ def reading(cache: RowCache, row_id: Any = 1, **options: Any) -> Callable[[], An
     return wait
 
 
-@pytest.mark.parametrize("processes", ["3", pytest.param("8", marks=pytest.mark.long)])
+@pytest.mark.parametrize("processes", ["2", pytest.param("8", marks=pytest.mark.long)])
 def test_a_crowd_of_readers_in_many_processes(
     standalone: Server, postgres: Postgres, processes: str
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_killed_server_is_started_again(server: EmbeddedServer, folder: Path) 
         assert server_of(folder) != before
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "order", ["server supervisor user", "supervisor user server", "user server supervisor"]
 )

@@ -103,7 +103,7 @@ for _ in range(int(sys.argv[2])):
 @linux_only
 def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
     with ExitStack() as stack:
-        users = [stack.enter_context(user_of(folder)) for _ in range(8)]
+        users = [stack.enter_context(user_of(folder)) for _ in range(5)]
         assert {user.line() for user in users} == {str(folder)}
         assert len(living_in(folder)) == 2
         assert (folder / "server.log").read_text().count("Ready to accept") == 1
@@ -113,11 +113,11 @@ def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
 @linux_only
 def test_opening_during_the_shutdown_waits_and_starts_again(folder: Path) -> None:
     with ExitStack() as stack:
-        users = [stack.enter_context(Process(COME_AND_GO, folder, "10")) for _ in range(3)]
+        users = [stack.enter_context(Process(COME_AND_GO, folder, "6")) for _ in range(3)]
         for user in users:
             user.rest()
     with EmbeddedServer.open(folder) as server, redis.Redis.from_url(server.url) as client:
-        assert client.get("count") == b"30"
+        assert client.get("count") == b"18"
         assert server_of(folder)
     log = (folder / "server.log").read_text()
     assert log.count("Ready to accept") == log.count("ready to exit") > 1

@@ -65,6 +65,7 @@ def check(tally: Tally) -> None:
     assert tally.rejected().samples == [b"bad"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("script", [STAGE, COMMIT, SETTLE, SAMPLE], ids=lambda script: script.name)
 @pytest.mark.parametrize("lose", ["drop_reply", "drop_request"])
 def test_a_lost_reply_changes_nothing(

@@ -40,7 +40,15 @@ def test_pytest_finds_it_by_itself() -> None:
     assert import_module(PLUGIN).holdfast_client
 
 
-@pytest.mark.parametrize("args", [("-n", "2"), ("-o", "asyncio_mode=strict")], ids=str)
+@pytest.mark.parametrize(
+    "args",
+    [
+        (),
+        pytest.param(("-n", "2"), marks=pytest.mark.long),
+        pytest.param(("-o", "asyncio_mode=strict"), marks=pytest.mark.long),
+    ],
+    ids=str,
+)
 def test_the_examples_of_the_docs_pass(tmp_path: Path, args: tuple[str, ...]) -> None:
     files = {f"test_{number}": code for number, code in enumerate(EXAMPLES)}
     if args[:1] == ("-o",):

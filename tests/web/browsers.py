@@ -14,6 +14,7 @@ from web.running import RunningApp
 
 PATIENCE_MS = 60_000
 
+NARROW = {"width": 320, "height": 640}
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1200, "height": 800}
 
@@ -36,7 +37,7 @@ def chromium() -> str:
 def launched() -> Iterator[Browser]:
     """Launch a browser, and close it at the end of the context."""
     with sync_playwright() as playwright:
-        thrifty = ["--no-sandbox", "--renderer-process-limit=1"]
+        thrifty = ["--no-sandbox", "--renderer-process-limit=1", "--disable-gpu"]
         browser = playwright.chromium.launch(
             executable_path=chromium(), args=thrifty, timeout=PATIENCE_MS
         )

@@ -39,19 +39,20 @@ def test_two_processes_admit_what_one_would(standalone: Server, name: str, path:
 
     def ask(number: int) -> int:
         url = urls[number % 2] + path
-        return httpx.get(url, headers=headers_of("jill"), timeout=PATIENCE_S).status_code
+        return client.get(url, headers=headers_of("jill")).status_code
 
     with (
         served(name, standalone.url, namespace) as one,
         served(name, standalone.url, namespace) as other,
         ThreadPoolExecutor(8) as pool,
+        httpx.Client(timeout=PATIENCE_S) as client,
     ):
         urls = [one, other]
         statuses = list(pool.map(ask, range(3 * AMOUNT)))
         assert sorted(statuses) == [200] * AMOUNT + [429] * (2 * AMOUNT)
         assert set(statuses[AMOUNT * 2 :]) == {429}
         for url in urls:
-            answer = httpx.get(url + path, headers=headers_of("jill"), timeout=PATIENCE_S)
+            answer = client.get(url + path, headers=headers_of("jill"))
             assert int(answer.headers["Retry-After"]) > 3000
-            answer = httpx.get(url + path, headers=headers_of("jack"), timeout=PATIENCE_S)
+            answer = client.get(url + path, headers=headers_of("jack"))
             assert answer.status_code == 200

@@ -55,6 +55,7 @@ def whole(feed: FileFeed) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("script", "n"),

@@ -73,6 +73,7 @@ def log(request: pytest.FixtureRequest, half: Half, rollback: Rollback) -> LogUn
     return log
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("saved", ["sent", "fetched", "acknowledged", "read to the end"])
 @pytest.mark.parametrize("sends", [1, 2, 5])
 def test_messages_sent_after_the_restart_are_received(
@@ -97,6 +98,7 @@ def test_messages_sent_after_the_restart_are_received(
     assert set(new) <= set(log.received) or log.gaps
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("sends", [1, 2, 3, 5])
 def test_an_old_batch_that_is_acknowledged_late_hides_no_new_message(
     log: LogUnderTest, rollback: Rollback, sends: int

@@ -136,6 +136,7 @@ def outcome(run: Callable[..., None], *args: Any, **how: Any) -> list[BaseExcept
     return raised
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("place", "kind"),
     [

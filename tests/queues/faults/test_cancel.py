@@ -32,6 +32,7 @@ def cancelled_elsewhere(fleet: WorkerFleet, task_id: str) -> TaskHandle[int]:
     return handle
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_running_task_is_stopped_at_once(
     standalone: Server, tmp_path: Path, function: str
@@ -67,6 +68,7 @@ def cut_subscriptions(_: Proxy, server: Server, task_id: str) -> Callable[[], bo
     return lambda: server.execute("CLIENT", "KILL", "TYPE", "pubsub") >= 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", [drop_rings, cut_subscriptions])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_cancellation_that_is_not_heard_comes_with_the_next_renewal(
@@ -94,6 +96,7 @@ def test_a_cancellation_that_is_not_heard_comes_with_the_next_renewal(
         fleet.places().check()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_same_id_may_be_used_again_at_once(
     standalone: Server, proxy: Proxy, tmp_path: Path, function: str
@@ -125,6 +128,7 @@ def test_the_same_id_may_be_used_again_at_once(
         fleet.settled()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_same_id_runs_again_after_it_was_stopped(
     standalone: Server, tmp_path: Path, function: str

@@ -105,6 +105,7 @@ def enqueue_dead(hf: Holdfast, count: int = COUNT) -> list[str]:
     return [task.task_id for task in reversed(hf.queue(QUEUE).dead(1000))]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize("lost", LOST)

@@ -49,6 +49,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
         yield watched
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("task", [plain, told_at_once], ids=["plain", "told_at_once"])
 @pytest.mark.parametrize("name", HALVES)
 def test_a_task_whose_end_is_lost_by_a_failover_runs_again(

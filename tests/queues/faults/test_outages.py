@@ -129,6 +129,7 @@ def test_a_worker_heals_after_the_server_hung(fresh_server: Server, tmp_path: Pa
         lives_through(fleet, paused(fresh_server), 3.0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_task_that_kills_its_workers_ends_dead(
     standalone: Server, tmp_path: Path, concurrency: int
@@ -154,6 +155,7 @@ def test_a_task_that_kills_its_workers_ends_dead(
         assert len(fleet.completed()) == 20
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("other", ["waits", "is busy", "comes"])
 def test_the_tasks_of_a_killed_worker_run_again_in_time(
     standalone: Server, tmp_path: Path, other: str
@@ -196,6 +198,7 @@ ENDS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "ack",
     [

@@ -64,6 +64,7 @@ def kill(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
     server.start()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize(
     "trouble",

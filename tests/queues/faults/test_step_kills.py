@@ -22,7 +22,7 @@ MOST = 3000
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("plain", [False, True])
-@pytest.mark.parametrize("every", [150, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [250, pytest.param(1, marks=pytest.mark.long)])
 def test_no_step_is_lost_or_repeated(
     standalone: Server, seed: int, every: int, plain: bool
 ) -> None:

@@ -89,7 +89,10 @@ def check(
     assert_sound(url, namespace)
 
 
-@pytest.mark.parametrize("queues", [QUEUES[:1], QUEUES], ids=["one", "five"])
+@pytest.mark.parametrize(
+    "queues",
+    [pytest.param(QUEUES[:1], id="one", marks=pytest.mark.long), pytest.param(QUEUES, id="five")],
+)
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(1, id="once"), *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 6))],

@@ -80,7 +80,7 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
         yield hf
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=25, suppress_health_check=list(HealthCheck), database=None)
 @given(lives=LIVES, arrivals=ARRIVALS, max_failures=st.integers(0, 2))
 def test_a_group_counts_as_the_model_does(
     hf: Holdfast,

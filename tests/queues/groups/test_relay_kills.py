@@ -25,6 +25,11 @@ from queues.groups.group_tasks import OTHER, QUEUE, alarm, broken, calls, double
 
 OPTIONS = GroupOptions(60_000, 3_600_000, "g")
 MOST_CALLS = 60
+WHEN = (
+    pytest.param(False, id="before", marks=pytest.mark.long),
+    pytest.param(True, id="after"),
+)
+"""Whether the call at which a process dies arrives."""
 
 
 class Killed(BaseException):
@@ -131,7 +136,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("is_sent", WHEN)
 @pytest.mark.parametrize("case", mostly_long("nested", ENDS))
 async def test_a_relay_may_die_at_every_call(
     hf: AsyncHoldfast, site: Site, case: str, *, is_sent: bool
@@ -177,7 +182,7 @@ RESULTS = {"queues": [5, [2, 5, 4]], "nested": [[[2, 4], 12]]}
 @pytest.mark.parametrize(
     "ends_first", [pytest.param(False, marks=pytest.mark.long), True], ids=["waiting", "ended"]
 )
-@pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("is_sent", WHEN)
 @pytest.mark.parametrize("case", mostly_long("nested", PRODUCED))
 async def test_a_producer_may_die_at_every_call(
     hf: AsyncHoldfast, site: Site, case: str, *, is_sent: bool, ends_first: bool

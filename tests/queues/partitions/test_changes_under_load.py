@@ -16,7 +16,9 @@ from holdfast import Holdfast
 from queues.partitions.partition_worker import QUEUE, in_order, plain
 from soundness import assert_sound
 
-NUMBERS = (4, 2, 7, 1, 5, 3, 8, 4)
+SOME, ALL = (4, 1, 5, 3), (4, 2, 7, 1, 5, 3, 8, 4)
+"""Numbers of partitions, in their order; the longer one is for `make faults-all`."""
+
 EVERY_S = 0.4
 DRAINED_S = 120.0
 
@@ -63,8 +65,13 @@ class Producer(threading.Thread):
             raise self.failure
 
 
+@pytest.mark.parametrize(
+    "numbers", [pytest.param(SOME, id="some"), pytest.param(ALL, id="all", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("kills", [False, True], ids=["calm", "killed"])
-def test_no_task_is_lost_or_doubled(site: Site, seed: int, kills: bool) -> None:
+def test_no_task_is_lost_or_doubled(
+    site: Site, seed: int, kills: bool, numbers: tuple[int, ...]
+) -> None:
     with ExitStack() as open_:
         hf = open_.enter_context(Holdfast.from_url(site.url, namespace=site.namespace))
         # In calm no worker is taken for vanished, however busy the machine is.
@@ -82,7 +89,7 @@ def test_no_task_is_lost_or_doubled(site: Site, seed: int, kills: bool) -> None:
                 trouble.enter_context(Nemesis(seed + n, [worker], **how))
             for producer in producers:
                 producer.start()
-            for number in NUMBERS:
+            for number in numbers:
                 hf.queue(QUEUE).repartition(number)
                 time.sleep(EVERY_S)
             for producer in producers:
@@ -90,8 +97,8 @@ def test_no_task_is_lost_or_doubled(site: Site, seed: int, kills: bool) -> None:
         queue = hf.queue(QUEUE)
         eventually(lambda: left(hf) == 0, DRAINED_S)
         check_runs(hf, site.namespace, [producer.sent for producer in producers], calm=not kills)
-        queue.repartition(NUMBERS[-1])
-        assert len(queue.partitions()) == NUMBERS[-1]
+        queue.repartition(numbers[-1])
+        assert len(queue.partitions()) == numbers[-1]
         for worker in workers:
             worker.stop()
         assert_sound(site.url, site.namespace)

@@ -58,7 +58,7 @@ class Model:
             self.waiting.clear()
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=20, suppress_health_check=list(HealthCheck), database=None)
 @given(steps=STEPS)
 def test_the_whole_is_one_queue(standalone: Server, steps: list[tuple[str, int]]) -> None:
     """Orders hold by key; pause, capacity, stats and unique keys hold for the whole."""

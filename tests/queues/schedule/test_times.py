@@ -41,6 +41,7 @@ def walk(timing: Cron, begin: datetime, end: datetime) -> list[int]:
     return found
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("first", "last"), [(2018, 2020), pytest.param(2016, 2025, marks=pytest.mark.long)]
 )
@@ -55,6 +56,7 @@ def test_years_are_those_of_another_implementation(
     assert walk(Cron(expression, zone), begin, end) == expected
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("zone", [zone for zone in ZONES if zone != "Australia/Lord_Howe"])
 @pytest.mark.parametrize("expression", FREQUENT)
 @pytest.mark.parametrize("month", [3, 10, 11])

@@ -70,7 +70,9 @@ def test_nothing_is_made_faint_by_opacity() -> None:
     assert [rule.strip() for rule in rules] == ["button:disabled"]
 
 
-@pytest.mark.parametrize("path", ["", "queues", "tallies"])
+@pytest.mark.parametrize(
+    "path", ["queues", *(pytest.param(each, marks=pytest.mark.long) for each in ("", "tallies"))]
+)
 def test_the_skip_link_is_reached_first(tab: Tab, live: RunningApp, path: str) -> None:
     page = tab(live, viewport={"width": 390, "height": 800})
     visit(page, live, path)
@@ -89,6 +91,7 @@ def test_texts_follow_the_font_size_of_the_browser(tab: Tab, live: RunningApp) -
     assert float(after.removesuffix("px")) == 2 * float(before.removesuffix("px"))
 
 
+@pytest.mark.long  # `test_nothing_hostile_runs_on_any_page` looks at one query of each page
 @pytest.mark.timeout(300)
 def test_no_page_is_wider_than_a_narrow_screen(tab: Tab, live: RunningApp) -> None:
     fill(live.hf)

@@ -13,7 +13,7 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Retry, TaskRegistry
 from rows.table import Table
-from web.browsers import PHONE, Tab, visit
+from web.browsers import NARROW, Tab, visit
 from web.dashboard.sample_data import QUERIES, fill, work
 from web.running import RunningApp, opened
 
@@ -177,9 +177,9 @@ def test_a_viewer_sees_no_buttons(tab: Tab, live: RunningApp) -> None:
 
 
 def test_nothing_hostile_runs_on_any_page(tab: Tab, live: RunningApp) -> None:
-    """The policy has nothing to report; and no page is wider than a phone."""
+    """The policy has nothing to report; and no page is wider than a narrow screen."""
     fill(live.hf)
-    page = tab(live, viewport=PHONE, color_scheme="dark")
+    page = tab(live, viewport=NARROW, color_scheme="dark")
     page.add_init_script(
         "addEventListener('securitypolicyviolation', (e) => { throw Error(e.blockedURI) })"
     )

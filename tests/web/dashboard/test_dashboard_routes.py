@@ -52,6 +52,7 @@ def test_what_changes_something_is_a_post() -> None:
     assert {method for all_of in methods.values() for method in all_of} == {"GET", "HEAD", "POST"}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 def test_a_page_needs_a_login(live: RunningApp, path: str, accept: str) -> None:
@@ -65,6 +66,7 @@ def test_a_page_needs_a_login(live: RunningApp, path: str, accept: str) -> None:
         assert (answer.status_code, is_problem(answer)) == (401, True)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", TWINS)
 def test_the_json_of_a_page_needs_a_login(live: RunningApp, path: str) -> None:
     """The CSV of a page needs a login too."""
@@ -102,6 +104,7 @@ def test_no_get_changes_anything(live: RunningApp, path: str) -> None:
     assert answer.status_code == 405
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "path", [*PAGES, *TWINS, *ACTIONS, "login", "logout", "assets/x/y", "nowhere"]
 )
@@ -120,6 +123,7 @@ FOREIGN = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", [*ACTIONS, "login", "logout"])
 @pytest.mark.parametrize("headers", FOREIGN, ids=str)
 def test_a_page_of_another_site_does_nothing(

@@ -97,7 +97,7 @@ def test_the_pointer_is_down_before_the_update_and_up_after_it(
     assert paused(live) == {"billing"}
 
 
-@pytest.mark.parametrize("key", ["Enter", " "])
+@pytest.mark.parametrize("key", ["Enter", pytest.param(" ", marks=pytest.mark.long)])
 def test_the_focus_is_on_a_button(page: Page, live: RunningApp, key: str) -> None:
     """And stays there; letting go with Escape lets the page move again."""
     row(page, "billing").get_by_role("button").focus()
@@ -112,6 +112,7 @@ def test_the_focus_is_on_a_button(page: Page, live: RunningApp, key: str) -> Non
     expect(page.locator("tbody tr").first).to_contain_text("third")
 
 
+@pytest.mark.long
 def test_the_focus_is_on_a_link(page: Page, live: RunningApp) -> None:
     """It leads where it said."""
     page.get_by_role("link", name="billing", exact=True).focus()
@@ -120,6 +121,7 @@ def test_the_focus_is_on_a_link(page: Page, live: RunningApp) -> None:
     expect(page.locator("h1")).to_have_text("billing")
 
 
+@pytest.mark.long
 def test_rows_come_above_and_the_row_itself_goes(tab: Tab, live: RunningApp) -> None:
     """What is pressed is what was there; a task that has ended meanwhile is not another one."""
     live.hf.queue("email").pause()
@@ -160,6 +162,7 @@ def test_a_finger_is_down_before_the_update_and_up_after_it(tab: Tab, live: Runn
     assert paused(live) == {"billing"}
 
 
+@pytest.mark.long
 def test_rows_stay_while_the_pointer_moves(page: Page, live: RunningApp) -> None:
     """Nothing moves under a hand that moves: it is where it aimed when it arrives."""
     box = row(page, "billing").get_by_role("button").bounding_box()
@@ -195,6 +198,7 @@ def test_rows_that_have_moved_take_no_press_at_once(page: Page, live: RunningApp
     assert paused(live) == {"email"}
 
 
+@pytest.mark.long
 def test_a_double_click_is_one_press(page: Page, live: RunningApp) -> None:
     """The page after it shows another row in that place."""
     row(page, "billing").get_by_role("button").dblclick()
@@ -203,6 +207,7 @@ def test_a_double_click_is_one_press(page: Page, live: RunningApp) -> None:
     assert paused(live) == {"billing"}
 
 
+@pytest.mark.long
 def test_going_back_chooses_nothing(tab: Tab, live: RunningApp) -> None:
     """A browser would choose by place what is another task now."""
     live.hf.queue("email").pause()

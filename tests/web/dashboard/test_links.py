@@ -87,7 +87,7 @@ def live(standalone: Server) -> Iterator[RunningApp]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("most", [300, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("most", [210, pytest.param(1000, marks=pytest.mark.long)])
 def test_no_link_and_no_form_leads_nowhere(live: RunningApp, most: int) -> None:
     """From each page on, the nearest pages first; and an action comes back to a page."""
     client = live.visitor("operator", **HTML)

@@ -112,6 +112,7 @@ def test_a_lost_reply_is_no_second_message(page: Page, chat: Chat) -> None:
     assert bodies(chat) == ["hello", "once"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", ["lose", "block"])
 def test_a_reload_forgets_nothing(page: Page, chat: Chat, how: str) -> None:
     """What is pending is sent by the next page, once, whether the gateway had it or not."""
