@@ -15,6 +15,8 @@ from faults.waiting import eventually
 from holdfast import Retry, TaskHandle, TaskRegistry, current_task
 
 LEASE_S = 1.0
+LONG_LEASE_S = 3.0
+"""A lease that outlasts the restart of a server, also on a loaded machine."""
 DRAINED_S = 30.0
 """A guard against hanging: a lost claim costs a lease and some seconds."""
 
@@ -75,16 +77,17 @@ def hf(half: Half, rollback: Rollback) -> Any:
 def working(half: Half, hf: Any, **options: Any) -> Iterator[Any]:
     """Run a worker of this half while the block lasts."""
     made: list[Any] = []
+    options = {"lease": LEASE_S, **options}
 
     async def run() -> None:
-        made.append(hf.worker(tasks, lease=LEASE_S, **options))
+        made.append(hf.worker(tasks, **options))
         await made[0].run()
 
     def serve() -> None:
         if half.name == "async":
             half.do(run())
         else:
-            made.append(hf.worker(tasks, lease=LEASE_S, **options))
+            made.append(hf.worker(tasks, **options))
             made[0].run()
 
     thread = threading.Thread(target=serve)
@@ -151,12 +154,12 @@ def test_a_claim_whose_end_the_server_forgot_is_released(
 
 def test_a_task_that_runs_on_keeps_its_claim(half: Half, hf: Any, rollback: Rollback) -> None:
     """The server forgot several renewals of it: the worker reports it as held."""
-    with working(half, hf):
+    with working(half, hf, lease=LONG_LEASE_S):
         handle = begun(half, hf, plain.call("long"))
         rollback.save()
-        time.sleep(2 * LEASE_S)
+        time.sleep(1.2 * LONG_LEASE_S)
         rollback.restart()
-        time.sleep(2 * LEASE_S)
+        time.sleep(1.2 * LONG_LEASE_S)
         gates["long"].set()
         assert half.do(handle.result(timeout=DRAINED_S)) == "long"
     assert len(ran) == 1
