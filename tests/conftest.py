@@ -188,7 +188,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         if not all_pairs and _is_left_out(item):
             item.add_marker(pytest.mark.long)
-        elif sampled := item.get_closest_marker("sampled"):
+        is_long = item.get_closest_marker("long") is not None
+        if not is_long and (sampled := item.get_closest_marker("sampled")):
             if cases[item.function] % sampled.args[0]:
                 item.add_marker(pytest.mark.long)
             cases[item.function] += 1

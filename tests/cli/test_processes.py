@@ -258,7 +258,7 @@ def test_children_of_a_process_end_with_all_of_them(herd: Herd) -> None:
 @pytest.mark.parametrize(
     ("target", "code", "text"),
     [
-        ("cli.herd:nothing", 2, "has no 'nothing'"),
+        pytest.param("cli.herd:nothing", 2, "has no 'nothing'", marks=pytest.mark.long),
         pytest.param(
             "cli.missing:tasks", 2, "there is no module 'cli.missing'", marks=pytest.mark.long
         ),
@@ -292,6 +292,7 @@ def test_a_process_that_cannot_start_again_is_tried_again(herd: Herd) -> None:
         assert supervisor.stop() == 0
 
 
+@pytest.mark.long
 def test_processes_end_when_the_queues_are_idle(herd: Herd) -> None:
     """With `--until-idle` the supervisor ends too, with exit code 0."""
     handles = herd.hf.enqueue_many([pid.call(0.01) for _ in range(50)])

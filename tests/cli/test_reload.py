@@ -122,6 +122,7 @@ def test_other_files_do_not_count(worker: ReloadedWorker) -> None:
     assert "starting again" not in worker.process.output
 
 
+@pytest.mark.long
 def test_sigterm_ends_both(worker: ReloadedWorker) -> None:
     assert worker.process.stop() == 0
     assert worker.process.output.count("has ended") == 1

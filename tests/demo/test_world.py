@@ -52,6 +52,7 @@ SCREENS: dict[str, Callable[[Page], object]] = {
 """What must be seen on each, sooner or later."""
 
 
+@pytest.mark.long  # `test_runs.py` runs each part by itself
 @pytest.mark.timeout(240)
 def test_every_promise_is_kept(room: Path) -> None:
     """Kill one process of each kind, and the server: the exit code is 0."""

@@ -133,7 +133,7 @@ def test_a_merged_log_lets_no_more_pass(place: Any, seed: int) -> None:
     """A thousand small costs at all instants of many windows; later by a 64th of it at most."""
     dice, run = random.Random(seed), Run(*place, MANY)
     run.exact = False
-    for _ in range(2000):
+    for _ in range(1000):
         run.do("advance", dice.choice([0, 1, 2, 5, 20]))
         run.reserve((dice.choice([1, 2, 30, 90]),), dice.choice(["try", "reserve"]))
         if dice.random() < 0.1:

@@ -54,6 +54,7 @@ def test_a_program_may_hold_the_tasks_itself(standalone: Server, tmp_path: Path,
         assert "result 42\n" in process.output
 
 
+@pytest.mark.long
 def test_a_program_that_works_when_imported_is_refused(standalone: Server, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(UNGUARDED)
     with Process.python(tmp_path / "app.py", standalone.url, tmp_path.name) as process:
@@ -115,7 +116,7 @@ def test_a_worker_is_stopped_while_a_child_imports(standalone: Server, tmp_path:
     eventually(lambda: has_ended(int(note.read_text())), 30)
 
 
-@pytest.mark.parametrize("busy", [True, False])
+@pytest.mark.parametrize("busy", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_no_child_outlives_a_worker_that_was_killed(
     standalone: Server, tmp_path: Path, busy: bool
 ) -> None:

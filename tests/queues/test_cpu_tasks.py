@@ -213,6 +213,7 @@ def test_a_stopped_worker_gives_the_task_back(hf: Holdfast, tmp_path: Path) -> N
     assert (status.state, status.attempts, status.crashes) == ("queued", 0, 0)
 
 
+@pytest.mark.long
 def test_an_idle_child_that_is_killed_costs_no_task_anything(hf: Holdfast) -> None:
     with serving(hf, cpu_processes=1):
         first = hf.enqueue(pid.call()).result(timeout=60)
@@ -244,6 +245,7 @@ def test_logs_and_prints_of_a_child_come_out_at_the_worker(
     assert "printed in the child\n" in capfd.readouterr().out
 
 
+@pytest.mark.long
 def test_odd_fields_of_a_record_do_not_lose_it(
     hf: Holdfast, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -284,6 +286,7 @@ def test_only_the_child_answers_when_its_task_forks(
     assert ("ValueError: raised in the copy" in err) == (how == "raises")
 
 
+@pytest.mark.long
 def test_the_duration_begins_when_the_child_has_the_task(hf: Holdfast, tmp_path: Path) -> None:
     hf.enqueue_many([sleeps_a_bit.call() for _ in range(4)])
     drain(hf)

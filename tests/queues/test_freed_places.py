@@ -92,6 +92,7 @@ class Steps:
                 yield names[slot]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limits", QUEUES.values(), ids=QUEUES)
 def test_no_place_is_left_while_a_task_waits_for_it(
     standalone: Server, limits: list[PerKey], seed: int

@@ -52,7 +52,7 @@ def test_service_is_as_the_weights(total: int) -> None:
 
 
 @given(WEIGHTS, st.integers(1, 100), st.integers(0, 2**32))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_no_queue_is_further_from_its_share_than_a_task_per_queue(
     weights: dict[str, int], total: int, seed: int
 ) -> None:
@@ -179,7 +179,7 @@ def test_the_next_one_is_a_hungry_one_that_makes_no_step() -> None:
     st.integers(1, 200),
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 80), st.booleans()), max_size=200),
 )
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_in_any_history_no_place_is_lost_or_given_twice(
     weights: dict[str, int], total: int, events: list[tuple[int, int, bool]]
 ) -> None:
@@ -242,7 +242,7 @@ def test_of_many_queues_with_short_tasks_each_takes_a_batch_in_its_turn() -> Non
 
 
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(0, 2**32))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_batches_leave_no_slot_free(first: list[int], seed: int) -> None:
     """In any order of steps, the free slots go to queues with tasks."""
     slots = FairShare(MANY, 200, MOST)

@@ -66,6 +66,7 @@ class Queue:
         return commands_of(self.bench.plain) - before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limit", [None, PerKey("tenant", concurrency=2)])
 @pytest.mark.parametrize(
     ("backlog", "tenants"),

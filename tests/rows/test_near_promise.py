@@ -132,6 +132,7 @@ def cases() -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("scene", "fault"), cases(), indirect=["scene"])
 def test_the_promise_holds(
     scene: Scene, fault: Fault, record_property: Callable[[str, object], None]

@@ -118,6 +118,7 @@ def at_last_end(feed: FileFeed, remember: Action, forget: Action) -> None:
             forget()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "play", [at_claim, before_claim, at_give_back, at_acknowledgement, at_last_end]
 )

@@ -32,7 +32,7 @@ KINDS = [("lock", 1), ("semaphore", 3)]
 LOCK = [("lock", 1), pytest.param("semaphore", 3, marks=pytest.mark.long)]
 SEMAPHORE = [pytest.param("lock", 1, marks=pytest.mark.long), ("semaphore", 3)]
 """The kinds that the short run tests."""
-FAULTS_S = 3.0
+FAULTS_S = 2.0
 ENOUGH_S = 60.0
 """How long a busy machine may need."""
 

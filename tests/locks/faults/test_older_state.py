@@ -110,6 +110,7 @@ def test_a_waiter_that_the_server_forgot_is_queued_again(
     clients.becomes_free()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("then", ["held", "released"])
 def test_a_waiter_that_was_served_since_then_blocks_no_other(
     clients: TwoClients, rollback: Rollback, then: str

@@ -41,6 +41,7 @@ def lines(log: Path) -> list[tuple[int, int, float]]:
     return [(int(pid), int(fence), float(at)) for pid, fence, at in split if at]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", ["killed", "paused", "stopped"])
 def test_another_process_takes_over(standalone: Server, tmp_path: Path, how: str) -> None:
     log = tmp_path / "log"

@@ -105,6 +105,7 @@ def run(server: Server, seed: int) -> None:
 LATER = [pytest.param(number, marks=pytest.mark.long) for number in range(8, 30)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [*range(8), *LATER])
 def test_cut_connections_lose_nothing(standalone: Server, number: int) -> None:
     run(standalone, number)

@@ -52,6 +52,7 @@ def hf(standalone: Server) -> Iterator[Holdfast]:
         yield hf
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lost", ["drop_replies", "drop_request"])
 def test_lost_calls_store_each_event_once(proxy: Proxy, hf: Holdfast, lost: str) -> None:
     """Every other call is lost on its way there, or its reply on the way back."""

@@ -125,6 +125,7 @@ def produce(fleet: WorkerFleet, proxy: Proxy, choices: random.Random) -> None:
         time.sleep(choices.uniform(0, 0.02))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("task", "meanwhile"),
     [

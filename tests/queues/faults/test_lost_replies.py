@@ -96,6 +96,7 @@ def many() -> tuple[list[Any], int]:
     return calls, 4  # 250 · 100 and two large ones · one large one · the other queue
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
 @pytest.mark.parametrize("nth", [*(pytest.param(n, marks=pytest.mark.long) for n in (1, 2, 3)), 4])
 def test_an_enqueue_many_that_breaks_off_in_any_step_counts_once(
@@ -212,6 +213,7 @@ def is_claimed(queue: Queue) -> bool:
         return False
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("byte", [0, 1, 4, 9, 30, 80, 200])
 def test_a_step_reply_that_ends_in_its_middle_is_asked_for_again(
     proxy: Proxy, direct: Holdfast, byte: int

@@ -120,6 +120,7 @@ ENDS: dict[str, Callable[[Half, Any, Any], object]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("task", "end"),
     [

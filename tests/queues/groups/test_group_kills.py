@@ -101,5 +101,6 @@ def test_callbacks_are_called_once(standalone: Server, queues: list[str], seed: 
     check(standalone, queues, 12 if seed == 1 else 60, seed, workers=2)
 
 
+@pytest.mark.long
 def test_callbacks_are_called_once_on_a_cluster(cluster: Cluster) -> None:
     check(cluster, QUEUES, 9, 7, workers=2)

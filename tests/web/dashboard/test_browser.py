@@ -7,6 +7,7 @@ import threading
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from faults.servers import Server
@@ -119,6 +120,7 @@ def test_chosen_tasks_are_replayed_after_a_question(tab: Tab, live: RunningApp) 
     expect(page.locator(".flash")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_what_is_chosen_stays_while_others_come(tab: Tab, live: RunningApp) -> None:
     """A list does not move while the user selects rows in it."""
     live.hf.enqueue_many([send.call("jill") for _ in range(2)])
@@ -132,6 +134,7 @@ def test_what_is_chosen_stays_while_others_come(tab: Tab, live: RunningApp) -> N
     expect(page.locator("input[name=id]")).to_have_count(3)
 
 
+@pytest.mark.long
 def test_a_late_response_keeps_the_selection(tab: Tab, live: RunningApp) -> None:
     """Ignore a response to a request that was sent before the user began to select rows."""
     live.hf.enqueue_many([send.call("jill") for _ in range(2)])
@@ -167,6 +170,7 @@ def test_a_queue_is_paused_by_keyboard(tab: Tab, live: RunningApp) -> None:
     assert live.hf.queue("email").stats().paused
 
 
+@pytest.mark.long
 def test_a_viewer_sees_no_buttons(tab: Tab, live: RunningApp) -> None:
     """The server would refuse the actions anyway."""
     live.hf.enqueue(send.call("jill"))

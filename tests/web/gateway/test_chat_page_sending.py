@@ -85,6 +85,7 @@ def bodies(chat: Chat) -> list[Any]:
     return [message.body for message in chat.history() if isinstance(message, Message)]
 
 
+@pytest.mark.long
 def test_a_delivery_before_the_reply_is_no_second_message(page: Page, chat: Chat) -> None:
     """The reply is held back beyond the delivery, and is lost then."""
     spoil(page, "hold")

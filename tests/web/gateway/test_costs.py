@@ -110,6 +110,7 @@ def test_bytes_are_paid_for(url: str) -> None:
             jim.silent()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", ["/v1/inbox", "/v1/inbox/unread", "/v1/chats"])
 def test_chats_that_are_looked_at_are_paid_for(url: str, path: str) -> None:
     """A request reads all chats of the user, so it costs more with more chats."""

@@ -48,6 +48,7 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncCli
             yield client
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 @pytest.mark.parametrize(
     ("method", "path"),
