@@ -65,6 +65,7 @@ def check(sums: LineCounts, reference: Reference) -> None:
 )
 @example(blocks=[[(b"", b"\n")] * 20], last=None)
 @example(blocks=[], last=b"1.0.0.1 2011-10-10\r")
+@example(blocks=[[(b"1.0.0.1 2011-10-10\r x", b"\n"), (b"\0 \r ", b"\r\n")]], last=None)
 def test_counts_equal_those_of_a_simple_program(
     table: GeoTable, blocks: list[list[tuple[bytes, bytes]]], last: bytes | None
 ) -> None:

@@ -81,7 +81,7 @@ class GeoCounter:
         if geo is not self._data:
             self._resolve_names()
             self._data = geo
-        if len(data) <= self._small_block:
+        if len(data) <= self._small_block or _has_stray_returns(data):
             return self._add_small_block(data, days, geo)
         return self._add_large_block(data, days, geo)
 
@@ -194,6 +194,12 @@ class GeoCounter:
             line = next(islice(source, number - position, None))
             position = number + 1
             self._counts.sample(day, line.removesuffix(b"\n").removesuffix(b"\r"))
+
+
+def _has_stray_returns(data: bytes) -> bool:
+    """Return whether a carriage return is not part of a line end. Polars drops it after any field,
+    so such lines are counted one by one."""
+    return data.count(b"\r") != data.count(b"\r\n")
 
 
 def _read(data: bytes, query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
