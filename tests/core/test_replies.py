@@ -87,7 +87,7 @@ def test_a_wait_in_the_kernel_ends_with_the_timeout() -> None:
     with talker(b"$5\r\nhe", b"") as url:
         settings = Settings.from_url(url.replace("=60", "=0.3"))
         connection = settings.connection(flavour, settings.addresses[0])
-        connection.driver_info = None
+        vars(connection).update(ANONYMOUS)
         connection.connect()
         stream = Stream(connection)
         stream.write(Request.of("PING").payload)

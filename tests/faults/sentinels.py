@@ -83,6 +83,8 @@ class Watched:
             known = sentinel.execute_command("SENTINEL", "MASTER", SERVICE)
         except redis.RedisError:
             return False
+        if not isinstance(known, dict):  # by RESP 2, it is a list
+            known = dict(zip(known[::2], known[1::2], strict=True))
         others = len(self.nodes) - 1, len(self._ports) - 1
         return (int(known[b"num-slaves"]), int(known[b"num-other-sentinels"])) == others
 

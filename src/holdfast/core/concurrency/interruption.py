@@ -20,10 +20,27 @@ _CAUSE, _CONTEXT, _TRACEBACK = (
 def raise_interruption(error: BaseException) -> None:
     """Raise the exception of a signal handler, if *error* is that exception or was caused by it."""
     # Read the attributes through BaseException, because those of a user's class may raise.
-    for each in (error, _CAUSE.__get__(error), _CONTEXT.__get__(error)):
+    context = _CONTEXT.__get__(error)
+    for each in (error, _CAUSE.__get__(error), context, _replaced_by(context)):
         codes = set() if each is None else _codes(each)
         if each is not None and codes and codes & _handlers():
             raise each
+
+
+def _replaced_by(error: BaseException | None) -> BaseException | None:
+    """Return the exception that a library caught and replaced with *error*; None if there is none.
+
+    redis-py 6 replaces a TimeoutError twice. An exception that the program handles around the call
+    is a context, too; it was not caught by a frame of the call.
+    """
+    replaced: BaseException | None = None if error is None else _CONTEXT.__get__(error)
+    caught = None if replaced is None else _TRACEBACK.__get__(replaced)
+    place = None if caught is None else _TRACEBACK.__get__(error)
+    while caught is not None and place is not None:
+        if place.tb_frame is caught.tb_frame:
+            return replaced
+        place = place.tb_next
+    return None
 
 
 def _codes(error: BaseException) -> set[CodeType]:
