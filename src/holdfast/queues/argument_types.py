@@ -177,7 +177,7 @@ class ArgumentTypes:
                 raise DecodeError(what, str(error)) from None
         if not kwargs and (kind := self._by_count.get(len(args))) is not None:
             # If this fails, the slower path below finds out which argument does not fit.
-            with contextlib.suppress(TypeError, ValueError, RecursionError):
+            with contextlib.suppress(TypeError, ValueError, RecursionError, SystemError):
                 return msgspec.convert(args, kind, str_keys=True), {}
         try:
             bound = self._signature.bind(*args, **kwargs)
@@ -196,6 +196,9 @@ class ArgumentTypes:
         except (TypeError, ValueError, RecursionError) as error:
             what = f"argument {name!r} of task {self._name!r}"
             raise DecodeError(what, _VALUE.sub(r"\1", str(error))) from None
+        except SystemError as error:  # of msgspec 0.21, for an int that is too large for a float
+            what = f"argument {name!r} of task {self._name!r}"
+            raise DecodeError(what, str(error.__cause__ or error)) from None
 
     def _read(self, *, last: bool) -> None:
         """Read all types. Unless this is the *last* time, some may be left for later."""

@@ -70,7 +70,7 @@ def _afresh() -> None:
 
 @pytest.fixture
 def hf(half: Half, rollback: Rollback) -> Any:
-    return half.client(f"{rollback.server.url}?socket_timeout=1", f"old-{secrets.token_hex(4)}")
+    return half.client(f"{rollback.server.url}?socket_timeout=5", f"old-{secrets.token_hex(4)}")
 
 
 @contextmanager
