@@ -13,7 +13,7 @@ from faults.servers import Server
 from holdfast import Limit, PerKey, Task, TaskHandle, TaskRegistry
 from holdfast.queues import keys
 from holdfast.queues.call import Priority
-from queues.model.queue_server import QueueServer, Workman
+from queues.model.queue_server import ModelWorker, QueueServer
 from queues.model.reference import Order, Settlement
 from queues.test_tenants import commands_of
 
@@ -52,9 +52,9 @@ def task_of(limit: PerKey | None) -> Task[..., None]:
 class Steps:
     """The steps of a worker that runs nothing."""
 
-    def __init__(self, bench: QueueServer) -> None:
-        self.bench, self.unit = bench, bench.unit("q")
-        self.workman = Workman(self.unit, "worker", self.unit.key("notify:0"))
+    def __init__(self, queue_server: QueueServer) -> None:
+        self.queue_server, self.unit = queue_server, queue_server.unit("q")
+        self.model_worker = ModelWorker(self.unit, "worker", self.unit.key("notify:0"))
         self.running: list[tuple[str, int]] = []
 
     def step(self, want: int, ends: list[str]) -> int:
@@ -63,9 +63,9 @@ class Steps:
             Settlement(task_id, token, end, 0, "=1" if end == "done" else "a reason")
             for (task_id, token), end in zip(self.running, ends, strict=False)
         )
-        self.workman.number += 1
-        order = Order(self.workman.channel, "worker", want, 1, 60_000, 3, settled)
-        answer, _ = self.workman.step(self.bench, order, self.workman.number)
+        self.model_worker.number += 1
+        order = Order(self.model_worker.channel, "worker", want, 1, 60_000, 3, settled)
+        answer, _ = self.model_worker.step(self.queue_server, order, self.model_worker.number)
         assert answer.accepted == "1" * len(settled)
         self.running = self.running[len(settled) :]
         self.running += [(one.task_id, one.token) for one in answer.claims]
@@ -73,7 +73,7 @@ class Steps:
 
     def idle_places(self) -> Iterator[str]:
         """Name the keys that have room for a task that is kept apart."""
-        client: Any = self.bench.plain
+        client: Any = self.queue_server.plain
         stored = client.hgetall(keys.limit_keys(self.unit))
         names = {int(slot): name.decode() for name, slot in stored.items() if b" " in name}
         scores = [
@@ -99,12 +99,12 @@ def test_no_place_is_left_while_a_task_waits_for_it(
 ) -> None:
     """After each step, with any ends, and after each cancellation; at the end all have run."""
     chosen = random.Random(seed)
-    with QueueServer(standalone, f"places-{secrets.token_hex(4)}") as bench:
-        steps, tasks = Steps(bench), [task_of(limit) for limit in limits]
+    with QueueServer(standalone, f"places-{secrets.token_hex(4)}") as queue_server:
+        steps, tasks = Steps(queue_server), [task_of(limit) for limit in limits]
         handles: list[TaskHandle[None]] = []
         for _ in range(ROUNDS):
             calls = [chosen.choice(tasks).call(chosen.randrange(KEYS)) for _ in range(5)]
-            handles += bench.clients[0].enqueue_many(
+            handles += queue_server.clients[0].enqueue_many(
                 call.options(priority=chosen.choice(PRIORITIES)) for call in calls
             )
             running = {task_id for task_id, _ in steps.running}
@@ -115,7 +115,9 @@ def test_no_place_is_left_while_a_task_waits_for_it(
             assert list(steps.idle_places()) == []
         while steps.step(64, ["done"] * len(steps.running)) or steps.running:
             assert list(steps.idle_places()) == []
-        assert bench.plain.hlen(keys.bodies(steps.unit)) == bench.plain.zcard(keys.dead(steps.unit))
+        assert queue_server.plain.hlen(keys.bodies(steps.unit)) == queue_server.plain.zcard(
+            keys.dead(steps.unit)
+        )
 
 
 @pytest.mark.parametrize("limit", [PILED, FREE], ids=["concurrency", "rate"])
@@ -123,13 +125,13 @@ def test_keys_with_room_are_settled_together(fresh_server: Server, limit: PerKey
     """The commands of a step do not grow with the keys of the tasks that it settles."""
     spent = []
     for each in (None, limit):
-        with QueueServer(fresh_server, f"settled-{secrets.token_hex(4)}") as bench:
-            task, steps = task_of(each), Steps(bench)
-            bench.clients[0].enqueue_many(task.call(n) for n in range(64))
+        with QueueServer(fresh_server, f"settled-{secrets.token_hex(4)}") as queue_server:
+            task, steps = task_of(each), Steps(queue_server)
+            queue_server.clients[0].enqueue_many(task.call(n) for n in range(64))
             assert steps.step(64, []) == 64
-            before = commands_of(bench.plain)
+            before = commands_of(queue_server.plain)
             steps.step(0, ["done"] * 64)
-            spent.append(commands_of(bench.plain) - before)
+            spent.append(commands_of(queue_server.plain) - before)
     assert spent[1] - spent[0] < 16
 
 
@@ -139,19 +141,19 @@ def test_keys_that_take_turns_are_claimed_together(
 ) -> None:
     """A step that claims a task of each of 64 keys reads several keys at once, if they have few."""
     task = task_of(PerKey.turns("key"))
-    with QueueServer(fresh_server, f"claimed-{secrets.token_hex(4)}") as bench:
-        steps = Steps(bench)
-        bench.clients[0].enqueue_many(task.call(n) for _ in range(each) for n in range(64))
-        before = commands_of(bench.plain)
+    with QueueServer(fresh_server, f"claimed-{secrets.token_hex(4)}") as queue_server:
+        steps = Steps(queue_server)
+        queue_server.clients[0].enqueue_many(task.call(n) for _ in range(each) for n in range(64))
+        before = commands_of(queue_server.plain)
         assert steps.step(64, []) == 64
-        assert commands_of(bench.plain) - before < most
+        assert commands_of(queue_server.plain) - before < most
 
 
 def test_a_task_that_is_kept_apart_in_a_step_follows_in_this_step(standalone: Server) -> None:
     """The step has found before that nothing of this key and of later ones is kept apart."""
     task = task_of(PerKey.turns("key"))
-    with QueueServer(standalone, f"apart-{secrets.token_hex(4)}") as bench:
-        steps, enqueue = Steps(bench), bench.clients[0].enqueue
+    with QueueServer(standalone, f"apart-{secrets.token_hex(4)}") as queue_server:
+        steps, enqueue = Steps(queue_server), queue_server.clients[0].enqueue
         enqueue(task.call(1))
         assert steps.step(1, []) == 1
         enqueue(task.call(2))
@@ -167,10 +169,10 @@ def test_a_task_that_is_kept_apart_in_a_step_follows_in_this_step(standalone: Se
 def test_the_next_task_is_admitted_instead_of_an_expired_one(
     standalone: Server, limit: PerKey
 ) -> None:
-    with QueueServer(standalone, f"expired-{secrets.token_hex(4)}") as bench:
-        steps, task = Steps(bench), task_of(limit)
-        bench.clients[0].enqueue(task.call(1).options(expires=DELAY_S))
-        bench.clients[0].enqueue(task.call(1))
+    with QueueServer(standalone, f"expired-{secrets.token_hex(4)}") as queue_server:
+        steps, task = Steps(queue_server), task_of(limit)
+        queue_server.clients[0].enqueue(task.call(1).options(expires=DELAY_S))
+        queue_server.clients[0].enqueue(task.call(1))
         time.sleep(2 * DELAY_S)
         assert steps.step(1, []) or steps.step(1, [])
         assert len(steps.running) == 1

@@ -7,7 +7,7 @@ import redis
 
 from faults.servers import Server
 from holdfast import PerKey, Task, TaskRegistry
-from queues.model.queue_server import QueueServer, Workman
+from queues.model.queue_server import ModelWorker, QueueServer
 from queues.model.reference import Answer, Order, Settlement
 
 CLAIMED = 64
@@ -35,12 +35,14 @@ class Queue:
     """A queue with many tasks of one tenant and a few of others."""
 
     def __init__(
-        self, bench: QueueServer, limit: PerKey | None, backlog: int, tenants: int
+        self, queue_server: QueueServer, limit: PerKey | None, backlog: int, tenants: int
     ) -> None:
-        self.bench = bench
-        self.hf = bench.clients[0]
+        self.queue_server = queue_server
+        self.hf = queue_server.clients[0]
         self.task = task_of(limit)
-        self.workman = Workman(bench.unit("q"), "worker", bench.unit("q").key("notify:0"))
+        self.model_worker = ModelWorker(
+            queue_server.unit("q"), "worker", queue_server.unit("q").key("notify:0")
+        )
         self.running: tuple[Settlement, ...] = ()
         self.hf.enqueue_many(self.task.call(LARGE) for _ in range(backlog))
         calls = [self.task.call(tenant) for _ in range(4) for tenant in range(tenants)]
@@ -48,10 +50,10 @@ class Queue:
 
     def step(self) -> Answer:
         """Settle what runs, and claim the next tasks."""
-        workman = self.workman
-        workman.number += 1
-        order = Order(workman.channel, "worker", CLAIMED, 1, 60_000, 3, self.running)
-        answer, _ = workman.step(self.bench, order, workman.number)
+        model_worker = self.model_worker
+        model_worker.number += 1
+        order = Order(model_worker.channel, "worker", CLAIMED, 1, 60_000, 3, self.running)
+        answer, _ = model_worker.step(self.queue_server, order, model_worker.number)
         self.running = tuple(
             Settlement(one.task_id, one.token, "done", 0, "=1") for one in answer.claims
         )
@@ -60,10 +62,10 @@ class Queue:
     def commands_of_steps(self) -> int:
         """Return how many commands a few steps take, each with all the tasks that it may claim."""
         self.step()
-        before = commands_of(self.bench.plain)
+        before = commands_of(self.queue_server.plain)
         for _ in range(STEPS):
             assert len(self.step().claims) == CLAIMED
-        return commands_of(self.bench.plain) - before
+        return commands_of(self.queue_server.plain) - before
 
 
 @pytest.mark.sampled(2)
@@ -77,10 +79,10 @@ def test_a_step_does_not_depend_on_what_waits(
     fresh_server: Server, limit: PerKey | None, backlog: int, tenants: int
 ) -> None:
     """The same commands as with few tasks; a new tenant is next."""
-    with QueueServer(fresh_server, f"few-{secrets.token_hex(4)}") as bench:
-        few = Queue(bench, limit, 100, 400).commands_of_steps()
-    with QueueServer(fresh_server, f"many-{secrets.token_hex(4)}") as bench:
-        queue = Queue(bench, limit, backlog, tenants)
+    with QueueServer(fresh_server, f"few-{secrets.token_hex(4)}") as queue_server:
+        few = Queue(queue_server, limit, 100, 400).commands_of_steps()
+    with QueueServer(fresh_server, f"many-{secrets.token_hex(4)}") as queue_server:
+        queue = Queue(queue_server, limit, backlog, tenants)
         assert queue.commands_of_steps() <= few + STEPS
         for _ in range(tenants // CLAIMED):  # until all tenants have had a task
             queue.step()

@@ -15,7 +15,7 @@ import redis
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, PerKey, Task, TaskRegistry
-from queues.model.queue_server import QueueServer, Workman
+from queues.model.queue_server import ModelWorker, QueueServer
 from queues.model.reference import Order, Settlement
 
 CLAIMED = 64
@@ -79,7 +79,7 @@ class Steps:
     def __init__(self, server: QueueServer) -> None:
         self.server = server
         unit = server.unit("q")
-        self.workman = Workman(unit, "worker", unit.key("notify:0"))
+        self.model_worker = ModelWorker(unit, "worker", unit.key("notify:0"))
         self.running: tuple[Settlement, ...] = ()
         self.costs_s: list[float] = []
 
@@ -87,10 +87,10 @@ class Steps:
         """Settle and claim full batches. Note the processor time of the server for one."""
         before_s = cpu_s(self.server.plain)
         for _ in range(STEPS):
-            workman = self.workman
-            workman.number += 1
-            order = Order(workman.channel, "worker", CLAIMED, 1, 600_000, 3, self.running)
-            answer, _ = workman.step(self.server, order, workman.number)
+            model_worker = self.model_worker
+            model_worker.number += 1
+            order = Order(model_worker.channel, "worker", CLAIMED, 1, 600_000, 3, self.running)
+            answer, _ = model_worker.step(self.server, order, model_worker.number)
             assert len(answer.claims) == CLAIMED
             self.running = tuple(
                 Settlement(one.task_id, one.token, "done", 0, "=1") for one in answer.claims

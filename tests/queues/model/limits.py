@@ -14,7 +14,7 @@ SWEEP_SLOTS = 100
 
 @dataclass(frozen=True)
 class Limited:
-    """What a call says of its limit.
+    """The limit of a call.
 
     Attributes:
         definition: `concurrency amount per_ms fair`.
@@ -181,7 +181,7 @@ def enter(model: QueueModel, task: Task, now_ms: int) -> None:
 
 
 def admit_next(model: QueueModel, limit: Limited, now_ms: int, most: int = 64) -> int:
-    """Admit the next tasks of a key; how many."""
+    """Admit the next tasks of a key. Return how many."""
     admitted = 0
     for priority in (1, 2, 3):
         waiting = [
@@ -220,7 +220,7 @@ def follow(model: QueueModel, task: Task, now_ms: int) -> None:
 
 
 def give_back(model: QueueModel, tasks: Iterable[Task], now_ms: int) -> int:
-    """Take the places of *tasks* away, and admit the next ones; how many."""
+    """Take the places of *tasks* away, and admit the next ones. Return how many."""
     limits: dict[str, Limited] = {}
     for task in tasks:
         if task.admitted and task.limit is not None:
@@ -280,7 +280,7 @@ def sweep(model: QueueModel, now_ms: int) -> None:
     model.sweeps = False
 
 
-def differences(model: QueueModel, seen: LimitsSeen) -> list[str]:
+def differences(model: QueueModel, stored: StoredLimits) -> list[str]:
     """Return what differs on the server, in words."""
     tasks = [task for task in model.tasks.values() if task.limit is not None]
     places = {
@@ -294,19 +294,19 @@ def differences(model: QueueModel, seen: LimitsSeen) -> list[str]:
             line = apart.setdefault((task.limit.field, task.priority), [])
             line.append((task.at, task.task_id))
     waiting = {line: [task_id for _, task_id in sorted(found)] for line, found in apart.items()}
-    now_ms, problems = seen.now_ms, []
+    now_ms, problems = stored.now_ms, []
     for what, mine, theirs in (
-        ("admitted", places, seen.admitted),
-        ("apart", waiting, seen.apart),
-        ("definitions", model.definitions, seen.definitions),
+        ("admitted", places, stored.admitted),
+        ("apart", waiting, stored.apart),
+        ("definitions", model.definitions, stored.definitions),
     ):
         if mine != theirs:
             problems.append(f"{what}: expected {mine!r}, the server has {theirs!r}")
-    for field in model.memory.keys() | seen.memory.keys():
+    for field in model.memory.keys() | stored.memory.keys():
         per_ms = int(model.definitions[field.split(" ")[0]].split(" ")[2])
         mine_now, theirs_now = (
             (one.not_before if one.not_before > now_ms else 0, one.recent(per_ms, now_ms))
-            for one in (memory.get(field, KeyMemory()) for memory in (model.memory, seen.memory))
+            for one in (memory.get(field, KeyMemory()) for memory in (model.memory, stored.memory))
         )
         if mine_now != theirs_now:
             problems.append(f"key {field}: expected {mine_now!r}, the server has {theirs_now!r}")
@@ -314,7 +314,7 @@ def differences(model: QueueModel, seen: LimitsSeen) -> list[str]:
 
 
 @dataclass(frozen=True)
-class LimitsSeen:
+class StoredLimits:
     """What a server has of the limits of a queue.
 
     Attributes:
@@ -341,7 +341,7 @@ class LimitsSeen:
         found: dict[bytes, bytes],
         settings: dict[bytes, bytes],
         now_ms: int,
-    ) -> LimitsSeen:
+    ) -> StoredLimits:
         """Return what the keys of a queue say."""
         fields = {key.decode(): value.decode() for key, value in found.items()}
         slots = {field: int(slot) for field, slot in fields.items() if " " in field}

@@ -1,4 +1,4 @@
-"""The machine: whatever happens to two queues, in whatever order, they do as the model does."""
+"""The state machine: random operations on two queues, compared with the model after each one."""
 
 import itertools
 import time
@@ -33,11 +33,11 @@ from queues.model.queue_server import (
     AWAIT,
     DECLARE,
     RENEW,
+    ModelWorker,
     QueueServer,
     Window,
-    Workman,
     instants,
-    said,
+    result_or_refusal,
 )
 from queues.model.reference import (
     PRIORITIES,
@@ -49,7 +49,7 @@ from queues.model.reference import (
     QueueModel,
     Settlement,
 )
-from queues.model.seen import Seen, immortal
+from queues.model.stored_queue import StoredQueue, immortal
 
 SOON_S = 0.002
 SOON_MS = 2
@@ -94,7 +94,7 @@ ENDS = st.sampled_from(
         *[("park", 0), ("park", SOON_MS), ("park", 60_000), ("crash", 0)],
     ]
 )
-VERDICTS = st.lists(st.tuples(st.integers(0, 7), ENDS), min_size=1, max_size=4)
+SETTLEMENTS = st.lists(st.tuples(st.integers(0, 7), ENDS), min_size=1, max_size=4)
 LISTED = ("queued", "delayed", "running", "dead")
 COUNTER = itertools.count()
 MOST_CHOICES = 8
@@ -149,12 +149,12 @@ class Operation:
     """A write that was applied.
 
     Attributes:
-        queues: whose.
-        op_id: its name.
-        do: does it, under this name.
-        answer: what it answered.
-        superseded: the ledger entry that tells whether a later one came; None if it has several.
-        number: the how-manieth of its writer.
+        queues: the queues that it wrote to.
+        op_id: its operation id.
+        do: performs it, with this operation id.
+        answer: what it returned.
+        superseded: the ledger entry that shows whether a later one was applied; None: several.
+        number: its position among the operations of its writer.
     """
 
     queues: list[int]
@@ -171,18 +171,18 @@ def other_choices(made: tuple[bool, ...], number: int) -> list[tuple[bool, ...]]
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """Two queues with three workers each, and two producers. Subclasses set *bench*."""
+    """Two queues with three workers each, and two producers. Subclasses set *server*."""
 
-    bench: ClassVar[QueueServer]
+    server: ClassVar[QueueServer]
 
     def __init__(self) -> None:
         super().__init__()
         run = next(COUNTER)
         self.names = [f"{run}-a", f"{run}-b"]
-        self.units = [self.bench.unit(name) for name in self.names]
+        self.units = [self.server.unit(name) for name in self.names]
         self.models = [QueueModel(), QueueModel()]
-        self.workmen = [
-            [Workman(unit, f"worker-{n}", unit.key(f"notify:{n}")) for n in range(3)]
+        self.workers = [
+            [ModelWorker(unit, f"worker-{n}", unit.key(f"notify:{n}")) for n in range(3)]
             for unit in self.units
         ]
         self.task_ids: list[list[str]] = [[*"abcdefgh"], [*"abcdefgh"]]
@@ -191,7 +191,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.recorded: set[tuple[int, str, int, int]] = set()
         self.values = itertools.count()
         # (client, queue) → the capacity that it gives, and what happens on a conflict
-        self.says: dict[tuple[int, int], tuple[int, OnConflict]] = {}
+        self.given_capacities: dict[tuple[int, int], tuple[int, OnConflict]] = {}
         self.writers = ["producer00000", "producer00001"]  # they name tasks: always the same
         self.numbers = [0, 0]
         self.operations: list[list[Operation]] = [[], []]
@@ -203,7 +203,7 @@ class QueueMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Leave nothing behind."""
         for unit in self.units:
-            self.bench.forget(unit)
+            self.server.forget(unit)
 
     # Producers
 
@@ -230,7 +230,7 @@ class QueueMachine(RuleBasedStateMachine):
         """Enqueue one task."""
         call, op_id = self._call(queue, options), self._op_id(writer)
         new = self._new(call, op_id.removeprefix("hf:"), queue)
-        hf = self.bench.clients[client]
+        hf = self.server.clients[client]
         settlement, outcomes, effect = self._enqueued(queue, [new], client)
         expected: object = (
             outcomes[0] if settlement == "stored" else self._refusal(queue, settlement, client, 0)
@@ -238,7 +238,7 @@ class QueueMachine(RuleBasedStateMachine):
         self._write(
             writer,
             op_id,
-            lambda op_id: said(lambda: _outcome(hf.enqueue(call, op_id=op_id))),
+            lambda op_id: result_or_refusal(lambda: _outcome(hf.enqueue(call, op_id=op_id))),
             {queue: effect},
             expected,
             again=again,
@@ -278,10 +278,12 @@ class QueueMachine(RuleBasedStateMachine):
                 expected = self._refusal(queue, settlement, client, stored)
                 break
             stored += len(batch)
-        hf = self.bench.clients[client]
+        hf = self.server.clients[client]
 
         def do(op_id: str) -> object:
-            return said(lambda: [_outcome(one) for one in hf.enqueue_many(calls, op_id=op_id)])
+            return result_or_refusal(
+                lambda: [_outcome(one) for one in hf.enqueue_many(calls, op_id=op_id)]
+            )
 
         applied = expected is None
         if applied:
@@ -308,7 +310,7 @@ class QueueMachine(RuleBasedStateMachine):
         return call.options(**options)
 
     def _unique(self, options: dict[str, Any], unique: dict[str, Any]) -> Unique:
-        """Return what a call says of its key; it is only postponed if it has a delay."""
+        """Return the `Unique` of a call; it is only postponed if it has a delay."""
         self.soon |= unique["until"] == SOON_S
         if unique["when"] != "postpone":
             return Unique(**unique)
@@ -328,13 +330,13 @@ class QueueMachine(RuleBasedStateMachine):
     def _enqueued(
         self, queue: int, new: list[New], client: int
     ) -> tuple[str, list[tuple[str, str]], Effect]:
-        """Return the reply of a batch, what it says of each call, and its effect on the model."""
-        says = self.says.get((client, queue))
+        """Return the reply of a batch, the outcome of each call, and its effect on the model."""
+        given = self.given_capacities.get((client, queue))
 
         def effect(model: QueueModel, now_us: int) -> tuple[str, list[tuple[str, str]]]:
-            return model.enqueue(new, len(new), says, now_us)
+            return model.enqueue(new, len(new), given, now_us)
 
-        return *effect(self.models[queue].clone(), self.bench.now_us()), effect
+        return *effect(self.models[queue].clone(), self.server.now_us()), effect
 
     def _refusal(self, queue: int, settlement: str, client: int, stored: int) -> object:
         kind, capacity = settlement.split()
@@ -342,7 +344,7 @@ class QueueMachine(RuleBasedStateMachine):
             return ("exists", self.names[queue], capacity, stored)
         if kind == "full":
             return ("full", self.names[queue], int(capacity), stored)
-        return ("conflict", int(capacity) or None, self.says[client, queue][0], stored)
+        return ("conflict", int(capacity) or None, self.given_capacities[client, queue][0], stored)
 
     # Operators
 
@@ -362,7 +364,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(queue=QUEUES, writer=WRITERS, again=AGAIN)
     def pause_or_resume(self, queue: int, writer: int, again: bool) -> None:
-        """Whichever it is not."""
+        """Pause the queue, or resume it if it is paused."""
         handle = self._queue(queue)
         if self.models[queue].paused:
             self._write(
@@ -427,7 +429,7 @@ class QueueMachine(RuleBasedStateMachine):
         self, queue: int, capacity: int | None, client: int, writer: int, again: bool
     ) -> None:
         """Change the capacity; the client gives the new one from now on."""
-        handle = self.bench.clients[client].queue(self.names[queue])
+        handle = self.server.clients[client].queue(self.names[queue])
 
         def do(op_id: str) -> None:
             handle.redefine(capacity=capacity, op_id=op_id)
@@ -449,21 +451,21 @@ class QueueMachine(RuleBasedStateMachine):
     ) -> None:
         """Make a client give a capacity with its tasks; it sends nothing yet."""
         name = self.names[queue]
-        self.bench.clients[client].queue(name, capacity=capacity, on_conflict=on_conflict)
+        self.server.clients[client].queue(name, capacity=capacity, on_conflict=on_conflict)
         self._say(client, queue, capacity, on_conflict)
 
     def _say(
         self, client: int, queue: int, capacity: int | None, on_conflict: OnConflict | None = None
     ) -> None:
-        _, before = self.says.pop((client, queue), (0, "keep"))
+        _, before = self.given_capacities.pop((client, queue), (0, "keep"))
         if capacity is not None:
-            self.says[client, queue] = capacity, on_conflict or before
+            self.given_capacities[client, queue] = capacity, on_conflict or before
 
     @rule(queue=QUEUES, name=st.sampled_from(LIMIT_NAMES), text=DEFINITIONS)
     def declare(self, queue: int, name: str, text: str) -> None:
         """Start a worker of another deploy: it declares another definition of a limit."""
         unit = self.units[queue]
-        _, window = self.bench.run(DECLARE, list(map(str, DECLARE.keys(unit))), [name, text])
+        _, window = self.server.run(DECLARE, list(map(str, DECLARE.keys(unit))), [name, text])
 
         def effect(model: QueueModel, _: int) -> None:
             if model.definitions.get(name, text) != text:
@@ -511,9 +513,9 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(queue=QUEUES, task_id=TASK_IDS, worker=WORKERS)
     def wait_for(self, queue: int, task_id: str, worker: int) -> None:
         """Wait for a task as `TaskHandle.result` does."""
-        unit, channel = self.units[queue], self.workmen[queue][worker].channel
+        unit, channel = self.units[queue], self.workers[queue][worker].channel
         names = AWAIT.keys(unit, keys.result(unit, task_id))
-        _, window = self.bench.run(AWAIT, names, [task_id, channel])
+        _, window = self.server.run(AWAIT, names, [task_id, channel])
         self._happened(queue, window, lambda model, _: model.wait_for(task_id, channel), None)
 
     # Repeated operations
@@ -532,8 +534,8 @@ class QueueMachine(RuleBasedStateMachine):
         for operation in self.operations[writer][-1 - back : -1]:
             entry = operation.superseded
             if entry is not None and self.ledger[entry] > operation.number:
-                answer, window = self.bench.timed(
-                    partial(said, partial(operation.do, operation.op_id))
+                answer, window = self.server.timed(
+                    partial(result_or_refusal, partial(operation.do, operation.op_id))
                 )
                 assert answer == ("refused", "SUPERSEDED"), answer
                 self._nothing_happened(operation.queues, window)
@@ -541,18 +543,18 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(queue=QUEUES, worker=WORKERS)
     def repeat_the_last_step(self, queue: int, worker: int) -> None:
         """Repeat a worker's last step much later: it returns the claims that it still holds."""
-        self._repeat_step(queue, self.workmen[queue][worker])
+        self._repeat_step(queue, self.workers[queue][worker])
 
     @rule(queue=QUEUES, worker=WORKERS)
     def repeat_an_old_step(self, queue: int, worker: int) -> None:
         """Check that an older step is refused, and changes nothing."""
-        workman = self.workmen[queue][worker]
-        if workman.last is None or workman.number < 2:
+        model_worker = self.workers[queue][worker]
+        if model_worker.last is None or model_worker.number < 2:
             return
-        order = replace(workman.last[0], want=5)
+        order = replace(model_worker.last[0], want=5)
         with pytest.raises(redis.ResponseError, match="SUPERSEDED"):
-            workman.step(self.bench, order, workman.number - 1)
-        now_us = self.bench.now_us()
+            model_worker.step(self.server, order, model_worker.number - 1)
+        now_us = self.server.now_us()
         self._nothing_happened([queue], (now_us, now_us))
 
     # Workers
@@ -561,7 +563,7 @@ class QueueMachine(RuleBasedStateMachine):
         queue=QUEUES,
         worker=WORKERS,
         want=st.integers(1, 5),
-        suspects=st.sampled_from([5, 1, 1, 0]),
+        poison_limit=st.sampled_from([5, 1, 1, 0]),
         lease_ms=LEASES_MS,
         max_crashes=st.sampled_from([3, 2, 2, 1]),
         again=AGAIN,
@@ -571,24 +573,26 @@ class QueueMachine(RuleBasedStateMachine):
         queue: int,
         worker: int,
         want: int,
-        suspects: int,
+        poison_limit: int,
         lease_ms: int,
         max_crashes: int,
         again: bool,
     ) -> None:
-        """Take what is next; with the shortest lease, the worker is as good as gone."""
-        workman = self.workmen[queue][worker]
-        order = Order(workman.channel, workman.name, want, suspects, lease_ms, max_crashes, ())
-        self._step(queue, workman, order, again=again)
+        """Claim the next tasks; with the shortest lease, the worker is as good as gone."""
+        model_worker = self.workers[queue][worker]
+        order = Order(
+            model_worker.channel, model_worker.name, want, poison_limit, lease_ms, max_crashes, ()
+        )
+        self._step(queue, model_worker, order, again=again)
 
     @precondition(lambda self: any(self.claims))
     @rule(
         queue=QUEUES,
         worker=WORKERS,
         want=st.integers(0, 3),
-        suspects=st.sampled_from([5, 0]),
+        poison_limit=st.sampled_from([5, 0]),
         lease_ms=LEASES_MS,
-        picks=VERDICTS,
+        picks=SETTLEMENTS,
         again=AGAIN,
     )
     def settle(
@@ -596,44 +600,46 @@ class QueueMachine(RuleBasedStateMachine):
         queue: int,
         worker: int,
         want: int,
-        suspects: int,
+        poison_limit: int,
         lease_ms: int,
         picks: list[tuple[int, tuple[str, int]]],
         again: bool,
     ) -> None:
         """Settle claims, stale ones included, and claim the next tasks."""
-        workman = self.workmen[queue][worker]
-        settlements = self._settlements(queue, workman, picks)
-        order = Order(workman.channel, workman.name, want, suspects, lease_ms, 3, settlements)
-        self._step(queue, workman, order, again=again)
+        model_worker = self.workers[queue][worker]
+        settlements = self._settlements(queue, model_worker, picks)
+        order = Order(
+            model_worker.channel, model_worker.name, want, poison_limit, lease_ms, 3, settlements
+        )
+        self._step(queue, model_worker, order, again=again)
 
     @rule(queue=QUEUES, worker=WORKERS, want=st.integers(1, 5), max_crashes=st.sampled_from([3, 2]))
     def vanish(self, queue: int, worker: int, want: int, max_crashes: int) -> None:
-        """Take what is next, and never be heard of again."""
-        workman = self.workmen[queue][worker]
-        order = Order(workman.channel, workman.name, want, want, 1, max_crashes)
-        self._step(queue, workman, order, again=False)
+        """Claim the next tasks, and make no more steps."""
+        model_worker = self.workers[queue][worker]
+        order = Order(model_worker.channel, model_worker.name, want, want, 1, max_crashes)
+        self._step(queue, model_worker, order, again=False)
 
     @precondition(lambda self: self.claims[0])
-    @rule(worker=WORKERS, pick=VERDICTS, want=st.integers(0, 1))
+    @rule(worker=WORKERS, pick=SETTLEMENTS, want=st.integers(0, 1))
     def end(self, worker: int, pick: list[tuple[int, tuple[str, int]]], want: int) -> None:
         """Settle claims that are held, in the queue with more of them."""
-        workman = self.workmen[0][worker]
-        settlements = self._settlements(0, workman, pick)
-        order = Order(workman.channel, workman.name, want, want, 60_000, 3, settlements)
-        self._step(0, workman, order, again=False)
+        model_worker = self.workers[0][worker]
+        settlements = self._settlements(0, model_worker, pick)
+        order = Order(model_worker.channel, model_worker.name, want, want, 60_000, 3, settlements)
+        self._step(0, model_worker, order, again=False)
 
     @rule(queue=QUEUES, worker=WORKERS, again=AGAIN)
     def take_leave(self, queue: int, worker: int, again: bool) -> None:
         """Give back all that this worker holds, as one that ends."""
-        workman = self.workmen[queue][worker]
+        model_worker = self.workers[queue][worker]
         held = [
             Settlement(task.task_id, task.token, "release", 0, "")
             for task in self.models[queue].tasks.values()
-            if task.place == "running" and task.note.split(" ")[1] == workman.name
+            if task.place == "running" and task.note.split(" ")[1] == model_worker.name
         ]
-        order = Order("", workman.name, 0, 0, 60_000, 3, tuple(held))
-        self._step(queue, workman, order, again=again)
+        order = Order("", model_worker.name, 0, 0, 60_000, 3, tuple(held))
+        self._step(queue, model_worker, order, again=again)
 
     @precondition(lambda self: any(self.claims))
     @rule(queue=QUEUES, picks=st.lists(st.integers(0, 7), min_size=1, max_size=4))
@@ -646,7 +652,7 @@ class QueueMachine(RuleBasedStateMachine):
         held = [candidates[pick % len(candidates)] for pick in picks]
         names = [keys.bodies(unit), keys.state(unit), keys.leases(unit)]
         args = [lease_ms, *(part for claim in held for part in claim)]
-        lost, window = self.bench.run(RENEW, names, args)
+        lost, window = self.server.run(RENEW, names, args)
         self._happened(
             queue,
             window,
@@ -668,7 +674,7 @@ class QueueMachine(RuleBasedStateMachine):
         again = ahead == 0 and ended > 0 and (queue, task_id, token, number) in self.recorded
         names = [str(name) for name in RECORD.keys(self.units[queue])]
         args = [task_id, str(token), number, f"{token}:1:0:step:done:1:s1"]
-        word, window = self.bench.run(RECORD, names, args)
+        word, window = self.server.run(RECORD, names, args)
         if word == b"stored":
             self.recorded.add((queue, task_id, token, number))
 
@@ -698,7 +704,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.soon |= wait_ms == SOON_MS
         names = [str(name) for name in WAIT.keys(self.units[queue])]
         args = [task_id, str(token), number, kind, name, name if kind == "wait" else "", wait_ms]
-        reply, window = self.bench.run(WAIT, names, [*args, "1"])
+        reply, window = self.server.run(WAIT, names, [*args, "1"])
 
         def effect(model: QueueModel, now_us: int) -> str:
             return model.wait_step(task_id, token, kind, wait_ms, now_us // 1000)
@@ -719,21 +725,21 @@ class QueueMachine(RuleBasedStateMachine):
         self._write(
             writer,
             self._op_id(writer),
-            lambda op_id: said(lambda: handle.signal(name, 1, op_id=op_id)),
+            lambda op_id: result_or_refusal(lambda: handle.signal(name, 1, op_id=op_id)),
             {queue: lambda model, now_us: model.signal(task_id, name, now_us // 1000)},
             None if word == "sent" else ("no signal", word),
             again=again,
         )
 
     def _candidates(self, queue: int) -> list[tuple[str, int]]:
-        """Claims that a verdict may be about: those that stand, then old ones, the latest first."""
+        """Return the claims to settle: those that are held, then old ones, the latest first."""
         running = [task for task in self.models[queue].tasks.values() if task.place == "running"]
         running.sort(key=lambda task: (task.token, task.task_id))
-        standing = [(task.task_id, task.token) for task in running]
-        return standing + [one for one in reversed(self.claims[queue]) if one not in standing][:4]
+        current = [(task.task_id, task.token) for task in running]
+        return current + [one for one in reversed(self.claims[queue]) if one not in current][:4]
 
     def _settlements(
-        self, queue: int, workman: Workman, picks: list[tuple[int, tuple[str, int]]]
+        self, queue: int, model_worker: ModelWorker, picks: list[tuple[int, tuple[str, int]]]
     ) -> tuple[Settlement, ...]:
         candidates = self._candidates(queue)
         if not candidates:
@@ -748,20 +754,20 @@ class QueueMachine(RuleBasedStateMachine):
         return tuple(settlements)
 
     def _suspension(self, queue: int, task_id: str) -> str:
-        """Return what a worker says of a task that is put away."""
+        """Return the reason with which a worker suspends a task."""
         task = self.models[queue].tasks.get(task_id)
         pending = task.steps.pending if task and task.steps else None
         return "waiting: go" if pending and pending[0] == "wait" else "sleeping: sleep"
 
-    def _step(self, queue: int, workman: Workman, order: Order, *, again: bool) -> None:
-        workman.number += 1
+    def _step(self, queue: int, model_worker: ModelWorker, order: Order, *, again: bool) -> None:
+        model_worker.number += 1
         self.soon |= (
             order.lease_ms == 1
             or self._keeps_key_shortly(queue, order)
             or any(one.ms == SOON_MS for one in order.settlements)
         )
-        answer, window = workman.step(self.bench, order, workman.number)
-        workman.last = (order, answer)
+        answer, window = model_worker.step(self.server, order, model_worker.number)
+        model_worker.last = (order, answer)
         for one, digit in zip(order.settlements, answer.accepted, strict=True):
             if digit == "1":
                 mark = (queue, one.task_id, one.token)
@@ -776,18 +782,20 @@ class QueueMachine(RuleBasedStateMachine):
             window = (answer.claims[0].token, answer.claims[0].token)
         self._happened(queue, window, lambda model, now_us: model.step(order, now_us), answer)
         if again:
-            self._repeat_step(queue, workman, answer)
+            self._repeat_step(queue, model_worker, answer)
 
     def _keeps_key_shortly(self, queue: int, order: Order) -> bool:
         """Return whether a task ends that keeps its key for milliseconds."""
         found = (self.models[queue].tasks.get(one.task_id) for one in order.settlements)
         return any(t and t.unique and t.unique.lasts == str(SOON_MS) for t in found)
 
-    def _repeat_step(self, queue: int, workman: Workman, expected: Answer | None = None) -> None:
-        if workman.last is None:
+    def _repeat_step(
+        self, queue: int, model_worker: ModelWorker, expected: Answer | None = None
+    ) -> None:
+        if model_worker.last is None:
             return
-        order, before = workman.last
-        answer, window = workman.step(self.bench, order, workman.number)
+        order, before = model_worker.last
+        answer, window = model_worker.step(self.server, order, model_worker.number)
         if expected is not None:  # at once, nothing can have changed
             assert answer.claims == expected.claims
         self._happened(
@@ -797,7 +805,7 @@ class QueueMachine(RuleBasedStateMachine):
     # What all of them do
 
     def _queue(self, queue: int) -> Any:
-        return self.bench.clients[0].queue(self.names[queue])
+        return self.server.clients[0].queue(self.names[queue])
 
     def _op_id(self, writer: int) -> str:
         self.numbers[writer] += 1
@@ -815,8 +823,8 @@ class QueueMachine(RuleBasedStateMachine):
         applied: bool = True,
         in_steps: bool = False,
     ) -> None:
-        """Do something once, and perhaps once more; it is remembered for later, if it counted."""
-        answer, window = self.bench.timed(lambda: do(op_id))
+        """Do something once, and perhaps once more; remember it for later, if it was applied."""
+        answer, window = self.server.timed(lambda: do(op_id))
         assert answer == expected, f"expected {expected!r}, the answer is {answer!r}"
         for queue, effect in effects.items():
             self._happened(queue, window, effect, None, check_answer=False)
@@ -832,7 +840,7 @@ class QueueMachine(RuleBasedStateMachine):
             self._repeat(operation)
 
     def _repeat(self, operation: Operation) -> None:
-        answer, window = self.bench.timed(lambda: operation.do(operation.op_id))
+        answer, window = self.server.timed(lambda: operation.do(operation.op_id))
         assert answer == operation.answer, f"first {operation.answer!r}, repeated {answer!r}"
         self._nothing_happened(operation.queues, window)
 
@@ -850,7 +858,7 @@ class QueueMachine(RuleBasedStateMachine):
         check_answer: bool = True,
     ) -> None:
         """Let the model follow; at one instant of *window* it must do as the server did."""
-        seen = Seen.of(self.bench.plain, self.units[queue], self.task_ids[queue])
+        stored = StoredQueue.of(self.server.plain, self.units[queue], self.task_ids[queue])
         problems: list[str] = []
         for now_us in instants(window):
             open_choices: list[tuple[bool, ...]] = [()]
@@ -858,18 +866,18 @@ class QueueMachine(RuleBasedStateMachine):
                 model = self.models[queue].clone()
                 model.choices, model.chosen = open_choices.pop(), 0
                 mine = effect(model, now_us)
-                problems = model.differences(seen)
+                problems = model.differences(stored)
                 if check_answer and mine != answer:
-                    problems.append(f"expected the answer {mine!r}, the server says {answer!r}")
+                    problems.append(f"expected the answer {mine!r}, the server returned {answer!r}")
                 if not problems:
                     break
                 open_choices += other_choices(model.choices, model.chosen)
             if not problems:
-                model.adopt(seen)
+                model.adopt(stored)
                 self.models[queue] = model
                 break
         assert not problems, "\n".join(problems)
-        problems = seen.misplaced()
+        problems = stored.misplaced()
         assert not problems, "\n".join(problems)
         self.touched.add(queue)
         if self.soon:  # what was soon is now: the next rule finds the same each time
@@ -877,22 +885,22 @@ class QueueMachine(RuleBasedStateMachine):
             self.soon = False
 
     @invariant()
-    def public_words_are_true(self) -> None:
-        """Statistics, lists and the status of every task say what the model says."""
+    def public_answers_are_true(self) -> None:
+        """Statistics, lists and the status of every task agree with the model."""
         for queue in self.touched:
             handle, model = self._queue(queue), self.models[queue]
-            stats, window = self.bench.timed(handle.stats)
+            stats, window = self.server.timed(handle.stats)
             stats = replace(stats, oldest_at=None)  # by another clock than that of the model
             assert stats in [self._stats(model, now_us // 1000) for now_us in instants(window)]
-            told, window = self.bench.timed(partial(self._told, queue))
+            reported, window = self.server.timed(partial(self._reported, queue))
             moments = sorted({now_us // 1000 for now_us in instants(window)})
             # Each was asked for at a moment of its own.
-            for what, answer in told.items():
+            for what, answer in reported.items():
                 assert any(answer == self._expected(queue, what, ms) for ms in moments), (
-                    f"{what}: expected {self._expected(queue, what, moments[0])}, told {answer}"
+                    f"{what}: expected {self._expected(queue, what, moments[0])}, reported {answer}"
                 )
             assert +self._throughput(queue) == +model.ended
-            problems = immortal(self.bench.plain, self.units[queue])
+            problems = immortal(self.server.plain, self.units[queue])
             assert not problems, "\n".join(problems)
         self.touched.clear()
 
@@ -918,17 +926,17 @@ class QueueMachine(RuleBasedStateMachine):
             rate=(model.limit.amount, model.limit.per_ms / 1000) if model.limit.amount else None,
         )
 
-    def _told(self, queue: int) -> dict[str, list[str] | TaskStatus]:
+    def _reported(self, queue: int) -> dict[str, list[str] | TaskStatus]:
         """Return the tasks that `tasks()` lists by state, and the status of each task by id."""
         handle = self._queue(queue)
-        told: dict[str, list[str] | TaskStatus] = {}
+        reported: dict[str, list[str] | TaskStatus] = {}
         for state in LISTED:
-            told[state] = [one.task_id for one in handle.tasks(state, limit=1000)]
+            reported[state] = [one.task_id for one in handle.tasks(state, limit=1000)]
         for task_id in self._asked_about(queue):
             status = handle.handle(task_id).status()
             assert (status.enqueued_at is None) == (task_id not in self.models[queue].tasks)
-            told[task_id] = replace(status, enqueued_at=None)
-        return told
+            reported[task_id] = replace(status, enqueued_at=None)
+        return reported
 
     def _expected(self, queue: int, what: str, now_ms: int) -> list[str] | TaskStatus:
         model = self.models[queue]

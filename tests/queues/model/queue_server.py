@@ -1,4 +1,4 @@
-"""The server side of the machine: clients, clocks, and workers that are nothing but their steps."""
+"""The server side of the machine: clients, clocks, and workers that only make steps."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -42,8 +42,8 @@ class QueueServer:
         namespace: nobody else uses it.
 
     Attributes:
-        plain: may do everything.
-        clients: of Holdfast; each may say a capacity of its own.
+        plain: a client of redis-py that may send every command.
+        clients: of Holdfast; each may give a capacity of its own.
     """
 
     def __init__(self, server: Server, namespace: str) -> None:
@@ -91,13 +91,13 @@ class QueueServer:
 
 
 @dataclass
-class Workman:
-    """A worker of one queue. It runs nothing; it vanishes by not being asked any more.
+class ModelWorker:
+    """A worker of one queue that only makes steps and runs no task.
 
     Attributes:
         unit: the queue.
         name: for people to read.
-        channel: where it would be rung, if it listened.
+        channel: where the server notifies it; it does not listen.
         number: of its last step.
         last: its last step with the answer, if there was one.
     """
@@ -109,25 +109,27 @@ class Workman:
     number: int = 0
     last: tuple[Order, Answer] | None = None
 
-    def step(self, bench: QueueServer, order: Order, number: int) -> tuple[Answer, Window]:
+    def step(self, server: QueueServer, order: Order, number: int) -> tuple[Answer, Window]:
         """Make a step; the arguments are those of `worker/claimer.py`."""
         unit = self.unit
         names = [str(name) for name in STEP.keys(unit)]
-        args = [self.writer, number, order.channel, order.worker, order.want, order.suspects]
+        args = [self.writer, number, order.channel, order.worker, order.want, order.poison_limit]
         args += [order.lease_ms, order.max_crashes, IDLE_MS]
         for one in order.settlements:
             args += [one.task_id, one.token, one.verb, one.ms, one.text, "1000:4:task"]
             if one.verb == "done":
                 names.append(keys.result(unit, one.task_id))
-        answer, window = bench.run(STEP, names, args)
+        answer, window = server.run(STEP, names, args)
         wait_ms, left, accepted, missing, claimed, asked, _any_events, member_ends, *_ = answer
         assert (missing, member_ends) == (0, 0)
-        questioned = tuple(zip(map(bytes.decode, asked[::2]), map(int, asked[1::2]), strict=True))
+        expired_claims = tuple(
+            zip(map(bytes.decode, asked[::2]), map(int, asked[1::2]), strict=True)
+        )
         claims = tuple(_claimed(claimed[i : i + 6]) for i in range(0, len(claimed), 6))
-        return Answer(wait_ms, left, accepted.decode(), claims, questioned), window
+        return Answer(wait_ms, left, accepted.decode(), claims, expired_claims), window
 
 
-def said(do: Callable[[], T]) -> T | tuple[object, ...]:
+def result_or_refusal(do: Callable[[], T]) -> T | tuple[object, ...]:
     """Return what *do* returns, or the refusal that it raises, as a value."""
     try:
         return do()

@@ -17,8 +17,8 @@ from holdfast.core.clock import from_epoch_ms
 from holdfast.core.definitions import OnConflict
 from queues.model import limits
 from queues.model.limits import KeyMemory, Limited, QueueLimit
-from queues.model.seen import Record, Result, Seen
 from queues.model.steps import NEVER_MS, Steps
+from queues.model.stored_queue import Record, Result, StoredQueue
 
 Place = Literal["ready", "apart", "due", "running", "dead"]
 Verb = Literal[
@@ -28,7 +28,7 @@ Verb = Literal[
 
 RECLAIM_LIMIT = 32
 IDLE_MS = 30_000
-SUSPECT_MS = 1_000
+POISON_MS = 1_000
 PRIORITIES = ("high", "medium", "low")
 WAIT_NAMES = {"sleep": "sleep", "wait": "go"}
 """Kind of a step that waits → its name."""
@@ -38,7 +38,7 @@ WAITING: tuple[Place, ...] = ("ready", "apart", "due")
 
 @dataclass(frozen=True)
 class Key:
-    """What a call says of its key.
+    """The unique key of a call.
 
     Attributes:
         lasts: `start`, `end`, or ms after the task is done.
@@ -70,7 +70,7 @@ class Task:
         value: its argument: tells one life of an id from the next.
         priority: 1 high, 2 medium, 3 low.
         place: where it is.
-        at: its number in line (ready), else ms: when it is due, its lease ends, or it died.
+        at: its position in the ready list, or ms: when it is due, its lease ends, or it died.
         expires: from when on it must not be begun (ms); 0 for never.
         token: of its last claim.
         attempts: how often it was begun.
@@ -81,8 +81,8 @@ class Task:
         note: who runs it, or what went wrong last.
         recorded: whether it was ever claimed, or died.
         recorded_priority: what the record has, which a later call may have changed since.
-        unique: what its envelope says of its key, or None.
-        limit: what its envelope says of its limit, or None.
+        unique: the key in its envelope, or None.
+        limit: the limit in its envelope, or None.
         admitted: whether it has a place of its limit key.
         steps: what is stored of its steps and signals; None if nothing is.
     """
@@ -123,8 +123,8 @@ class New:
         priority: 1 high, 2 medium, 3 low.
         wait: `0`, `+ms` or `@ms`, as `Call.wait`.
         expires: likewise, as `Call.expires`.
-        unique: what it says of its key, or None.
-        limit: what it says of its limit, or None.
+        unique: its key, or None.
+        limit: its limit, or None.
     """
 
     task_id: str
@@ -138,7 +138,7 @@ class New:
 
 @dataclass(frozen=True)
 class Settlement:
-    """What a worker says of a claim."""
+    """How a worker settles a claim."""
 
     task_id: str
     token: int
@@ -152,19 +152,19 @@ class Order:
     """What a worker asks for in one step.
 
     Attributes:
-        channel: where it is rung; empty when it only settles.
+        channel: where it is notified; empty when it only settles.
         worker: its name.
         want: claims at most.
-        suspects: of these, tasks that were the last to be seen with workers that vanished.
+        poison_limit: poison tasks among them at most.
         lease_ms: life of a claim.
-        max_crashes: crashes that bury a task.
-        verdicts: what has ended.
+        max_crashes: crashes after which a task is dead.
+        settlements: how the worker settles its claims.
     """
 
     channel: str
     worker: str
     want: int
-    suspects: int
+    poison_limit: int
     lease_ms: int
     max_crashes: int
     settlements: tuple[Settlement, ...] = ()
@@ -184,13 +184,13 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Answer:
-    """The reply of a step; *questioned* are claims of its worker with an ended lease."""
+    """The reply of a step; *expired_claims* are claims of its worker with an ended lease."""
 
     wait_ms: int
     left: int
     accepted: str
     claims: tuple[Claimed, ...]
-    questioned: tuple[tuple[str, int], ...] = ()
+    expired_claims: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass
@@ -263,11 +263,11 @@ class QueueModel:
     # What producers and operators do
 
     def enqueue(
-        self, new: list[New], room: int, says: tuple[int, OnConflict] | None, now_us: int
+        self, new: list[New], room: int, definition: tuple[int, OnConflict] | None, now_us: int
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Put tasks in line. `stored` or why none is; for each, which task runs and why."""
-        if says is not None:
-            given, on_conflict = says
+        """Enqueue tasks. Return `stored` or why none is; for each, which task runs and why."""
+        if definition is not None:
+            given, on_conflict = definition
             if self.capacity is None or on_conflict == "update":
                 self.capacity = given
             elif self.capacity != given and on_conflict == "error":
@@ -288,7 +288,7 @@ class QueueModel:
         vars(self).update(vars(after))
         added = [self.tasks[task_id] for task_id, outcome in outcomes if outcome == "new"]
         if any(task.place != "apart" for task in added):
-            self._ring()
+            self._forget_idle()
         self.idle_unsure |= bool(added)  # a change may have moved what was claimable at first
         return "stored", outcomes
 
@@ -300,7 +300,7 @@ class QueueModel:
             return one.task_id, "existing"
         holder = None if key is None else self.holder(key.name, now_us // 1000)
         if key is None or holder is None:
-            self._put_in_line(one, now_us)
+            self._enqueue_new(one, now_us)
             return one.task_id, "new"
         task = self.tasks.get(holder)
         if key.when == "raise":
@@ -352,7 +352,7 @@ class QueueModel:
             self.tombstones |= {task.task_id}
         task.place, task.at = "due", max(start, due_at or now_ms)
         if limits.give_back(self, [task], now_ms):
-            self._ring()
+            self._forget_idle()
 
     def _take_key(self, task: Task, now_ms: int) -> None:
         """Let a task take its key if it is free; it is not postponed any more."""
@@ -366,7 +366,7 @@ class QueueModel:
         del self.held[task.unique.name]
         return True
 
-    def _put_in_line(self, one: New, now_us: int) -> None:
+    def _enqueue_new(self, one: New, now_us: int) -> None:
         task = Task(one.task_id, one.value, one.priority, "ready", 0, limit=one.limit)
         if one.limit is not None:
             limits.define(self, one.limit)
@@ -390,7 +390,7 @@ class QueueModel:
             return False
         self._end(task_id, Result("cancelled", task.attempts, now_us // 1000, ""))
         if limits.give_back(self, [task], now_us // 1000):
-            self._ring()
+            self._forget_idle()
         return True
 
     def pause(self) -> None:
@@ -400,10 +400,10 @@ class QueueModel:
     def resume(self) -> None:
         """Let tasks be claimed."""
         self.paused = False
-        self._ring()
+        self._forget_idle()
 
     def replay(self, task_ids: list[str] | None, now_us: int) -> int:
-        """Put dead tasks in line as new ones: those that died first, or those named, in order."""
+        """Queue dead tasks as new ones: those that died first, or those named, in order."""
         if task_ids is None:
             dead = [task for task in self.tasks.values() if task.place == "dead"]
             dead.sort(key=lambda task: (task.at, task.task_id.encode()))
@@ -418,7 +418,7 @@ class QueueModel:
                 self._take_key(task, now_us // 1000)
                 replayed += 1
         if replayed:
-            self._ring()
+            self._forget_idle()
         return replayed
 
     def purge(self, *, dead: bool) -> int:
@@ -447,7 +447,7 @@ class QueueModel:
         waits = task.place == "due" and task.at > now_ms and task.note.startswith("waiting: ")
         if waits and task.steps.found():
             task.at = now_ms
-            self._ring()
+            self._forget_idle()
         return "sent"
 
     # What workers do
@@ -512,11 +512,11 @@ class QueueModel:
                 self.first -= 1
                 task.at = self.first
         limits.give_back(self, [task for task in freed if task is not None], now_ms)
-        taken_back, questioned = self._take_back(order, now_ms)
+        taken_back, expired_claims = self._take_back(order, now_ms)
         limits.sweep(self, now_ms)
         room = self.limit.room(self.count("running"), now_ms)
         is_held, want = room < order.want, min(order.want, room)
-        claims, suspect_left = self._claim(replace(order, want=want), now_us)
+        claims, poison_left = self._claim(replace(order, want=want), now_us)
         self.limit = self.limit.with_starts(len(claims), now_ms)
 
         if len(claims) < want or is_held:
@@ -531,15 +531,15 @@ class QueueModel:
                 instants = [*leases, *self.limit.next_start(now_ms)]
                 wait_ms = max(0, min(instants) - now_ms) if instants else -1
             else:
-                wait_ms = self._wait_ms(now_ms, suspect_left=suspect_left)
-            return Answer(wait_ms, left, accepted, tuple(claims), questioned)
+                wait_ms = self._wait_ms(now_ms, poison_left=poison_left)
+            return Answer(wait_ms, left, accepted, tuple(claims), expired_claims)
         self.idle.pop(order.channel, None)
         at_limit = self.limit.room(self.count("running"), now_ms) <= 0
         if not self.paused and self.line(now_ms) and not at_limit:
-            self._ring()
+            self._forget_idle()
         elif taken_back or order.settlements or self.count("running", "due", "apart"):
             self.idle_unsure = True  # ringing once too often does no harm
-        return Answer(0, -1, accepted, tuple(claims), questioned)
+        return Answer(0, -1, accepted, tuple(claims), expired_claims)
 
     def repeated(self, order: Order, before: Answer, now_us: int) -> Answer:
         """Repeat a step: return the claims that this worker still holds, with a full lease."""
@@ -552,7 +552,7 @@ class QueueModel:
         return Answer(-1, -1, before.accepted, tuple(claims))
 
     def renew(self, held: list[tuple[str, int]], lease_ms: int, now_us: int) -> list[str]:
-        """Let claims live longer; id and token of those that are not held."""
+        """Renew claims. Return id and token of those that are not held."""
         lost = []
         for task_id, token in held:
             task = self.tasks.get(task_id)
@@ -585,7 +585,9 @@ class QueueModel:
             limits.pause(self, task.limit, one.ms, now_ms)
         match verb:
             case "dead" | "give_up":
-                self._bury(task, one.text, now_ms, "gave_up" if verb == "give_up" else "dead")
+                self._dead_letter(
+                    task, one.text, now_ms, "gave_up" if verb == "give_up" else "dead"
+                )
             case "crash":
                 self._crash(task, one, now_ms, max_crashes)
             case "park":
@@ -620,7 +622,7 @@ class QueueModel:
     def _crash(self, task: Task, one: Settlement, now_ms: int, max_crashes: int) -> None:
         task.crashes += 1
         if task.crashes >= max_crashes:
-            self._bury(task, one.text, now_ms)
+            self._dead_letter(task, one.text, now_ms)
         else:
             task.place, task.at, task.parked = "due", now_ms, 0
 
@@ -644,7 +646,7 @@ class QueueModel:
         task.parked = task.parked or now_ms
         parked_ms = now_ms - task.parked
         if parked_ms >= one.ms:
-            self._bury(task, one.text, now_ms)
+            self._dead_letter(task, one.text, now_ms)
         else:
             task.attempts -= 1
             wait_ms = min(max(parked_ms, 1_000), 60_000, one.ms - parked_ms)
@@ -661,36 +663,36 @@ class QueueModel:
         late = [t for t in self.tasks.values() if t.place == "running" and t.at <= now_ms]
         late.sort(key=lambda task: (task.at, task.task_id.encode()))
         taken = 0
-        questioned = []
+        expired_claims = []
         freed = []
         for task in late[:RECLAIM_LIMIT]:
             if task.note.split(" ", 1)[0] == order.channel:
-                questioned.append((task.task_id, task.token))
+                expired_claims.append((task.task_id, task.token))
                 continue
             task.crashes += 1
             taken += 1
             freed.append(task)
             if task.crashes >= order.max_crashes:
                 reason = f"crashed: {task.crashes} workers vanished while they ran it"
-                self._bury(task, reason, now_ms)
+                self._dead_letter(task, reason, now_ms)
             else:  # its old deadline is its place among the due
                 task.place, task.note = "due", "crashed: its worker vanished"
         limits.give_back(self, freed, now_ms)
-        return taken, tuple(questioned)
+        return taken, tuple(expired_claims)
 
     def _claim(self, order: Order, now_us: int) -> tuple[list[Claimed], bool]:
         now_ms = now_us // 1000
         claims: list[Claimed] = []
-        suspects, suspect_left = order.suspects, False
+        poison_limit, poison_left = order.poison_limit, False
         skipped: set[str] = set()
         for task in self._taken(order, claims, skipped, now_ms):
             if 0 < task.expires <= now_ms:
-                self._bury(task, "expired: it was not begun in time", now_ms)
+                self._dead_letter(task, "expired: it was not begun in time", now_ms)
                 limits.give_back(self, [task], now_ms)
                 continue
-            is_suspect = task.crashes >= max(1, order.max_crashes - 1)
-            if is_suspect and not suspects:
-                suspect_left = True
+            is_poison = task.crashes >= max(1, order.max_crashes - 1)
+            if is_poison and not poison_limit:
+                poison_left = True
                 skipped.add(task.task_id)
                 if task.place == "ready":
                     task.place, task.at = "due", now_ms
@@ -698,7 +700,7 @@ class QueueModel:
             place, at = task.place, task.at
             if task.limit is not None and not limits.may_start(self, task, now_ms):
                 continue
-            suspects -= is_suspect
+            poison_limit -= is_poison
             task.place, task.at = place, at
             task.since = task.at if task.place == "due" else None
             task.place, task.at = "running", now_ms + order.lease_ms
@@ -719,7 +721,7 @@ class QueueModel:
                     task.task_id, task.token, task.attempts, task.crashes, task.snoozes, task.value
                 )
             )
-        return claims, suspect_left
+        return claims, poison_left
 
     def _taken(
         self, order: Order, claims: list[Claimed], skipped: set[str], now_ms: int
@@ -737,14 +739,14 @@ class QueueModel:
                     break
                 yield line[0]
 
-    def _wait_ms(self, now_ms: int, *, suspect_left: bool) -> int:
+    def _wait_ms(self, now_ms: int, *, poison_left: bool) -> int:
         watched = ("running",) if self.paused else ("running", "due")
         instants = [task.at for task in self.tasks.values() if task.place in watched]
-        if suspect_left:  # it is due, and passed over: what counts is what comes next
-            return min([SUSPECT_MS, *(at - now_ms for at in instants if at > now_ms)])
+        if poison_left:  # it is due, and passed over: what counts is what comes next
+            return min([POISON_MS, *(at - now_ms for at in instants if at > now_ms)])
         return max(0, min(instants) - now_ms) if instants else -1
 
-    def _bury(self, task: Task, reason: str, now_ms: int, outcome: str = "dead") -> None:
+    def _dead_letter(self, task: Task, reason: str, now_ms: int, outcome: str = "dead") -> None:
         self.ended[outcome] += 1
         self._release_key(task)
         task.place, task.at, task.note, task.recorded = "dead", now_ms, reason, True
@@ -773,50 +775,50 @@ class QueueModel:
             self.last += 1
             task.place, task.at = "ready", self.last
 
-    def _ring(self) -> None:
+    def _forget_idle(self) -> None:
         """Forget all idle workers: in this test no process listens to their channels."""
         self.idle.clear()
 
     # What can be seen
 
-    def differences(self, seen: Seen) -> list[str]:
+    def differences(self, stored: StoredQueue) -> list[str]:
         """Return what differs on the server, in words."""
         tasks = self.tasks.values()
         waiting = [task for task in tasks if task.place in WAITING]
         expected: dict[str, tuple[object, object]] = {
-            "bodies": ({task.task_id: task.value for task in tasks}, seen.bodies),
+            "bodies": ({task.task_id: task.value for task in tasks}, stored.bodies),
             "records": (
                 {task.task_id: _record(task) for task in tasks if task.recorded},
-                {key: self._comparable(key, record) for key, record in seen.records.items()},
+                {key: self._comparable(key, record) for key, record in stored.records.items()},
             ),
-            "leases": (self._scores("running"), seen.leases),
-            "dead": (self._scores("dead"), seen.dead),
-            "expiring": ({t.task_id: t.expires for t in waiting if t.expires}, seen.expiring),
-            "awaited": (self.awaited, seen.awaited),
-            "unique": (self.held, seen.held),
-            "steps": ({t.task_id: t.steps for t in tasks if t.steps}, seen.steps),
-            "step fields": (self._step_fields(), seen.step_fields),
-            "settings": ((self.paused, self.capacity), (seen.paused, seen.capacity)),
-            "limit": (self.limit.recent(seen.now_ms), seen.limit.recent(seen.now_ms)),
+            "leases": (self._scores("running"), stored.leases),
+            "dead": (self._scores("dead"), stored.dead),
+            "expiring": ({t.task_id: t.expires for t in waiting if t.expires}, stored.expiring),
+            "awaited": (self.awaited, stored.awaited),
+            "unique": (self.held, stored.held),
+            "steps": ({t.task_id: t.steps for t in tasks if t.steps}, stored.steps),
+            "step fields": (self._step_fields(), stored.step_fields),
+            "settings": ((self.paused, self.capacity), (stored.paused, stored.capacity)),
+            "limit": (self.limit.recent(stored.now_ms), stored.limit.recent(stored.now_ms)),
         }
         for number, name in enumerate(PRIORITIES, 1):
             line = [task for task in tasks if task.priority == number]
             ready = sorted((t for t in line if t.place == "ready"), key=lambda task: task.at)
-            expected[f"ready {name}"] = ([t.task_id for t in ready], seen.in_line(number))
+            expected[f"ready {name}"] = ([t.task_id for t in ready], stored.ready_ids(number))
             due = {task.task_id: task.at for task in line if task.place == "due"}
-            expected[f"due {name}"] = (due, seen.due[number - 1])
+            expected[f"due {name}"] = (due, stored.due[number - 1])
         found = [
             f"{what}: expected {mine!r}, the server has {theirs!r}"
             for what, (mine, theirs) in expected.items()
             if mine != theirs
         ]
-        found += self._differing_results(seen)
-        found += self._differing_kept(seen)
-        found += limits.differences(self, seen.limits)
+        found += self._differing_results(stored)
+        found += self._differing_kept(stored)
+        found += limits.differences(self, stored.limits)
         # A cancelled id in a ready line may ring for nothing, too.
-        unsure = self.idle_unsure or bool(seen.tombstones)
-        if seen.idle != self.idle and not (unsure and not seen.idle):
-            found.append(f"idle: expected {self.idle!r}, the server has {seen.idle!r}")
+        unsure = self.idle_unsure or bool(stored.tombstones)
+        if stored.idle != self.idle and not (unsure and not stored.idle):
+            found.append(f"idle: expected {self.idle!r}, the server has {stored.idle!r}")
         return found
 
     def _step_fields(self) -> tuple[set[str], set[str]]:
@@ -827,12 +829,12 @@ class QueueModel:
             {f"{one[0]}:{name}" for name, steps in stored for one in steps.signals},
         )
 
-    def adopt(self, seen: Seen) -> None:
+    def adopt(self, stored: StoredQueue) -> None:
         """Take from the server what was open."""
-        self.idle, self.idle_unsure = dict(seen.idle), False
-        self.tombstones = frozenset(seen.tombstones)
-        self.slots = dict(seen.limits.slots)
-        for task_id in self.outdated - seen.results.keys():
+        self.idle, self.idle_unsure = dict(stored.idle), False
+        self.tombstones = frozenset(stored.tombstones)
+        self.slots = dict(stored.limits.slots)
+        for task_id in self.outdated - stored.results.keys():
             self.outdated.discard(task_id)
             del self.results[task_id]
 
@@ -902,17 +904,17 @@ class QueueModel:
         dead = task is not None and task.place == "dead"
         return replace(record, expires=0, parked=0) if dead else record
 
-    def _differing_kept(self, seen: Seen) -> list[str]:
+    def _differing_kept(self, stored: StoredQueue) -> list[str]:
         """Return what differs. A key that was kept long enough may be there or not."""
-        ended = {key for key, (until_ms, _) in self.kept.items() if until_ms <= seen.now_ms}
+        ended = {key for key, (until_ms, _) in self.kept.items() if until_ms <= stored.now_ms}
         mine = {key: one for key, one in self.kept.items() if key not in ended}
-        theirs = {key: one for key, one in seen.kept.items() if key not in ended}
+        theirs = {key: one for key, one in stored.kept.items() if key not in ended}
         return [f"kept: expected {mine!r}, the server has {theirs!r}"] if mine != theirs else []
 
-    def _differing_results(self, seen: Seen) -> list[str]:
+    def _differing_results(self, stored: StoredQueue) -> list[str]:
         found = []
-        for task_id in self.results.keys() | seen.results.keys():
-            mine, theirs = self.results.get(task_id), seen.results.get(task_id)
+        for task_id in self.results.keys() | stored.results.keys():
+            mine, theirs = self.results.get(task_id), stored.results.get(task_id)
             if mine != theirs and not (theirs is None and task_id in self.outdated):
                 found.append(f"result of {task_id}: expected {mine!r}, the server has {theirs!r}")
         return found

@@ -17,8 +17,8 @@ from queues.model.queue_server import QueueServer
 def check(server: Server, examples: int, steps: int, *, seed: int | None) -> None:
     """Let the machine run; without a seed it does the same each time."""
     namespace = f"model-{secrets.token_hex(4)}"
-    with QueueServer(server, namespace) as bench:
-        machine = type("Machine", (QueueMachine,), {"bench": bench})
+    with QueueServer(server, namespace) as queue_server:
+        machine = type("Machine", (QueueMachine,), {"server": queue_server})
         if seed is not None:
             machine = seeded(seed)(machine)
         run_state_machine_as_test(
@@ -33,15 +33,15 @@ def check(server: Server, examples: int, steps: int, *, seed: int | None) -> Non
                 suppress_health_check=list(HealthCheck),
             ),
         )
-        for key in bench.plain.scan_iter(f"{namespace}:*"):
-            assert bench.plain.ttl(key) > 0 or b"{layout:" in key, key
+        for key in queue_server.plain.scan_iter(f"{namespace}:*"):
+            assert queue_server.plain.ttl(key) > 0 or b"{layout:" in key, key
 
 
 @pytest.fixture
 def machine(standalone: Server) -> Iterator[QueueMachine]:
     """Return a machine for the cases that each run must cover."""
-    with QueueServer(standalone, f"model-{secrets.token_hex(4)}") as bench:
-        machine: QueueMachine = type("Machine", (QueueMachine,), {"bench": bench})()
+    with QueueServer(standalone, f"model-{secrets.token_hex(4)}") as queue_server:
+        machine: QueueMachine = type("Machine", (QueueMachine,), {"server": queue_server})()
         yield machine
         machine.teardown()
 
@@ -53,8 +53,8 @@ def a_task(task_id: str, **options: object) -> dict[str, object]:
 def test_what_is_taken_back_and_claimed_in_one_step_still_expires(machine: QueueMachine) -> None:
     machine.begin(0, [a_task("a", expires=3600.0)], perishable="a")
     machine.vanish(0, worker=0, want=1, max_crashes=3)
-    machine.claim(0, 1, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
-    machine.public_words_are_true()
+    machine.claim(0, 1, want=1, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.public_answers_are_true()
 
 
 def test_one_suspect_at_a_time(machine: QueueMachine) -> None:
@@ -62,29 +62,29 @@ def test_one_suspect_at_a_time(machine: QueueMachine) -> None:
     machine.begin(0, [a_task(task_id) for task_id in "abcd"], perishable="")
     machine.vanish(0, worker=0, want=3, max_crashes=3)
     for _ in range(3):
-        machine.claim(0, 1, want=3, suspects=1, lease_ms=60_000, max_crashes=2, again=True)
+        machine.claim(0, 1, want=3, poison_limit=1, lease_ms=60_000, max_crashes=2, again=True)
     assert machine.models[0].count("running") == 4
-    machine.public_words_are_true()
+    machine.public_answers_are_true()
 
 
 def test_snoozes_and_given_up_tasks_are_counted_apart(machine: QueueMachine) -> None:
     """A snooze is no attempt; a crash and a replay in between change neither count nor record."""
     machine.begin(0, [a_task(task_id) for task_id in "abc"], perishable="")
     for _ in range(3):
-        machine.claim(0, 0, want=3, suspects=3, lease_ms=60_000, max_crashes=3, again=True)
+        machine.claim(0, 0, want=3, poison_limit=3, lease_ms=60_000, max_crashes=3, again=True)
         ends = [(0, ("snooze", 0)), (1, ("snooze", 2)), (2, ("retry", 0))]
-        machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=ends, again=True)
-        machine.public_words_are_true()
+        machine.settle(0, 0, want=0, poison_limit=0, lease_ms=60_000, picks=ends, again=True)
+        machine.public_answers_are_true()
     machine.vanish(0, worker=1, want=3, max_crashes=3)
-    machine.claim(0, 2, want=3, suspects=3, lease_ms=60_000, max_crashes=3, again=True)
+    machine.claim(0, 2, want=3, poison_limit=3, lease_ms=60_000, max_crashes=3, again=True)
     assert [task.snoozes for task in machine.models[0].tasks.values()] == [3, 3, 0]
     ends = [(0, ("give_up", 0)), (1, ("give_up", 0)), (2, ("dead", 0))]
-    machine.settle(0, 2, want=0, suspects=0, lease_ms=60_000, picks=ends, again=True)
+    machine.settle(0, 2, want=0, poison_limit=0, lease_ms=60_000, picks=ends, again=True)
     assert machine.models[0].ended == Counter(snoozed=6, retried=3, dead=1, gave_up=2)
-    machine.public_words_are_true()
+    machine.public_answers_are_true()
     machine.replay(0, task_ids=None, writer=0, again=True)
     assert [task.snoozes for task in machine.models[0].tasks.values()] == [0, 0, 0]
-    machine.public_words_are_true()
+    machine.public_answers_are_true()
 
 
 def test_a_crash_of_a_child_process_counts_as_one_of_a_worker(machine: QueueMachine) -> None:
@@ -92,24 +92,24 @@ def test_a_crash_of_a_child_process_counts_as_one_of_a_worker(machine: QueueMach
     machine.begin(0, [a_task("a"), a_task("b")], perishable="")
     machine.vanish(0, worker=1, want=1, max_crashes=3)
     for crashes in (1, 2):
-        machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+        machine.claim(0, 0, want=1, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
         assert machine.models[0].tasks["a"].crashes == crashes
         ends = [(0, ("crash", 0))]
-        machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=ends, again=True)
-        machine.public_words_are_true()
+        machine.settle(0, 0, want=0, poison_limit=0, lease_ms=60_000, picks=ends, again=True)
+        machine.public_answers_are_true()
     assert machine.models[0].count("dead") == 1
     assert machine.models[0].ended == Counter(dead=1)
     machine.replay(0, task_ids=None, writer=0, again=True)
     assert machine.models[0].tasks["a"].crashes == 0
-    machine.public_words_are_true()
+    machine.public_answers_are_true()
 
 
 def test_a_delayed_task_that_takes_turns_is_in_one_place(machine: QueueMachine) -> None:
     """The step that gives it a place in the due set claims it, too."""
     machine.begin(0, [a_task("a", delay=SOON_S, limit="turns x")], perishable="")
-    machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.claim(0, 0, want=1, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
     assert machine.models[0].count("running") == 1
-    machine.public_words_are_true()
+    machine.public_answers_are_true()
 
 
 def test_a_queue_at_its_limit_claims_nothing(machine: QueueMachine) -> None:
@@ -118,39 +118,43 @@ def test_a_queue_at_its_limit_claims_nothing(machine: QueueMachine) -> None:
     machine.enqueue(0, a_task("d"), client=0, writer=0, again=False)
     machine.limit(0, concurrency=1, rate=(2, 3_600_000), writer=0, again=True)
     for running in (1, 1):
-        machine.claim(0, 0, want=3, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+        machine.claim(0, 0, want=3, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
         assert machine.models[0].count("running") == running
-        machine.public_words_are_true()
+        machine.public_answers_are_true()
     machine.limit(0, concurrency=None, rate=(0, 0), writer=0, again=False)
     ends = [(0, ("retry_key", 3_600_000))]
-    machine.settle(0, 0, want=3, suspects=1, lease_ms=60_000, picks=ends, again=True)
+    machine.settle(0, 0, want=3, poison_limit=1, lease_ms=60_000, picks=ends, again=True)
     assert machine.models[0].count("running") == 1
-    machine.public_words_are_true()
+    machine.public_answers_are_true()
 
 
 def test_a_task_that_waits_is_woken_by_its_signal(machine: QueueMachine) -> None:
     """It is put away in between, crashes once, and is replayed; the steps stay as they are."""
     machine.begin(0, [a_task("a", expires=3600.0, limit="one x")], perishable="a")
-    machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.claim(0, 0, want=1, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
     machine.record_step(0, pick=0, ahead=1)
     machine.wait_step(0, pick=0, kind="wait", wait_ms=-1)
     ends = [(0, ("suspend", 0))]
-    machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=ends, again=True)
-    machine.public_words_are_true()
+    machine.settle(0, 0, want=0, poison_limit=0, lease_ms=60_000, picks=ends, again=True)
+    machine.public_answers_are_true()
     for name in ("other", "go", "go"):
         machine.signal(0, "a", name, writer=0, again=True)
     machine.vanish(0, worker=1, want=1, max_crashes=3)
-    machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.claim(0, 0, want=1, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
     machine.wait_step(0, pick=0, kind="wait", wait_ms=-1)
     machine.record_step(0, pick=0, ahead=1)
-    machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=[(0, ("dead", 0))], again=True)
+    machine.settle(
+        0, 0, want=0, poison_limit=0, lease_ms=60_000, picks=[(0, ("dead", 0))], again=True
+    )
     machine.replay(0, task_ids=None, writer=0, again=True)
     steps = machine.models[0].tasks["a"].steps
     assert steps is not None
     assert (steps.ended, [name for _, _, name in steps.signals]) == (3, ["other", "go"])
-    machine.claim(0, 0, want=1, suspects=1, lease_ms=60_000, max_crashes=3, again=True)
-    machine.settle(0, 0, want=0, suspects=0, lease_ms=60_000, picks=[(0, ("done", 0))], again=True)
-    machine.public_words_are_true()
+    machine.claim(0, 0, want=1, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.settle(
+        0, 0, want=0, poison_limit=0, lease_ms=60_000, picks=[(0, ("done", 0))], again=True
+    )
+    machine.public_answers_are_true()
     assert machine.models[0].tasks == {}
 
 

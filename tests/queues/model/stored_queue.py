@@ -10,7 +10,7 @@ import redis
 
 from holdfast.core.names import Unit
 from holdfast.queues import keys
-from queues.model.limits import LimitsSeen, QueueLimit
+from queues.model.limits import QueueLimit, StoredLimits
 from queues.model.steps import Steps
 
 LASTING = frozenset(f"{name}:{line}" for name in ("ready", "due") for line in ("h", "m", "l")) | {
@@ -61,7 +61,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Seen:
+class StoredQueue:
     """All keys of one queue at one moment."""
 
     bodies: dict[str, int]
@@ -81,12 +81,12 @@ class Seen:
     kept: dict[str, tuple[int, str]]
     steps: dict[str, Steps]
     step_fields: tuple[set[str], set[str]]
-    limits: LimitsSeen
+    limits: StoredLimits
     limit: QueueLimit
     now_ms: int
 
     @classmethod
-    def of(cls, client: redis.Redis, unit: Unit, task_ids: list[str]) -> Seen:
+    def of(cls, client: redis.Redis, unit: Unit, task_ids: list[str]) -> StoredQueue:
         """Return the content of *unit*, with the results of these tasks."""
         pipe = client.pipeline(transaction=True)
         pipe.hgetall(keys.bodies(unit))
@@ -134,12 +134,12 @@ class Seen:
             kept=_holders(kept),
             steps={key.decode(): Steps.of(packed) for key, packed in index.items()},
             step_fields=({each.decode() for each in steps}, {each.decode() for each in signals}),
-            limits=LimitsSeen.of(*limited, settings, now_ms),
+            limits=StoredLimits.of(*limited, settings, now_ms),
             limit=QueueLimit.of(settings),
             now_ms=now_ms,
         )
 
-    def in_line(self, priority: int) -> list[str]:
+    def ready_ids(self, priority: int) -> list[str]:
         """Return the ready list of a priority, without tombstones."""
         return [task_id for task_id in self.ready[priority - 1] if task_id not in self.tombstones]
 
@@ -147,16 +147,16 @@ class Seen:
         """Return the ids that are not in exactly one place, and tombstones without a place."""
         problems = []
         places = [*map(list, (self.leases, self.dead, *self.due))]
-        places += [self.in_line(priority) for priority in (1, 2, 3)]
+        places += [self.ready_ids(priority) for priority in (1, 2, 3)]
         places += self.limits.apart.values()
         for task_id in self.bodies:
             count = sum(place.count(task_id) for place in places)
             if count != 1:
                 problems.append(f"{task_id} is in {count} places")
-        standing = [entry for line in self.ready for entry in line]
-        gone = set(standing) - self.bodies.keys()
-        if gone - self.tombstones or any(standing.count(each) != 1 for each in self.tombstones):
-            problems.append(f"tombstones has {self.tombstones!r}, and the lines {standing!r}")
+        current = [entry for line in self.ready for entry in line]
+        gone = set(current) - self.bodies.keys()
+        if gone - self.tombstones or any(current.count(each) != 1 for each in self.tombstones):
+            problems.append(f"tombstones has {self.tombstones!r}, and the lines {current!r}")
         for name, known in (
             ("state", self.records),
             ("leases", self.leases),
@@ -166,8 +166,8 @@ class Seen:
             ("admitted", self.limits.admitted),
             ("due", {task_id for due in self.due for task_id in due}),
         ):
-            if strangers := set(known) - self.bodies.keys():
-                problems.append(f"{name} has {strangers!r}, which no task is")
+            if unknown := set(known) - self.bodies.keys():
+                problems.append(f"{name} has {unknown!r}, which no task is")
         for name, known in (("leases", self.leases), ("dead", self.dead)):
             if missing := set(known) - self.records.keys():
                 problems.append(f"{name} has {missing!r}, without a record")
