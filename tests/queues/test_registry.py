@@ -284,7 +284,7 @@ def test_arguments_arrive_as_what_the_signature_says(
 
 @pytest.mark.parametrize("kind", [dict[int, str], dict[float, str], Mapping[int, str]], ids=str)
 def test_keys_arrive_as_what_the_signature_says(tasks: TaskRegistry, kind: Any) -> None:
-    """A call that was accepted must not be buried for its arguments."""
+    """A call that was accepted must not become dead for its arguments."""
     assert sent(taking(tasks, kind), {1: "a"}) == (({1: "a"},), {})
 
 

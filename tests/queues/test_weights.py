@@ -45,7 +45,7 @@ class Service:
         return note
 
     async def enqueue(self, hf: AsyncHoldfast, counts: Mapping[str, int]) -> None:
-        """Put so many tasks in line in each queue."""
+        """Enqueue so many tasks in each queue."""
         for queue, count in counts.items():
             await hf.enqueue_many([self._calls[queue].call() for _ in range(count)])
 

@@ -1,4 +1,4 @@
-"""The worker: runs each task, tries again what fails, and buries what keeps failing."""
+"""The worker: runs each task, tries again what fails, and dead-letters what keeps failing."""
 
 import json
 import logging

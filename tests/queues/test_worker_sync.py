@@ -1,5 +1,5 @@
 # Generated from test_worker_async.py by tools/unasync.py: edit that, then run `make sync`.
-"""The worker: runs each task, tries again what fails, and buries what keeps failing."""
+"""The worker: runs each task, tries again what fails, and dead-letters what keeps failing."""
 
 import json
 import logging

@@ -68,7 +68,7 @@ def drain(hf: Holdfast) -> None:
 
 
 def put(site: Site, task_id: bytes, body: bytes) -> None:
-    """Put *body* in line, as any raw client may."""
+    """Append *body* to the ready list, as any raw client may."""
     prefix = f"{site.namespace}:{{queue:work}}:"
     site.client.hset(prefix + "bodies", task_id, body)
     site.client.rpush(prefix + "ready:m", task_id)

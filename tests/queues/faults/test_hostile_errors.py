@@ -178,7 +178,7 @@ class Breaks(logging.Filter):
         return True
 
 
-def test_a_log_filter_that_raises_costs_no_verdict(hf: Holdfast) -> None:
+def test_a_log_filter_that_raises_loses_no_settlement(hf: Holdfast) -> None:
     """The record is lost, and the task ends as it would have."""
     logger, breaks = logging.getLogger("holdfast.worker"), Breaks()
     logger.addFilter(breaks)

@@ -147,7 +147,7 @@ def test_a_claim_whose_end_the_server_forgot_is_released(
         runs = len(ran)
         rollback.restart()
         assert half.do(handle.result(timeout=DRAINED_S)) == "sold"
-    if end != "cancelled":  # its verdict may be on its way, and count after the restart
+    if end != "cancelled":  # its settlement may be on its way, and count after the restart
         assert len(ran) == runs + 1
     status = half.do(handle.status())
     assert (status.state, status.attempts, status.crashes) == ("done", 1, 0)
@@ -169,7 +169,7 @@ def test_a_task_that_runs_on_keeps_its_claim(half: Half, hf: Any, rollback: Roll
 def test_a_task_whose_claim_the_server_forgot_runs_again(
     half: Half, hf: Any, rollback: Rollback
 ) -> None:
-    """Its first run is stopped, or its verdict does not count."""
+    """Its first run is stopped, or its settlement does not count."""
     gates["queued"] = threading.Event()
     handle = half.do(hf.enqueue(plain.call("queued")))
     rollback.save()
@@ -184,7 +184,7 @@ def test_a_task_whose_claim_the_server_forgot_runs_again(
 def test_a_task_that_was_enqueued_after_the_older_state_is_unknown(
     half: Half, hf: Any, rollback: Rollback
 ) -> None:
-    """It runs at that moment. Its verdict does not count, and the queue drains."""
+    """It runs at that moment. Its settlement does not count, and the queue drains."""
     with working(half, hf, concurrency=2):
         handle = begun(half, hf, plain.call("sold"))
         rollback.save()

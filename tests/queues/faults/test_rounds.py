@@ -16,9 +16,9 @@ from conftest import Site
 from faults.nemesis import Nemesis, kill, pause
 from faults.proxy import Proxy
 from faults.servers import Server
-from queues.faults.plot import Plot
 from queues.faults.test_kills import DRAINED_S, LEASE_S, LOST, SERVER_TROUBLE, TROUBLE_S
 from queues.faults.worker_fleet import WorkerFleet
+from queues.faults.workload import RoundWorkload
 
 ROUNDS = 1
 
@@ -51,8 +51,8 @@ def one_round(server: Server, folder: Path, seed: int) -> None:
                 seed, [server], actions=SERVER_TROUBLE, every=(0.1, 0.5), lasting=(0, 0.2)
             )
             trouble.enter_context(on_the_server)
-            plot = played(fleet, seed, proxy)
-        audited(fleet, plot, seed)
+            workload = played(fleet, seed, proxy)
+        audited(fleet, workload, seed)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_each_task_ends_in_one_way_wherever_the_server_runs(
         with ExitStack() as trouble:
             for nemesis in nemeses(fleet, seed):
                 trouble.enter_context(nemesis)
-            plot = played(fleet, seed)
-        audited(fleet, plot, seed)
+            workload = played(fleet, seed)
+        audited(fleet, workload, seed)
 
 
 def nemeses(fleet: WorkerFleet, seed: int) -> list[Nemesis]:
@@ -84,31 +84,31 @@ def nemeses(fleet: WorkerFleet, seed: int) -> list[Nemesis]:
     ]
 
 
-def played(fleet: WorkerFleet, seed: int, proxy: Proxy | None = None) -> Plot:
-    """Use the queue in all ways for a time, and look now and then where its tasks are.
+def played(fleet: WorkerFleet, seed: int, proxy: Proxy | None = None) -> RoundWorkload:
+    """Make all kinds of calls for a time, and check now and then where the tasks are.
 
     Some replies are lost, where there is a proxy: of the producer, or of the workers.
     """
     choices = random.Random(seed)
-    plot = Plot(fleet, seed)
+    workload = RoundWorkload(fleet, seed)
     ends_at_s = time.monotonic() + TROUBLE_S
     n = 0
     while time.monotonic() < ends_at_s:
         n += 1
         if proxy is not None and choices.random() < LOST:
             proxy.drop_reply(match=b"EVALSHA")
-        plot.act()
+        workload.act()
         if n % 10 == 0:
             with contextlib.suppress(redis.ConnectionError, redis.TimeoutError):
                 fleet.places().check()
         time.sleep(choices.uniform(0, 0.02))
-    return plot
+    return workload
 
 
-def audited(fleet: WorkerFleet, plot: Plot, seed: int) -> None:
+def audited(fleet: WorkerFleet, workload: RoundWorkload, seed: int) -> None:
     """Let the workers finish and end, and check what is left."""
     fleet.drained(DRAINED_S)
     fleet.retire()
-    ends = plot.settled()
+    ends = workload.settled()
     print(f"round with seed {seed}: {dict(ends)}")
-    fleet.settled(cancelled=plot.cancelled)
+    fleet.settled(cancelled=workload.cancelled)

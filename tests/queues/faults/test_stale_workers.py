@@ -1,4 +1,4 @@
-"""Workers that were believed dead: what they say late does not count."""
+"""Workers that were believed dead: a late settlement does not count."""
 
 import time
 from collections.abc import Sequence
@@ -24,7 +24,9 @@ def note() -> None: ...
 FACTS = "1:4:note"
 
 
-class Hand:
+class ManualWorker:
+    """A worker that makes a step only when the test asks for one."""
+
     def __init__(self, site: Site) -> None:
         unit = Namespace.of(site.namespace).unit(keys.KIND, "work")
         self._unit = unit
@@ -49,7 +51,7 @@ class Hand:
         return accepted, list(zip(claims[::6], claims[1::6], strict=True))
 
     def settle(self, task_id: bytes, token: bytes) -> bytes:
-        """Settle one task as done beside all steps, as `ack="now"` does; how it was taken."""
+        """Settle one task as done beside all steps, as `ack="now"` does. Return the reply."""
         settled = (task_id, token, "done", 0, "", FACTS)
         names, args = self._named(settled), ("", "hand", 0, 0, 60_000, 3, 0, *settled)
         reply = self._client.eval(STEP.source, len(names), *names, ledger.new_writer(), 1, *args)
@@ -62,7 +64,7 @@ class Hand:
 
 def test_a_worker_cannot_settle_what_another_one_has(hf: Holdfast, site: Site) -> None:
     """Its lease ended, the task was claimed again; only the later claim counts."""
-    late, other = Hand(site), Hand(site)
+    late, other = ManualWorker(site), ManualWorker(site)
     hf.enqueue(note.call().options(task_id="sold-17"))
     _, [(task_id, old)] = late.step(1, lease_ms=1)
     _, [(_, new)] = eventually(lambda: claimed(other))
@@ -75,7 +77,7 @@ def test_a_worker_cannot_settle_what_another_one_has(hf: Holdfast, site: Site) -
 
 @pytest.mark.parametrize("crashes", [1, 3])
 def test_a_worker_cannot_settle_what_was_taken_back(hf: Holdfast, site: Site, crashes: int) -> None:
-    late, other = Hand(site), Hand(site)
+    late, other = ManualWorker(site), ManualWorker(site)
     hf.enqueue(note.call().options(task_id="sold-17"))
     for _ in range(crashes):
         _, [(task_id, token)] = late.step(1, lease_ms=1)
@@ -89,7 +91,7 @@ def test_a_worker_cannot_settle_what_was_taken_back(hf: Holdfast, site: Site, cr
 
 def test_a_worker_cannot_settle_a_later_task_of_the_same_id(hf: Holdfast, site: Site) -> None:
     """The id was free again, and enqueued again: tokens grow over all its lives."""
-    late, other, third = Hand(site), Hand(site), Hand(site)
+    late, other, third = ManualWorker(site), ManualWorker(site), ManualWorker(site)
     hf.enqueue(note.call().options(task_id="sold-17"))
     _, [(task_id, old)] = late.step(1, lease_ms=1)
     _, [(_, new)] = eventually(lambda: claimed(other))
@@ -102,7 +104,7 @@ def test_a_worker_cannot_settle_a_later_task_of_the_same_id(hf: Holdfast, site: 
 
 
 def test_a_step_that_arrives_twice_claims_once(hf: Holdfast, site: Site) -> None:
-    worker = Hand(site)
+    worker = ManualWorker(site)
     assert worker.step(1) == (b"", [])
     hf.enqueue(note.call())
     assert worker.step(1, again=True) == (b"", [])
@@ -110,8 +112,8 @@ def test_a_step_that_arrives_twice_claims_once(hf: Holdfast, site: Site) -> None
 
 
 def test_settling_at_once_after_an_outage_keeps_the_other_leases(hf: Holdfast, site: Site) -> None:
-    """The first to ask again is the worker itself, though by a step that only settles one task."""
-    worker, other = Hand(site), Hand(site)
+    """The first to make a step again is the worker itself: one that only settles a task."""
+    worker, other = ManualWorker(site), ManualWorker(site)
     hf.enqueue_many([note.call() for _ in range(3)])
     _, [(first, token), *held] = worker.step(3, lease_ms=1)
     eventually(lambda: late_by_the_server(site))
@@ -123,7 +125,7 @@ def test_settling_at_once_after_an_outage_keeps_the_other_leases(hf: Holdfast, s
 
 
 def test_a_step_extends_no_claim(hf: Holdfast, site: Site) -> None:
-    worker, other = Hand(site), Hand(site)
+    worker, other = ManualWorker(site), ManualWorker(site)
     hf.enqueue_many([note.call() for _ in range(2)])
     _, claims = worker.step(2, lease_ms=1)
     eventually(lambda: late_by_the_server(site))
@@ -145,6 +147,6 @@ def late_by_the_server(site: Site) -> bool:
     return all(time.time() * 1000 > at + 5 for _, at in ends)
 
 
-def claimed(worker: Hand) -> Any:
+def claimed(worker: ManualWorker) -> Any:
     accepted, claims = worker.step(1)
     return (accepted, claims) if claims else None

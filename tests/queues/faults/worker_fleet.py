@@ -44,14 +44,14 @@ class WorkerFleet:
     """Workers that start and end with the block, in a namespace of their own.
 
     Args:
-        server: where the queue is; it is also read behind Holdfast's back.
+        server: where the queue is; it is also read directly.
         folder: for the histories.
         workers: how many; more may be started and killed by the test.
         lease: seconds.
         concurrency: tasks that each runs at once.
-        grace: seconds that a worker gives what runs when it is told to end.
+        grace: seconds that a worker gives its running tasks when it has to end.
         url: of the server, as the workers and the producer see it.
-        namespace: whose user may do what is needed; by default a new one.
+        namespace: of a user with the rights that are needed; by default a new one.
     """
 
     raw: redis.Redis | redis.RedisCluster
@@ -77,7 +77,7 @@ class WorkerFleet:
         about = [self.url, self.namespace]
         self.workers = [
             Process.python(
-                *("-m", "queues.faults.workman", *about, self.folder / f"worker-{n}.jsonl"),
+                *("-m", "queues.faults.worker_process", *about, self.folder / f"worker-{n}.jsonl"),
                 *(str(lease), str(concurrency), str(grace)),
                 name=f"worker {n}",
             )
@@ -103,12 +103,12 @@ class WorkerFleet:
         return Holdfast.from_url(self.url, namespace=self.namespace)
 
     def enqueue(self, call: Any, *, many: int = 0) -> list[TaskHandle[Any]]:
-        """Enqueue *call*, or *many* of it under keys of their own; take no failure for an answer.
+        """Enqueue *call*, or *many* of it under keys of their own; repeat until it succeeds.
 
-        It is tried again in the documented ways, so each is enqueued exactly once.
+        It is repeated as documented, so each is enqueued exactly once.
 
         Raises:
-            QueueAtCapacity: none is.
+            QueueAtCapacity: nothing was enqueued.
         """
         key = call.args[0]
         calls = [_renamed(call, f"{key}.{n}") for n in range(many)]
@@ -143,13 +143,13 @@ class WorkerFleet:
 
     def _is_drained(self) -> bool:
         places = self.places()
-        return not places.under_way and not places.ready  # nor what was cancelled in line
+        return not places.under_way and not places.ready  # nor a tombstone of a cancelled task
 
     def retire(self) -> None:
-        """End the workers in good order.
+        """Stop the workers by SIGTERM.
 
         Raises:
-            AssertionError: one of them did not live to see it, or ended badly.
+            AssertionError: one of them had ended before, or has another exit code than 0.
         """
         for worker in self.workers:
             eventually(lambda worker=worker: is_at_work(worker), reason=f"{worker.name} serves")
@@ -170,7 +170,7 @@ class WorkerFleet:
             cancelled: keys of tasks that need not have run.
 
         Raises:
-            AssertionError: a promise was broken; it says which.
+            AssertionError: a promise was broken; the message names it.
         """
         places = self.places()
         places.check()

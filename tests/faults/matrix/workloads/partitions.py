@@ -15,7 +15,7 @@ from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
 from holdfast.queues.partitions.layout import partition_name
 from queues.faults import divided_chores as divided
-from queues.faults import workman
+from queues.faults import worker_process
 
 FIRST = 4
 NUMBERS = (6, 3, 5, 2)
@@ -106,7 +106,7 @@ def work(*, url: str, namespace: str, folder: str, name: str, access: str = "", 
     """Serve until SIGTERM."""
     history = f"{folder}/{name}.jsonl"
     options = str(queues.LEASE_S), str(queues.AT_ONCE), "5"
-    workman.main(url, namespace, history, *options, access, tasks=divided.tasks)
+    worker_process.main(url, namespace, history, *options, access, tasks=divided.tasks)
 
 
 class Partitions(queues.Queues):

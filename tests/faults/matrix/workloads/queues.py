@@ -20,7 +20,7 @@ from faults.waiting import eventually
 from holdfast import Gap, Holdfast, Queue, TaskEvent, TaskFailed
 from holdfast.core.names import Namespace, Unit
 from holdfast.queues import keys
-from queues.faults import chores, workman
+from queues.faults import chores, worker_process
 from queues.faults import supervised as supervising
 from queues.faults.queue_snapshot import QueueSnapshot
 from queues.faults.worker_fleet import (
@@ -57,7 +57,7 @@ GROUPS = 0.15
 
 
 def produce(*, supervised: str = "", **about: Any) -> None:
-    """Put tasks in line until the end: threads and coroutines, short and not so short."""
+    """Enqueue tasks until the end: threads and coroutines, short and not so short."""
     kinds = [*KINDS, supervising.computed] if supervised else KINDS
     with Client(**about) as client:
         client.share(partial(_produce, Path(about["folder"]).parent / POISON, kinds))
@@ -108,7 +108,7 @@ def _enqueue_group(hf: Any, members: Any, then: Any, op_id: str) -> Any:
 def work(*, url: str, namespace: str, folder: str, name: str, access: str = "", **_: Any) -> None:
     """Serve until SIGTERM."""
     history = f"{folder}/{name}.jsonl"
-    workman.main(url, namespace, history, str(LEASE_S), str(AT_ONCE), "5", access)
+    worker_process.main(url, namespace, history, str(LEASE_S), str(AT_ONCE), "5", access)
 
 
 def supervise(
@@ -224,9 +224,9 @@ def judge(
         counted: task → the token of the claim whose end counts, if there is one.
     """
     ids = {op.key: op.value for op in history if op.kind == "enqueue" and op.outcome == "ok"}
-    buried = {key for key, task_id in ids.items() if task_id in dead}
-    buried |= {key.rpartition(".")[0] + THEN for key in buried}  # a dead member: no callback
-    lost, unasked = missing(history, dead=buried)
+    dead_keys = {key for key, task_id in ids.items() if task_id in dead}
+    dead_keys |= {key.rpartition(".")[0] + THEN for key in dead_keys}  # a dead member: no callback
+    lost, unasked = missing(history, dead=dead_keys)
     acknowledged_ns = {op.key: op.return_ns for op in history if op.kind == "enqueue"}
     found = [Violation("lost", f"{key} never ran", acknowledged_ns[key]) for key in sorted(lost)]
     found += [Violation("doubled", f"{key} ran, and was never enqueued") for key in unasked]

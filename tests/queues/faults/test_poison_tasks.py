@@ -1,4 +1,4 @@
-"""Tasks that kill their workers are buried, and those that only were there when it happened not."""
+"""Tasks that kill their workers are dead-lettered; tasks that ran beside them are not."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from queues.faults import chores
 from queues.faults.queue_snapshot import let_leases_end
-from queues.faults.test_stale_workers import Hand, note
+from queues.faults.test_stale_workers import ManualWorker, note
 from queues.faults.worker_fleet import WorkerFleet
 
 LEASE_S = 1.0
@@ -24,7 +24,7 @@ AGAIN_S = LEASE_S + 30.0  # the tasks of a killed worker run again by then, on s
 INNOCENTS = 30
 
 
-class Fate:
+class ControlFiles:
     """Files that decide how long tasks wait, and when their workers die."""
 
     def __init__(self, folder: Path) -> None:
@@ -32,24 +32,24 @@ class Fate:
         self.killing = folder / "kill"
 
     def open(self) -> None:
-        """Let the innocent end, whenever they run."""
+        """Let the innocent tasks end, whenever they run."""
         self.gate.touch()
 
     def kill(self, attempt: int) -> None:
-        """Let the killers kill in that attempt."""
+        """Let the killers end their worker in that attempt."""
         Path(f"{self.killing}.{attempt}").touch()
 
 
 def enqueue_together(
-    fleet: WorkerFleet, fate: Fate, killers: int, innocents: int = INNOCENTS
+    fleet: WorkerFleet, control: ControlFiles, killers: int, innocents: int = INNOCENTS
 ) -> None:
-    """Put killers in the midst of innocent tasks."""
+    """Enqueue killers between innocent tasks."""
     half = innocents // 2
-    fleet.enqueue(chores.waits_on_the_loop.call("innocent-a", str(fate.gate)), many=half)
+    fleet.enqueue(chores.waits_on_the_loop.call("innocent-a", str(control.gate)), many=half)
     for n in range(killers):
-        fleet.enqueue(chores.deadly_in_turn.call(f"deadly-{n}", str(fate.killing)))
+        fleet.enqueue(chores.deadly_in_turn.call(f"deadly-{n}", str(control.killing)))
     rest = innocents - half
-    fleet.enqueue(chores.waits_on_the_loop.call("innocent-b", str(fate.gate)), many=rest)
+    fleet.enqueue(chores.waits_on_the_loop.call("innocent-b", str(control.gate)), many=rest)
 
 
 def begun(fleet: WorkerFleet) -> dict[str, int]:
@@ -63,7 +63,7 @@ def begun(fleet: WorkerFleet) -> dict[str, int]:
 
 @contextmanager
 def restarted(fleet: WorkerFleet) -> Iterator[None]:
-    """Workers that die are started again, as long as the block lasts."""
+    """Start workers again that died, as long as the block lasts."""
     over = threading.Event()
 
     def watch() -> None:
@@ -84,12 +84,12 @@ def restarted(fleet: WorkerFleet) -> Iterator[None]:
 def test_innocent_tasks_that_were_claimed_with_a_killer_live(
     standalone: Server, tmp_path: Path, killers: int
 ) -> None:
-    fate = Fate(tmp_path)
+    control = ControlFiles(tmp_path)
     everyone = INNOCENTS + killers
     with WorkerFleet(standalone, tmp_path, workers=1, lease=4.0, concurrency=50) as fleet:
         [worker] = fleet.workers
         worker.stop()
-        enqueue_together(fleet, fate, killers)
+        enqueue_together(fleet, control, killers)
         for life in (1, 2):
             worker.start()
             eventually(
@@ -98,12 +98,12 @@ def test_innocent_tasks_that_were_claimed_with_a_killer_live(
                 reason=f"all {everyone} run at once, for the {life}. time",
             )
             assert fleet.hf.queue(chores.QUEUE).stats().running == everyone
-            fate.kill(life)
+            control.kill(life)
             worker.wait(60)
             assert worker.returncode == -9
             let_leases_end(fleet.raw, fleet.unit)
-        fate.open()
-        fate.kill(3)
+        control.open()
+        control.kill(3)
         with restarted(fleet):
             fleet.drained(60)
         fleet.retire()
@@ -115,9 +115,7 @@ def test_innocent_tasks_that_were_claimed_with_a_killer_live(
 
 
 @pytest.mark.long
-def test_several_workers_bury_the_killer_and_nobody_else(
-    standalone: Server, tmp_path: Path
-) -> None:
+def test_only_the_killer_is_dead_with_several_workers(standalone: Server, tmp_path: Path) -> None:
     with WorkerFleet(standalone, tmp_path, workers=3, lease=LEASE_S, concurrency=50) as fleet:
         with restarted(fleet):
             fleet.enqueue(chores.on_the_loop.call("innocent-a", 1.0), many=INNOCENTS // 2)
@@ -132,14 +130,14 @@ def test_several_workers_bury_the_killer_and_nobody_else(
 
 
 @pytest.mark.long
-def test_a_killer_that_comes_late_costs_two_suspects_at_most(
+def test_a_killer_that_comes_late_costs_two_poison_tasks_at_most(
     standalone: Server, tmp_path: Path
 ) -> None:
-    """The documented hole: it is not suspected yet, and kills the worker that tries a suspect.
+    """The documented limit: it is no poison task yet, and kills the worker that runs one.
 
-    It does so twice; then it is a suspect itself, and alone. What it took along is replayed.
+    It does so twice; then it is a poison task itself, and runs alone. Its victims are replayed.
     """
-    first, second = Fate(tmp_path), Fate(tmp_path)
+    first, second = ControlFiles(tmp_path), ControlFiles(tmp_path)
     second.killing = tmp_path / "late"
     with WorkerFleet(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=50) as fleet:
         [worker] = fleet.workers
@@ -152,7 +150,7 @@ def test_a_killer_that_comes_late_costs_two_suspects_at_most(
             first.kill(life)
             worker.wait(10)
         fleet.enqueue(chores.deadly_in_turn.call("deadly-late", str(second.killing)))
-        for life in (1, 2):  # each time beside one suspect, which is in the middle of its work
+        for life in (1, 2):  # each time beside one poison task, which is in the middle of its work
             worker.start()
             eventually(
                 lambda life=life: (
@@ -161,7 +159,7 @@ def test_a_killer_that_comes_late_costs_two_suspects_at_most(
                     and fleet.hf.queue(chores.QUEUE).stats().running == 2
                 ),
                 AGAIN_S,
-                reason=f"the late killer runs for the {life}. time, and one suspect beside it",
+                reason=f"the late killer runs for the {life}. time, and one poison task beside it",
             )
             second.kill(life)
             worker.wait(10)
@@ -189,7 +187,7 @@ hold = threading.Event()
 
 @quick.task(queue="work", name="note")
 def takes_long() -> None:
-    ran.append("suspect")
+    ran.append("poison")
     hold.wait(60)
 
 
@@ -198,14 +196,14 @@ def innocent() -> None:
     ran.append("innocent")
 
 
-def made_suspects(site: Site, hf: Holdfast, count: int) -> None:
+def make_poison_tasks(site: Site, hf: Holdfast, count: int) -> None:
     """Make tasks that have lost two workers, as a killed worker of high concurrency leaves them.
 
     One with 600 places was killed twice; it makes steps of 256 at most.
     """
     hf.enqueue_many([note.call() for _ in range(count)])
     for _ in range(2):
-        lost, other, claims = Hand(site), Hand(site), 0
+        lost, other, claims = ManualWorker(site), ManualWorker(site), 0
         while claims < count:
             claims += len(lost.step(256)[1])
         let_leases_end(site.client, Namespace.of(site.namespace).unit(keys.KIND, "work"))
@@ -220,26 +218,26 @@ def made_suspects(site: Site, hf: Holdfast, count: int) -> None:
         600,
     ],
 )
-def test_a_worker_with_a_suspect_does_not_starve_others_nor_spin(
+def test_a_worker_with_a_poison_task_does_not_starve_others_nor_spin(
     standalone: Server, count: int
 ) -> None:
     ran.clear()
     hold.clear()
-    namespace = f"suspects-{count}-{time.monotonic_ns()}"
+    namespace = f"poison-{count}-{time.monotonic_ns()}"
     with (
         standalone.client() as client,
         Holdfast.from_url(standalone.url, namespace=namespace) as hf,
     ):
-        made_suspects(Site(standalone.url, namespace, standalone, client), hf, count)
+        make_poison_tasks(Site(standalone.url, namespace, standalone, client), hf, count)
         hf.enqueue(innocent.call())
         worker = hf.worker(quick, concurrency=50)
         thread = threading.Thread(target=worker.run)
         thread.start()
         try:
-            eventually(lambda: {"suspect", "innocent"} <= set(ran))
+            eventually(lambda: {"poison", "innocent"} <= set(ran))
             before = steps(client)
             time.sleep(1.0)
-            assert ran.count("suspect") == 1
+            assert ran.count("poison") == 1
             assert steps(client) - before < 100  # one that spins makes many hundreds
             assert ran.count("innocent") == 1
         finally:

@@ -1,4 +1,4 @@
-"""What a kill repeats of what was finished: at most as much as `ack` says."""
+"""How many finished tasks run again after a kill: at most as many as `ack` allows."""
 
 import random
 import time
@@ -56,7 +56,7 @@ def killed_often(server: Server, folder: Path, seed: int, ack: str, kills: int, 
         print(f"{ack}, seed {seed}: finished tasks that each kill repeated: {repeated}")
         assert all(count <= bound for count in repeated.values())
         assert len(repeated) <= kills
-        assert fleet.dead() == {}  # a task is not claimed so often that it is thought a killer
+        assert fleet.dead() == {}  # no task is claimed so often that it becomes a poison task
         counts = fleet.settled()
         assert counts.completed == counts.acknowledged
 

@@ -1,4 +1,4 @@
-"""One worker process: `python -m queues.faults.workman URL NAMESPACE HISTORY LEASE PLACES GRACE`.
+"""A worker process: `python -m queues.faults.worker_process URL NAMESPACE HISTORY …`.
 
 It serves the queue of `chores` until SIGTERM, and writes a log to stderr.
 """

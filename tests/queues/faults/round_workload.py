@@ -1,4 +1,4 @@
-"""What producers, operators and those who wait do in a round of trouble, and its audit: `Plot`."""
+"""The calls to a queue in a round of faults, and their audit: `RoundWorkload`."""
 
 import random
 import threading
@@ -30,7 +30,7 @@ SLACK_US = 20_000  # between the clock of a process and that of the server on th
 
 
 @dataclass
-class Told:
+class EnqueuedTask:
     """What the producer knows of one task; instants in microseconds since 1970."""
 
     handle: TaskHandle[Any]
@@ -41,19 +41,19 @@ class Told:
     cancels: list[tuple[bool, int]] = field(default_factory=list)
 
 
-class Plot:
-    """All that is asked of a queue while it has trouble; with what is needed to judge the end.
+class RoundWorkload:
+    """The calls to a queue while it has faults, and what is needed to check the end.
 
     Args:
-        fleet: whose queue.
+        fleet: with the queue.
         seed: of every choice.
     """
 
     def __init__(self, fleet: WorkerFleet, seed: int) -> None:
-        self._crew = fleet
+        self._fleet = fleet
         self._choices = random.Random(seed)
         self._queue = fleet.hf.queue(chores.QUEUE, capacity=CAPACITY if seed % 2 else None)
-        self._told: dict[str, Told] = {}
+        self._enqueued: dict[str, EnqueuedTask] = {}
         self._pauses: list[tuple[int, int]] = []
         self._results: dict[str, object] = {}
         self._waiting: list[threading.Thread] = []
@@ -63,19 +63,23 @@ class Plot:
     @property
     def cancelled(self) -> set[str]:
         """Return the tasks that were cancelled before they had ended."""
-        return {key for key, told in self._told.items() if any(yes for yes, _ in told.cancels)}
+        return {
+            key
+            for key, enqueued in self._enqueued.items()
+            if any(yes for yes, _ in enqueued.cancels)
+        }
 
     def act(self) -> None:
         """Make one more call: mostly for a task, sometimes for the whole queue."""
         self._number += 1
         choices = self._choices
         match choices.randrange(14):
-            case 0 | 1 if self._told:
-                self._cancel(choices.choice(list(self._told)))
+            case 0 | 1 if self._enqueued:
+                self._cancel(choices.choice(list(self._enqueued)))
             case 2:
                 self._pause(choices.uniform(0.05, 0.25))
-            case 3 | 4 if self._told and len(self._waiting) < WAITERS:
-                self._wait_for(choices.choice(list(self._told)))
+            case 3 | 4 if self._enqueued and len(self._waiting) < WAITERS:
+                self._wait_for(choices.choice(list(self._enqueued)))
             case _:
                 self._enqueue(self._task())
 
@@ -102,7 +106,7 @@ class Plot:
         many = self._choices.choice([0, 0, 0, 2, 8])
         asked_us = now_us()
         try:
-            handles = self._crew.enqueue(call, many=many)
+            handles = self._fleet.enqueue(call, many=many)
         except QueueAtCapacity:
             self._refused += 1  # on record as surely not stored
             return
@@ -110,12 +114,12 @@ class Plot:
         names = [f"{call.args[0]}.{n}" for n in range(many)] or [call.args[0]]
         delay_s, expires_s = float(call.wait[1:] or 0) / 1000, float(call.expires[1:] or 0) / 1000
         for name, handle in zip(names, handles, strict=True):
-            self._told[name] = Told(handle, asked_us, stored_us, delay_s, expires_s)
+            self._enqueued[name] = EnqueuedTask(handle, asked_us, stored_us, delay_s, expires_s)
 
     def _cancel(self, key: str) -> None:
-        told = self._told[key]
-        cancelled = insist(told.handle.cancel)
-        told.cancels.append((cancelled, now_us()))
+        enqueued = self._enqueued[key]
+        cancelled = insist(enqueued.handle.cancel)
+        enqueued.cancels.append((cancelled, now_us()))
 
     def _pause(self, seconds: float) -> None:
         insist(self._queue.pause)
@@ -135,7 +139,7 @@ class Plot:
         deadline_s = time.monotonic() + ANSWERED_S
         while time.monotonic() < deadline_s:
             try:
-                self._results[key] = self._told[key].handle.result(timeout=1.0)
+                self._results[key] = self._enqueued[key].handle.result(timeout=1.0)
             except (ServerUnavailable, OutcomeUnknown):
                 time.sleep(0.05)
             except TimeoutError:
@@ -147,60 +151,62 @@ class Plot:
                 return
 
     def settled(self) -> Counter[str]:
-        """Check everything that is promised of what was asked here, when all has ended.
+        """Check all promises for the calls of this round, when all has ended.
 
         Returns:
-            How many tasks ended how.
+            How many tasks ended in which state.
 
         Raises:
-            AssertionError: a promise was broken; it says which.
+            AssertionError: a promise was broken; the message names it.
         """
         for thread in self._waiting:
             thread.join(ANSWERED_S)
-            assert not thread.is_alive(), "someone still waits for a result"
+            assert not thread.is_alive(), "a thread still waits for a result"
         runs: dict[str, list[Operation]] = defaultdict(list)
-        for run in self._crew.history():
+        for run in self._fleet.history():
             if run.kind == "complete":
                 runs[run.key].append(run)
         ends: Counter[str] = Counter()
-        for key, told in self._told.items():
-            status = told.handle.status()
+        for key, enqueued in self._enqueued.items():
+            status = enqueued.handle.status()
             ends[status.state] += 1
-            self._check_end(key, told, status, runs[key])
-            self._check_claims(key, told, runs[key])
+            self._check_end(key, enqueued, status, runs[key])
+            self._check_claims(key, enqueued, runs[key])
         self._check_results()
         ends["refused"] = self._refused
         return ends
 
-    def _check_end(self, key: str, told: Told, status: TaskStatus, runs: list[Operation]) -> None:
+    def _check_end(
+        self, key: str, enqueued: EnqueuedTask, status: TaskStatus, runs: list[Operation]
+    ) -> None:
         """Check that a task has ended once, and that no other trace of it is left."""
-        raw, unit, task_id = self._crew.raw, self._crew.unit, told.handle.task_id
+        raw, unit, task_id = self._fleet.raw, self._fleet.unit, enqueued.handle.task_id
         assert status.state in {"done", "dead", "cancelled"}, (key, status)
         kept = raw.exists(keys.result(unit, task_id))
         assert bool(kept) != bool(raw.hexists(keys.bodies(unit), task_id)), (key, status)
-        answers = [answer for answer, _ in told.cancels]
-        assert answers.count(True) == (status.state == "cancelled"), (key, told, status)
+        answers = [answer for answer, _ in enqueued.cancels]
+        assert answers.count(True) == (status.state == "cancelled"), (key, enqueued, status)
         if True in answers:
-            assert answers[0], f"{key} had ended, and was cancelled after that: {told}"
+            assert answers[0], f"{key} had ended, and was cancelled after that: {enqueued}"
         if status.state == "done":
-            token = told.handle.result(timeout=0)
+            token = enqueued.handle.result(timeout=0)
             counted = [run for run in runs if run.fields["token"] == token]
             assert [run.outcome for run in counted] == ["ok"], (key, token, runs)
             latest = max(run.fields["token"] for run in runs)
             assert token == latest, f"{key} was claimed again, but an older claim counted: {runs}"
 
-    def _check_claims(self, key: str, told: Told, runs: list[Operation]) -> None:
+    def _check_claims(self, key: str, enqueued: EnqueuedTask, runs: list[Operation]) -> None:
         """Check the times of all claims of a task; a token is the server's time of its claim."""
         for run in runs:
             claimed_us = run.fields["token"]
-            earliest_us = told.asked_us + told.delay_s * 1e6 - SLACK_US
-            assert claimed_us >= earliest_us, f"{key} ran before its time: {run}, {told}"
-            if told.expires_s:
-                latest_us = told.stored_us + told.expires_s * 1e6 + SLACK_US
-                assert claimed_us <= latest_us, f"{key} ran after it expired: {run}, {told}"
-            for answer, at_us in told.cancels:
+            earliest_us = enqueued.asked_us + enqueued.delay_s * 1e6 - SLACK_US
+            assert claimed_us >= earliest_us, f"{key} ran before its time: {run}, {enqueued}"
+            if enqueued.expires_s:
+                latest_us = enqueued.stored_us + enqueued.expires_s * 1e6 + SLACK_US
+                assert claimed_us <= latest_us, f"{key} ran after it expired: {run}, {enqueued}"
+            for answer, at_us in enqueued.cancels:
                 late = answer and claimed_us > at_us + SLACK_US
-                assert not late, f"{key} was claimed after it was cancelled: {run}, {told}"
+                assert not late, f"{key} was claimed after it was cancelled: {run}, {enqueued}"
             for from_us, until_us in self._pauses:
                 paused = from_us + SLACK_US < claimed_us < until_us - SLACK_US
                 assert not paused, f"{key} was claimed during a pause: {run}"
@@ -209,7 +215,7 @@ class Plot:
         """Check that the callers that waited got the result that a caller gets now."""
         for key, result in self._results.items():
             assert result is not None, f"no waiter got the result of {key}"
-            now = _outcome(self._told[key].handle.result)
+            now = _outcome(self._enqueued[key].handle.result)
             if isinstance(result, TaskFailed):
                 assert isinstance(now, TaskFailed), (key, result, now)
                 assert (result.state, result.reason) == (now.state, now.reason)
