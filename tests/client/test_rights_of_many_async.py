@@ -78,7 +78,7 @@ async def test_a_slot_on_its_way_is_followed(
     slot = Namespace.of(user.name).unit(keys.FENCED, "stock").slot
     home = replicated.owner(slot)
     try:
-        with replicated.moving_slot(slot, replicated.stranger(slot)) as move:
+        with replicated.moving_slot(slot, replicated.other_primary(slot)) as move:
             move.migrate()
             assert await hf.fenced("stock").get() == "here"
     finally:

@@ -38,7 +38,7 @@ def test_a_slot_that_moved_is_found(own_cluster: Cluster) -> None:
     unit = Namespace.of("moved").unit("counter", "a")
     assert caller.call(INCREMENT, unit, [unit.key("n")], []) == 1
     for expected in (2, 3):
-        own_cluster.move_slot(unit.slot, own_cluster.stranger(unit.slot))
+        own_cluster.move_slot(unit.slot, own_cluster.other_primary(unit.slot))
         assert caller.call(INCREMENT, unit, [unit.key("n")], []) == expected
     caller.close()
 
@@ -47,7 +47,7 @@ def test_a_slot_that_is_moving_is_asked_for_at_both_ends(own_cluster: Cluster) -
     """ASK is followed for one request; keys on both sides (TRYAGAIN) are waited for."""
     caller = Caller(Settings.from_url(own_cluster.url))
     unit = Namespace.of("asked").unit("counter", "a")
-    target = own_cluster.stranger(unit.slot)
+    target = own_cluster.other_primary(unit.slot)
     assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 1
     with own_cluster.moving_slot(unit.slot, target) as move:
         assert caller.call(BOTH, unit, [unit.key("n"), unit.key("m")], []) == 2
@@ -69,7 +69,7 @@ async def test_a_loop_follows_a_slot_as_well(own_cluster: Cluster) -> None:
     async def increment() -> list[int]:
         return await asyncio.gather(*(caller.call(INCREMENT, unit, key, []) for key in keys))
 
-    target = own_cluster.stranger(unit.slot)
+    target = own_cluster.other_primary(unit.slot)
     with own_cluster.moving_slot(unit.slot, target) as move:
         assert await increment() == [1] * 20  # only the target may have new ones
         move.migrate()
@@ -86,7 +86,7 @@ async def test_tasks_run_once_while_their_queue_moves(own_cluster: Cluster) -> N
         running = asyncio.create_task(worker.run())
         for n in range(5):
             await hf.enqueue_many([nothing.call(i) for i in range(50)])
-            target = own_cluster.stranger(slot)
+            target = own_cluster.other_primary(slot)
             await asyncio.to_thread(own_cluster.move_slot, slot, target)
             await hf.enqueue(nothing.call(n))
         worker.stop()

@@ -227,7 +227,7 @@ def test_a_slot_that_moves_is_followed(standalone: Server) -> None:
         caller = Caller(replace(settings, durability=Fsynced(timeout=30.0)))
         unit = Namespace.of("moved").unit("counter", "a")
         assert caller.call(INCREMENT, unit, [unit.key("n")], []) == 1
-        target = cluster.stranger(unit.slot)
+        target = cluster.other_primary(unit.slot)
         with cluster.moving_slot(unit.slot, target):
             assert caller.call(INCREMENT, unit, [unit.key("new")], []) == 1
         assert caller.call(INCREMENT, unit, [unit.key("n")], []) == 2

@@ -289,7 +289,7 @@ def test_a_slot_that_moves(cluster: Cluster, way: str) -> None:
     memory.keep("k")
     slot, before = memory.unit.slot, memory.tracker.guard(memory.unit.slot)
     assert before.address == cluster.owner(slot).address
-    target = cluster.stranger(slot)
+    target = cluster.other_primary(slot)
     if way == "half-way":
         with cluster.moving_slot(slot, target):
             eventually(lambda: before.ended and memory.tracker.guard(slot) is NO_GUARD)

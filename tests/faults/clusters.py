@@ -133,7 +133,7 @@ class Cluster:
                 return node
         raise LookupError(f"no running node serves slot {slot}")
 
-    def stranger(self, slot: int) -> Server:
+    def other_primary(self, slot: int) -> Server:
         """Return a primary that does not serve a slot."""
         owner = self.owner(slot)
         return next(node for node in self._running() if node is not owner and is_primary(node))

@@ -215,6 +215,6 @@ def test_a_cluster_elects_a_replica(own_cluster: Cluster) -> None:
 def test_slots_move(own_cluster: Cluster) -> None:
     def strike(riders: Riders) -> None:
         for slot in riders.slots:
-            own_cluster.move_slot(slot, own_cluster.stranger(slot))
+            own_cluster.move_slot(slot, own_cluster.other_primary(slot))
 
     ride(own_cluster.url, lambda: primaries_of(own_cluster), strike)

@@ -195,7 +195,7 @@ def test_the_promise_holds_while_a_slot_moves(
     with players.playing():
         for _ in range(2):
             players.wait_for_memory()
-            target = cluster.stranger(slot)
+            target = cluster.other_primary(slot)
             if way == "half-way":
                 with cluster.moving_slot(slot, target):
                     time.sleep(2.5)

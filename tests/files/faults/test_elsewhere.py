@@ -104,7 +104,7 @@ def test_all_goes_along_with_the_slot(own_cluster: Cluster, tmp_path: Path) -> N
     unit = Namespace.of("moved").unit(keys.KIND, "logs")
 
     def move() -> None:
-        own_cluster.move_slot(unit.slot, own_cluster.stranger(unit.slot))
+        own_cluster.move_slot(unit.slot, own_cluster.other_primary(unit.slot))
 
     moves = [Once(move) for _ in range(2)]
     with (
@@ -116,7 +116,7 @@ def test_all_goes_along_with_the_slot(own_cluster: Cluster, tmp_path: Path) -> N
         reading = [threads.submit(read, feed, "a", moves[1]), threads.submit(saved, feed, tmp_path)]
         eventually(lambda: all(c.behind == 0 for c in feed.status().consumers))
         move()  # both wait for the next file
-        with own_cluster.moving_slot(unit.slot, own_cluster.stranger(unit.slot)) as half_way:
+        with own_cluster.moving_slot(unit.slot, own_cluster.other_primary(unit.slot)) as half_way:
             half_way.migrate(limit=1)
             publishing = threads.submit(feed.publish, io.BytesIO(LINES), name="next")
         publishing.result(100)

@@ -51,7 +51,7 @@ def test_a_waiting_reader_follows_a_moved_slot(
             eventually(lambda: is_followed(own_cluster, unit), reason="the reader waits")
             with (
                 ThreadPoolExecutor(1) as threads,
-                own_cluster.moving_slot(unit.slot, own_cluster.stranger(unit.slot)) as move,
+                own_cluster.moving_slot(unit.slot, own_cluster.other_primary(unit.slot)) as move,
             ):
                 if half_way:  # the sender has to wait: no node has all keys of the chat
                     move.migrate(limit=1)
@@ -71,7 +71,7 @@ async def test_send_batches_follow_a_moved_slot(own_cluster: Cluster) -> None:
     async with AsyncHoldfast.from_url(url, namespace=namespace) as hf:
         chat = await hf.create_chat(["a"], sender="a", body="first", chat_id="c")
         await asyncio.gather(*[chat.send(n, sender="a") for n in range(50)])
-        with own_cluster.moving_slot(slot, own_cluster.stranger(slot)) as move:
+        with own_cluster.moving_slot(slot, own_cluster.other_primary(slot)) as move:
             move.migrate(limit=1)
             sends = [asyncio.create_task(chat.send(n, sender="a")) for n in range(50, 100)]
             await asyncio.sleep(0.1)  # the node answers TRYAGAIN

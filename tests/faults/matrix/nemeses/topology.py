@@ -82,7 +82,7 @@ def move_slots(target: Target, seconds: float) -> None:
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
     for slot in scene.slots:
-        with nodes.moving_slot(in_use(nodes, slot), nodes.stranger(slot)) as move:
+        with nodes.moving_slot(in_use(nodes, slot), nodes.other_primary(slot)) as move:
             move.migrate(1)
             time.sleep(seconds)
 
@@ -92,7 +92,7 @@ def migrate_slots(target: Target, seconds: float) -> None:
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
     for slot in scene.slots:
-        nodes.migrate_slot(in_use(nodes, slot), nodes.stranger(slot))
+        nodes.migrate_slot(in_use(nodes, slot), nodes.other_primary(slot))
         time.sleep(seconds)
 
 
