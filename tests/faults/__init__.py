@@ -1,1 +1,1 @@
-"""The fault bench: real servers, a faulty network, killed processes, and checkers."""
+"""Fault injection: real servers, a faulty network, killed processes, and checkers."""

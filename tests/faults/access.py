@@ -1,4 +1,4 @@
-"""How programs of the bench get at a server: plainly, durably, or by a password: `opened`."""
+"""How the programs of tests connect to a server: plainly, durably, or by a password: `opened`."""
 
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from holdfast import AsyncHoldfast, Fsynced, Holdfast, Replicated
 DURABLY = {"replicated": Replicated(1), "fsynced": Fsynced()}
 
 
-class Keyring(redis.CredentialProvider):
-    """A user and a password, as a file says at the moment: two lines."""
+class CredentialsFile(redis.CredentialProvider):
+    """The user and the password that a file has at the moment: two lines."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -32,10 +32,10 @@ def opened(kind: type[Holdfast | AsyncHoldfast], url: str, namespace: str, acces
         kind: of which half.
         url: of the server.
         namespace: of the round.
-        access: one of `DURABLY`, or the path of a keyring.
+        access: one of `DURABLY`, or the path of a file with user and password.
     """
     if not access or access in DURABLY:
         return kind.from_url(url, namespace=namespace, durability=DURABLY.get(access))
     library: Any = redis if kind is Holdfast else redis.asyncio
-    client = library.Redis.from_url(url, credential_provider=Keyring(access))
+    client = library.Redis.from_url(url, credential_provider=CredentialsFile(access))
     return kind(client, namespace=namespace)

@@ -213,7 +213,7 @@ class Cluster:
             node.execute("CONFIG SET", "cluster-announce-port", port)
         eventually(
             lambda: all(_announced_ports(node) == set(ports.values()) for node in self._running()),
-            reason="all nodes have heard of the announced ports",
+            reason="all nodes know the announced ports",
         )
 
     def _introduce(self, node: Server) -> None:
@@ -266,7 +266,7 @@ class Move:
             pass
         target_id = node_id(self.target)
         others = [node for node in nodes if node not in (self.source, self.target)]
-        others = [node for node in others if is_primary(node)]  # replicas hear it from theirs
+        others = [node for node in others if is_primary(node)]  # replicas get it from theirs
         for node in [self.target, self.source, *others]:
             node.execute("CLUSTER SETSLOT", self.slot, "NODE", target_id)
 
@@ -279,12 +279,12 @@ def _cluster_options(bus: Port) -> list[str]:
 
 
 def node_id(node: Server) -> str:
-    """Return what the cluster calls a node."""
+    """Return the id of a node in the cluster."""
     return _text(node.execute("CLUSTER MYID"))
 
 
 def is_primary(node: Server) -> bool:
-    """Return whether a node takes itself for one."""
+    """Return whether a node considers itself a primary."""
     return bool(node.execute("INFO", "replication")["role"] == "master")
 
 
@@ -299,7 +299,7 @@ def _has_replica(primary: Server) -> bool:
 
 
 def owner_id(node: Server, slot: int) -> str | None:
-    """Return who serves a slot, in the eyes of a node."""
+    """Return the id of the node that serves a slot, as *node* sees it."""
     for first, last, primary, *_ in node.execute("CLUSTER SLOTS"):
         if first <= slot <= last:
             return _text(primary[2])

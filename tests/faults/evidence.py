@@ -9,8 +9,8 @@ from typing import Protocol
 TAIL_LINES = 20
 
 
-class Witness(Protocol):
-    """Something that can report what it observed."""
+class Reporter(Protocol):
+    """A server, process or nemesis that can report what it observed."""
 
     name: str
 
@@ -24,23 +24,23 @@ class Witness(Protocol):
         ...
 
 
-_witnesses: list[Witness] = []
+_reporters: list[Reporter] = []
 
 
-def register(witness: Witness) -> None:
-    """Ask this witness when the present test fails."""
-    _witnesses.append(witness)
+def register(reporter: Reporter) -> None:
+    """Ask this reporter when the present test fails."""
+    _reporters.append(reporter)
 
 
 def dismiss_finished() -> None:
     """Forget those that ended before the coming test."""
-    _witnesses[:] = [witness for witness in _witnesses if witness.is_running]
+    _reporters[:] = [reporter for reporter in _reporters if reporter.is_running]
 
 
 def reports() -> list[tuple[str, str]]:
-    """Return (name, report) of every witness that has something to say."""
-    told = [(witness.name, witness.report()) for witness in _witnesses]
-    return [(name, text) for name, text in told if text]
+    """Return (name, report) of every reporter with a text."""
+    found = [(reporter.name, reporter.report()) for reporter in _reporters]
+    return [(name, text) for name, text in found if text]
 
 
 def tail(text: str) -> str:

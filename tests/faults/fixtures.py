@@ -28,7 +28,7 @@ REPEATED = ("repeat", "op_id", "another client")
 """How a write is lost, and how it may be repeated: arguments of `lose` and of what it returns."""
 
 PATIENT_MS = 30_000
-"""Who is silent for less is taken for busy, not for dead."""
+"""A node that is silent for less counts as busy, not as dead."""
 CALM = ("--hz", "10")
 """Shared servers, ten for each worker, idle most of the time: they tick as often as in use."""
 
@@ -163,7 +163,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """Let witnesses of earlier tests go."""
+    """Drop the reporters of earlier tests."""
     evidence.dismiss_finished()
 
 

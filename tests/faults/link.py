@@ -144,7 +144,7 @@ class Link:
         await self._replies.put(End.CLOSE)
 
     async def _answer_all(self) -> None:
-        """Let the requests before a dropped one be answered: their fate should not be chance."""
+        """Let the requests before a dropped one be answered: their outcome must not be random."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(ANSWER_S):
                 await self._conversation.quiet.wait()
@@ -155,7 +155,7 @@ class Link:
             item = await queue.get()
             if queue.direction in self._traffic.swallowed:
                 self.lost_bytes = True
-                if isinstance(item, End):  # the other side does not hear of the end either
+                if isinstance(item, End):  # the other side does not see the end either
                     await asyncio.Event().wait()
             elif item is End.RESET:
                 self.reset()

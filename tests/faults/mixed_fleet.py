@@ -34,14 +34,14 @@ class MixedFleet(Nursery):
         """Return what the processes of both versions printed."""
         return super().output + self.former.output
 
-    def told(self, verb: str, pid: int = 0, **order: Any) -> Any:
-        """Have the nursery of the process do something; its answer."""
+    def request(self, verb: str, pid: int = 0, **order: Any) -> Any:
+        """Send a command to the nursery of the process. Return its answer."""
         if verb != "fork":
-            where = self.former.told if pid in self._former_pids else super().told
+            where = self.former.request if pid in self._former_pids else super().request
             return where(verb, pid=pid, **order)
         is_former, self._former_next = self._former_next, not self._former_next
         self.lives["former" if is_former else "present"] += 1
-        born: int = (self.former.told if is_former else super().told)(verb, **order)
+        born: int = (self.former.request if is_former else super().request)(verb, **order)
         self._former_pids.discard(born)  # the system may use a number again
         if is_former:
             self._former_pids.add(born)

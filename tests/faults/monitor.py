@@ -36,11 +36,11 @@ def watching(server: Server) -> Iterator[Watch]:
     with server.client() as client, client.monitor() as monitor:
         yield watch
         server.execute("ECHO", end)
-        for told in monitor.listen():
-            words = str(told["command"]).split(" ")
+        for event in monitor.listen():
+            words = str(event["command"]).split(" ")
             if end in words:
                 return
-            if told["client_type"] == "lua":
+            if event["client_type"] == "lua":
                 watch.scripted.append(words)
             else:
-                watch.commands.append((f"{told['client_address']}:{told['client_port']}", words))
+                watch.commands.append((f"{event['client_address']}:{event['client_port']}", words))

@@ -29,8 +29,8 @@ class Nursery:
     """A process to fork actors from; `with` limits all of them to the block.
 
     Args:
-        modules: what it imports before it has children.
-        env: more of its environment.
+        modules: that it imports before the first fork.
+        env: additions to its environment.
     """
 
     def __init__(self, *modules: str, env: Mapping[str, str] | None = None) -> None:
@@ -56,21 +56,21 @@ class Nursery:
         """Return what it and its children printed: nothing if all is well."""
         return self._process.output
 
-    def told(self, verb: str, **order: Any) -> Any:
-        """Have it do something; its answer."""
+    def request(self, verb: str, **order: Any) -> Any:
+        """Send it a command. Return its answer."""
         with self._lock:
             print(json.dumps({"verb": verb, **order}), file=self._line, flush=True)
             return json.loads(self._line.readline())
 
 
 class Actor:
-    """One part in a round, which may be killed and started again: a victim of a `Nemesis`.
+    """A client in a round, which may be killed and started again: a victim of a `Nemesis`.
 
     Args:
-        nursery: where it comes from.
-        play: what it does: `module:function`.
-        seed: of what it leaves to chance, in each life anew; empty: nobody knows it.
-        about: what that function needs to know, the `name` of the actor among it.
+        nursery: the process that forks it.
+        play: the function that it runs: `module:function`.
+        seed: of its random choices; each fork gets another one. Empty: unknown.
+        about: arguments of that function; one is `name`, the name of the actor.
     """
 
     def __init__(self, nursery: Nursery, play: str, *, seed: str = "", **about: Any) -> None:
@@ -92,24 +92,24 @@ class Actor:
         return bool(self._pid)
 
     def start(self) -> None:
-        """Let it live, once more."""
+        """Fork it, unless it runs."""
         if not self._pid:
             self._lives += 1
             seed = self._seed and f"{self._seed} {self.name} {self._lives}"
-            self._pid = self._nursery.told("fork", seed=seed, **self._about)
+            self._pid = self._nursery.request("fork", seed=seed, **self._about)
 
     def kill(self) -> None:
         """End it by SIGKILL, and wait until it is gone."""
         if self._pid:
-            self._nursery.told("kill", pid=self._pid)
+            self._nursery.request("kill", pid=self._pid)
             self._pid = 0
 
     def pause(self) -> None:
-        """Stop it in its tracks."""
+        """Pause it (SIGSTOP)."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Let it go on (SIGCONT)."""
         self._signal(signal.SIGCONT)
 
     def terminate(self) -> None:
@@ -129,13 +129,13 @@ class Actor:
         return bool(self._pid) and not self._has_ended()
 
     def _has_ended(self) -> bool:
-        if self._pid and self._nursery.told("ended", pid=self._pid):
+        if self._pid and self._nursery.request("ended", pid=self._pid):
             self._pid = 0
         return not self._pid
 
     def _signal(self, number: signal.Signals) -> None:
         if self._pid:
-            self._nursery.told("signal", pid=self._pid, number=number)
+            self._nursery.request("signal", pid=self._pid, number=number)
 
 
 def main(port: str, *modules: str) -> None:

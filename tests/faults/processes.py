@@ -212,8 +212,8 @@ def all_ended(processes: Iterable[Process], timeout: float) -> None:
         running = [process for process in running if process.is_running]
     for process in running:
         process.abort()
-    told = "\n".join(f"{process.name}:\n{process.output}" for process in running)
-    assert not running, f"still running after {timeout} s:\n{told}"
+    output = "\n".join(f"{process.name}:\n{process.output}" for process in running)
+    assert not running, f"still running after {timeout} s:\n{output}"
 
 
 def _temporary_file() -> Path:

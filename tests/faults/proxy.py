@@ -165,7 +165,7 @@ class Proxy:
     def black_hole(self, directions: Directions = "both") -> None:
         """Accept everything, forward nothing: connections are half-open.
 
-        "replies" alone: requests are applied and the client hears nothing. A connection that lost
+        "replies" alone: requests are applied and the client gets no reply. A connection that lost
         bytes here is reset by `heal`.
         """
         self._do(self._set("swallowed", frozenset(_chosen(directions))))

@@ -26,7 +26,7 @@ class Relay:
         target: where to.
 
     Attributes:
-        mute: while it is true, what the connecting side says is lost; what it hears is not.
+        mute: while it is true, what the connecting side sends is lost; what it receives is not.
     """
 
     def __init__(self, target: tuple[str, int]) -> None:
@@ -72,10 +72,10 @@ class Relay:
                 self._begin(self._pass, client, server, True)
                 self._begin(self._pass, server, client, False)
 
-    def _pass(self, source: socket.socket, sink: socket.socket, said: bool) -> None:
+    def _pass(self, source: socket.socket, sink: socket.socket, lossy: bool) -> None:
         with suppress(OSError):
             while data := source.recv(CHUNK):
-                if not (said and self.mute):
+                if not (lossy and self.mute):
                     sink.sendall(data)
         with suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)

@@ -171,7 +171,7 @@ class Watched:
         """Let the primary serve alone for *seconds*, then let the replica have its place.
 
         Replicas are stopped, so nothing that the primary acknowledges meanwhile reaches them; then
-        the primary is, and when it wakes, clients of old may write to it until it is told.
+        the primary is, and when it wakes, clients of old may write to it until it is notified.
         """
         old, others = self.primary, self.replicas
         for other in others:

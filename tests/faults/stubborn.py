@@ -1,4 +1,4 @@
-"""Taking no failure for an answer, in the documented ways: `insist`."""
+"""Repeat an operation until it succeeds, as documented: `insist`."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 from faults.waiting import POLL_S
 from holdfast import OutcomeUnknown, ServerUnavailable
 
-STUBBORN_S = 60.0  # who was not heard for so long will not be heard
+STUBBORN_S = 60.0  # without a reply for so long, none will come
 
 
 def insist(operation: Callable[[], Any]) -> Any:

@@ -120,9 +120,9 @@ class TestIntervalOverlap:
         with pytest.raises(AssertionError, match="2 holders"):
             interval_overlap(history, lease=1.0)
 
-    @pytest.mark.parametrize("told", [op("lost", (3, 3)), op("renew", (2, 3), False)])
-    def test_a_holder_who_was_told_of_the_loss_is_none(self, told: Operation) -> None:
-        history = [op("acquire", (0, 1), 7), told, op("acquire", (0, 4), 8, process="b")]
+    @pytest.mark.parametrize("notice", [op("lost", (3, 3)), op("renew", (2, 3), False)])
+    def test_a_holder_that_was_notified_of_the_loss_holds_nothing(self, notice: Operation) -> None:
+        history = [op("acquire", (0, 1), 7), notice, op("acquire", (0, 4), 8, process="b")]
         interval_overlap(history, lease=math.inf)
 
     def test_the_holders_own_reckoning_goes_first(self) -> None:

@@ -106,22 +106,22 @@ def read(*seqs: int) -> list[Operation]:
     return [fetch(*seqs), *handled, op("ack", "r", upto=seqs[-1])]
 
 
-def said(*numbers: int) -> list[Operation]:
+def sent(*numbers: int) -> list[Operation]:
     return [op("send", "s", number, number=number) for number in numbers]
 
 
-def told_a_gap() -> Operation:
+def reported_gap() -> Operation:
     return op("gap", "r", gap=(2, 2, "reset"))
 
 
-def mailbox(first: int, reason: str = "dropped", *, told: bool = True) -> list[Operation]:
+def mailbox(first: int, reason: str = "dropped", *, reported: bool = True) -> list[Operation]:
     """Return a history in which a reader gets five messages from *first* on, and a gap before."""
     seqs, gap = list(range(first, 6)), [1, first - 1, reason]
     bodies = [["s", seq] for seq in seqs]
     return [
-        *said(1, 2, 3, 4, 5),
+        *sent(1, 2, 3, 4, 5),
         op("fetch", "r", {"seqs": seqs, "bodies": bodies, "gap": gap}),
-        *([op("gap", "r", gap=gap)] if told else []),
+        *([op("gap", "r", gap=gap)] if reported else []),
         *(op("handle", "r", seq=seq) for seq in seqs),
     ]
 
@@ -280,21 +280,21 @@ CASES: dict[str, tuple[Judge, list[Operation], dict[str, int]]] = {
         *(SCHEDULE, [*fired("5000", "t1"), op("complete", "s", task_id="s@u", token=1)]),
         {"doubled": 1},
     ),
-    "chat: read once": (CHAT, [*said(1, 2), *read(1), *read(2)], {}),
+    "chat: read once": (CHAT, [*sent(1, 2), *read(1), *read(2)], {}),
     "chat: one is skipped": (
-        *(CHAT, [*said(1, 2, 3), *read(1), *read(3)]),
+        *(CHAT, [*sent(1, 2, 3), *read(1), *read(3)]),
         {"lost": 1, "disordered": 1},
     ),
-    "chat: one comes again": (CHAT, [*said(1, 2), *read(1, 2), *read(2)], {"stale": 1}),
+    "chat: one comes again": (CHAT, [*sent(1, 2), *read(1, 2), *read(2)], {"stale": 1}),
     "chat: one number twice": (
-        *(CHAT, [*said(1, 2), *read(1, 2), fetch(1, body=2)]),
+        *(CHAT, [*sent(1, 2), *read(1, 2), fetch(1, body=2)]),
         {"disordered": 1, "stale": 1},
     ),
-    "losses: unreported": (LOSSES, [*said(1, 2), *read(1)], {"lost": 1}),
-    "losses: reported": (LOSSES, [*said(1, 2), *read(1), told_a_gap()], {"reported": 1}),
-    "losses: read after all": (LOSSES, [*said(1, 2), *read(1), told_a_gap(), *read(2)], {}),
+    "losses: unreported": (LOSSES, [*sent(1, 2), *read(1)], {"lost": 1}),
+    "losses: reported": (LOSSES, [*sent(1, 2), *read(1), reported_gap()], {"reported": 1}),
+    "losses: read after all": (LOSSES, [*sent(1, 2), *read(1), reported_gap(), *read(2)], {}),
     "mailbox: what is too much may go": (MAILBOX, mailbox(4), {}),
-    "mailbox: unreported": (MAILBOX, mailbox(4, told=False), {"lost": 1}),
+    "mailbox: unreported": (MAILBOX, mailbox(4, reported=False), {"lost": 1}),
     "mailbox: there was room": (MAILBOX, mailbox(5), {"lost": 1}),
     "mailbox: lost by the server": (MAILBOX, mailbox(4, "reset"), {"lost": 1}),
     "mailbox: everything is kept": (KEEPER, mailbox(4), {"lost": 1}),

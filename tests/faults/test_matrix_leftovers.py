@@ -35,7 +35,7 @@ def test_a_queue_in_good_order_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"leases": ()}, "nowhere: "),
         ({"due": (b"later", b"nobody")}, "no tasks: "),
@@ -47,8 +47,8 @@ def test_a_queue_in_good_order_passes() -> None:
         ({"ready": (b"waits",)}, "tombstones in no ready list: "),
     ],
 )
-def test_a_task_that_is_nowhere_or_twice_is_named(changed: dict[str, Any], told: str) -> None:
-    with pytest.raises(AssertionError, match=f"^{told}"):
+def test_a_task_that_is_nowhere_or_twice_is_named(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(AssertionError, match=f"^{message}"):
         replace(SOUND, **changed).check()
 
 

@@ -47,12 +47,12 @@ def fleet(former: FormerVersion) -> Iterator[MixedFleet]:
 def test_a_fleet_has_both_versions(
     fleet: MixedFleet, former: FormerVersion, tmp_path: Path
 ) -> None:
-    program, told = tmp_path / "where.py", tmp_path / "told"
-    program.write_text(f"import sys\nsys.argv = ['', {str(told)!r}]\n{WHERE}\n")
+    program, report = tmp_path / "where.py", tmp_path / "report"
+    program.write_text(f"import sys\nsys.argv = ['', {str(report)!r}]\n{WHERE}\n")
     for _ in range(4):
-        fleet.told("fork", seed="", play="runpy:run_path", path_name=str(program))
-    eventually(lambda: told.exists() and len(told.read_text().splitlines()) == 4)
-    places = told.read_text().splitlines()
+        fleet.request("fork", seed="", play="runpy:run_path", path_name=str(program))
+    eventually(lambda: report.exists() and len(report.read_text().splitlines()) == 4)
+    places = report.read_text().splitlines()
     assert sum(place.startswith(str(former.wheel)) for place in places) == 2
 
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 POLL_S = 0.01
 REST = 4
-"""Who looks spends a fifth of the time with it: what is waited for needs the processor as well."""
+"""A check takes at most a fifth of the time: what is waited for needs the processor, too."""
 
 
 def eventually(predicate: Callable[[], T], timeout: float = 60.0, *, reason: str = "") -> T:

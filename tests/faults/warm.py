@@ -46,11 +46,11 @@ LIBRARIES: Final = (
 OF_THE_INTERPRETER: Final = ("PYTHON", "LD_")
 BUT: Final = {"PYTHONFAULTHANDLER", "PYTHONPATH", "PYTHONUNBUFFERED"}
 LONGEST = 2**20
-"""Bytes of an order."""
+"""Most bytes of a command."""
 
 
 class Child:
-    """A program; what a `subprocess.Popen` says of one."""
+    """A program, with the interface of `subprocess.Popen`."""
 
     def __init__(self, nursery: _Nursery, pid: int) -> None:
         self.pid = pid
@@ -89,7 +89,7 @@ class Child:
             if poller.poll(None if timeout_s is None else 1000 * timeout_s):
                 with self._nursery.lock:
                     if self.returncode is None:
-                        self.returncode = self._nursery.told([], do="ended", pid=self.pid)
+                        self.returncode = self._nursery.request([], do="ended", pid=self.pid)
                         os.close(self._handle)
         return self.returncode
 
@@ -112,8 +112,8 @@ class _Nursery:
             )
         self._line = ours
 
-    def told(self, fds: Sequence[int], **order: Any) -> Any:
-        """Have it do something; its answer."""
+    def request(self, fds: Sequence[int], **order: Any) -> Any:
+        """Send it a command. Return its answer."""
         with self.lock:
             socket.send_fds(self._line, [json.dumps(order).encode()], fds)
             if answer := self._line.recv(LONGEST):
@@ -167,7 +167,7 @@ def start(
     """
     nursery = _starter.submit(_nursery).result()
     about = {"args": args, "env": dict(env), "cwd": str(cwd or Path.cwd()), "terminal": terminal}
-    return Child(nursery, nursery.told(streams, do="fork", **about))
+    return Child(nursery, nursery.request(streams, do="fork", **about))
 
 
 def main(fd: str) -> None:

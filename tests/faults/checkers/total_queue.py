@@ -1,7 +1,7 @@
 """No enqueued task is lost, and only enqueued tasks run: `total_queue`.
 
 After Jepsen's checker of the same name. Tasks are known by the `key` of their operations. A task's
-body records its completion, so that a completion is on record before the queue hears of it.
+body records its completion, so that a completion is on record before it reaches the queue.
 """
 
 from collections import Counter

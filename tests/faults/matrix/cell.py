@@ -83,8 +83,8 @@ def _played(
     if not fault.actions:  # the clients were the fault
         result.strikes = result.unknown if STORMS & fault.how.keys() else result.operations
         assert result.strikes, "the fault did not happen"
-    told = workload.nursery.output[printed:]
-    crash = told[told.find(CRASH) :][:2000] if CRASH in told else ""
+    printed_now = workload.nursery.output[printed:]
+    crash = printed_now[printed_now.find(CRASH) :][:2000] if CRASH in printed_now else ""
     crashes = [Violation("astray", f"a client failed: {crash}")] if crash else []
     unsound = insist(lambda: audited(workload))
     return crashes + unsound + insist(lambda: workload.judge(history)), began_ns

@@ -41,7 +41,7 @@ class CellResult:
         seed: repeats its schedule.
         strikes: faults injected.
         operations: on record.
-        unknown: operations that never returned, or said so before they were repeated.
+        unknown: operations that never returned, or raised `OutcomeUnknown` at first.
         repeated: what was done more than once, and may be.
         recovered_s: from the end of the trouble, or the election of a successor, until everything
             was done again.

@@ -20,7 +20,7 @@ from holdfast import OutcomeUnknown, ServerUnavailable
 AGAIN_S = 0.01
 HANDS = 2
 PATIENCE_S = 30.0
-"""A server that was not heard for so long will not be heard."""
+"""A server without a reply for so long will not reply."""
 
 
 class Client:
@@ -35,7 +35,7 @@ class Client:
         access: see `opened`.
         storm_s: see `Half`.
         alarm_s: see `struck`; then one hand works, in the main thread.
-        twice: whether everything is said again after it was answered.
+        twice: whether every call is repeated after its reply.
     """
 
     def __init__(

@@ -80,10 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Listen, if a page is wanted; with xdist, where all results come together."""
     page = config.getoption("--matrix")
     if page is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Scribe(page))
+        config.pluginmanager.register(ResultCollector(page))
 
 
-class Scribe:
+class ResultCollector:
     """Collects results, and writes them at the end of the session."""
 
     def __init__(self, page: Path) -> None:
@@ -91,7 +91,7 @@ class Scribe:
         self._results: list[CellResult] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take down what a cell recorded."""
+        """Store the result that a cell recorded."""
         if report.when == "call":
             for name, value in report.user_properties:
                 if name == "cell":

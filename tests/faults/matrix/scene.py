@@ -51,10 +51,10 @@ class Scene:
 
     def hand_out(self, password: str) -> None:
         """Let clients know that it is theirs."""
-        keyring = Path(self.access)
-        new = keyring.with_suffix(".new")
+        credentials = Path(self.access)
+        new = credentials.with_suffix(".new")
         new.write_text(f"{USER}\n{password}\n")
-        new.replace(keyring)  # a concurrent reader finds the old file or the new one
+        new.replace(credentials)  # a concurrent reader finds the old file or the new one
 
 
 USER, PASSWORD = "app", "first"
@@ -76,11 +76,11 @@ def standalone(persistence: Persistence = "none", *, access: str = "") -> Topolo
 
 @contextmanager
 def guarded(folder: Path) -> Iterator[Scene]:
-    """Yield a server with a user for its clients, and a keyring with name and password."""
+    """Yield a server with a user for its clients, and a file with its name and password."""
     with Server() as server:
         server.execute("ACL", "SETUSER", USER, "on", f">{PASSWORD}", *RIGHTS)
-        keyring = str(folder / "keyring")
-        scene = Scene(folder, server.url, server.client, server, access=keyring)
+        credentials = str(folder / "credentials")
+        scene = Scene(folder, server.url, server.client, server, access=credentials)
         scene.hand_out(PASSWORD)
         yield scene
 

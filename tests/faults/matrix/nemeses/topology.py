@@ -3,8 +3,8 @@
 import time
 
 from faults.clusters import Cluster
-from faults.matrix.nemeses.bystander import Bystander
 from faults.matrix.nemeses.fault import Fault, Target, whole
+from faults.matrix.nemeses.unaffected_queue import UnaffectedQueue
 from faults.matrix.scene import Scene, cluster, replicated, sentinel
 from faults.servers import Server
 
@@ -37,9 +37,9 @@ def fail_over_one(target: Target, seconds: float) -> None:
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
     slot = in_use(nodes, scene.slots[0])
-    with Bystander(nodes, nodes.owner(slot)) as bystander:
-        scene.calm_ns = nodes.lose_primary(slot, meanwhile=bystander.goes_on)
-    scene.longest_s = bystander.longest_s
+    with UnaffectedQueue(nodes, nodes.owner(slot)) as unaffected:
+        scene.calm_ns = nodes.lose_primary(slot, meanwhile=unaffected.goes_on)
+    scene.longest_s = unaffected.longest_s
 
 
 def isolate(target: Target, seconds: float) -> None:

@@ -166,9 +166,9 @@ def judge(history: Sequence[Operation], sums: Sums) -> list[Violation]:
     found = []
     for what, has, wants in zip(Sums._fields, _flat(sums), _flat(expected), strict=True):
         for name in sorted(has.keys() | wants.keys()):
-            told = f"{has[name]} of {wants[name]}: {what} {name}"
+            text = f"{has[name]} of {wants[name]}: {what} {name}"
             if has[name] != wants[name]:
-                found.append(Violation("lost" if has[name] < wants[name] else "doubled", told))
+                found.append(Violation("lost" if has[name] < wants[name] else "doubled", text))
     of_day = {name: sums_of([name]).days[DAYS[0]] for op in counts for name in _names(op)}
     for read in history:
         if read.kind == "total" and read.outcome == "ok":

@@ -51,7 +51,7 @@ class Locks(Workload):
     def end(self) -> None:
         """Let all clients end; no permit stays taken.
 
-        On a server that forgot how they went they stand in line until somebody comes.
+        On a server that lost their leaving they stay queued until another client comes.
         """
         super().end()
         with Holdfast.from_url(self.url, namespace=self.namespace) as hf:

@@ -190,10 +190,10 @@ class Queues(Workload):
                 for op in history
                 if op.kind == "complete"
             }
-            told = {} if self.lossy else {each: _events(queue, each) for each in counted}
+            events_by_task = {} if self.lossy else {each: _events(queue, each) for each in counted}
         found = [each for one in places for each in caught("astray", one.check)]
         found += judge(history, dead, counted)
-        found += judge_events(told, counted, all_stored=not self.refuses_events)
+        found += judge_events(events_by_task, counted, all_stored=not self.refuses_events)
         if not self._processes_came_and_went():
             found.append(Violation("astray", "no process was started in place of another one"))
         return found
@@ -266,7 +266,7 @@ def _late_words(history: Sequence[Operation], counted: dict[str, int | None]) ->
 
 
 def judge_events(
-    told: Mapping[str, Sequence[TaskEvent | Gap]],
+    events_by_task: Mapping[str, Sequence[TaskEvent | Gap]],
     counted: Mapping[str, int | None],
     *,
     all_stored: bool = True,
@@ -279,7 +279,7 @@ def judge_events(
         all_stored: whether the server refused none.
     """
     found = []
-    for task_id, events in told.items():
+    for task_id, events in events_by_task.items():
         if any(isinstance(event, Gap) for event in events):
             if not all_stored:
                 continue
@@ -287,14 +287,14 @@ def judge_events(
             continue
         if [event.number for event in events] != list(range(1, len(events) + 1)):
             found.append(Violation("astray", f"{task_id}: the numbers of its events have gaps"))
-        said = [tuple(event.data) for event in events]
-        if len(said) != len(set(said)):
+        reported = [tuple(event.data) for event in events]
+        if len(reported) != len(set(reported)):
             found.append(Violation("doubled", f"{task_id}: an event was stored twice"))
         token = counted[task_id]
         if (
             all_stored
             and token is not None
-            and [what for by, what in said if by == token] != ["began", "ended"]
+            and [what for by, what in reported if by == token] != ["began", "ended"]
         ):
             found.append(Violation("lost", f"{task_id}: events of claim {token} are missing"))
     return found

@@ -1,4 +1,4 @@
-"""Workers, refreshers and the gateway ride through a failover, and through slots that move.
+"""Workers, refreshers and the gateway go on after a failover, and while slots move.
 
 They do so by themselves, and within half a minute on a slow machine; nothing that was acknowledged
 is lost. Writes that must not be lost with a primary wait for a replica: `Replicated(1)`.
@@ -49,7 +49,7 @@ def running(half: Half, each: Any) -> Iterator[None]:
         assert not thread.is_alive()
 
 
-class Riders:
+class Application:
     """A worker and a refresher of each half, the gateway, and a producer; `with` runs them.
 
     Args:
@@ -58,7 +58,7 @@ class Riders:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.namespace = f"riding-{secrets.token_hex(4)}"
+        self.namespace = f"changes-{secrets.token_hex(4)}"
         self.table = Table({1: {"left": 0}})
         self.enqueued: set[tuple[str, int]] = set()
         self.ran: set[tuple[str, int]] = set()
@@ -71,7 +71,7 @@ class Riders:
         self._over = threading.Event()
         self._stack = ExitStack()
 
-    def __enter__(self) -> Riders:
+    def __enter__(self) -> Application:
         with ExitStack() as stack:
             for name, queue in QUEUES.items():
                 half = Half(name)
@@ -118,7 +118,7 @@ class Riders:
         self.ran.add((queue, n))
 
     def work(self) -> None:
-        """Wait until all of them have done something from now on."""
+        """Wait until each part has done something from now on."""
         so_far = len(self.enqueued)
         eventually(lambda: len(self.enqueued) >= so_far + SOME, reason="tasks are enqueued")
         wanted = set(self.enqueued)
@@ -154,8 +154,8 @@ def caught_up(primary: Server) -> None:
     """Wait until its replicas have all that it has now."""
 
     def behind() -> list[dict[str, Any]]:
-        told = primary.execute("INFO", "replication")
-        replicas = [told[f"slave{n}"] for n in range(told["connected_slaves"])]
+        replication = primary.execute("INFO", "replication")
+        replicas = [replication[f"slave{n}"] for n in range(replication["connected_slaves"])]
         assert replicas
         return [replica for replica in replicas if replica["offset"] < offset]
 
@@ -163,17 +163,19 @@ def caught_up(primary: Server) -> None:
     eventually(lambda: not behind(), reason="the replicas have what the primary has")
 
 
-def ride(url: str, primaries: Callable[[], list[Server]], strike: Callable[[Riders], None]) -> None:
-    """They work, the servers change under them, and they go on with what they had."""
-    with Riders(url) as riders:
-        riders.work()
-        before = riders.messages()
+def survive(
+    url: str, primaries: Callable[[], list[Server]], strike: Callable[[Application], None]
+) -> None:
+    """Change the servers while the application works, and check that it goes on with its data."""
+    with Application(url) as application:
+        application.work()
+        before = application.messages()
         for primary in primaries():
             caught_up(primary)
-        strike(riders)
-        riders.work()
-        assert before < riders.messages()
-    assert riders.enqueued
+        strike(application)
+        application.work()
+        assert before < application.messages()
+    assert application.enqueued
 
 
 @pytest.fixture(scope="module")
@@ -190,31 +192,31 @@ def primaries_of(cluster: Cluster) -> list[Server]:
 def test_a_sentinel_fails_over(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The primary is killed; one of its two replicas is promoted by three Sentinels."""
     with Watched(tmp_path_factory.mktemp("sentinel"), replicas=2, sentinels=3) as watched:
-        ride(watched.url, lambda: [watched.primary], lambda riders: watched.lose_primary())
+        survive(watched.url, lambda: [watched.primary], lambda application: watched.lose_primary())
 
 
 def test_a_cluster_elects_a_replica(own_cluster: Cluster) -> None:
     """The primary that has a queue is killed, and comes back as a replica."""
 
-    def strike(riders: Riders) -> None:
-        slot = Namespace.of(riders.namespace).unit("queue", QUEUES["async"]).slot
+    def strike(application: Application) -> None:
+        slot = Namespace.of(application.namespace).unit("queue", QUEUES["async"]).slot
         victim = own_cluster.owner(slot)
         victim.kill()
-        eventually(lambda: has_heir(slot), reason="a replica is elected")
+        eventually(lambda: is_elected(slot), reason="a replica is elected")
         victim.start()
 
-    def has_heir(slot: int) -> bool:
+    def is_elected(slot: int) -> bool:
         try:
             return bool(own_cluster.owner(slot))
         except LookupError:
             return False
 
-    ride(own_cluster.url, lambda: primaries_of(own_cluster), strike)
+    survive(own_cluster.url, lambda: primaries_of(own_cluster), strike)
 
 
 def test_slots_move(own_cluster: Cluster) -> None:
-    def strike(riders: Riders) -> None:
-        for slot in riders.slots:
+    def strike(application: Application) -> None:
+        for slot in application.slots:
             own_cluster.move_slot(slot, own_cluster.other_primary(slot))
 
-    ride(own_cluster.url, lambda: primaries_of(own_cluster), strike)
+    survive(own_cluster.url, lambda: primaries_of(own_cluster), strike)

@@ -1,4 +1,4 @@
-"""Who watches over a whole cell of the matrix notices what it is there for."""
+"""Checks that run beside a whole cell of the matrix find what they are for."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,34 +9,34 @@ import pytest
 
 from faults.clusters import Cluster
 from faults.matrix.cell_result import CellResult
-from faults.matrix.nemeses.bystander import Bystander
 from faults.matrix.nemeses.topology import nobody_asked_the_replica
+from faults.matrix.nemeses.unaffected_queue import UnaffectedQueue
 from faults.matrix.recovery import RECOVERIES, late
 from faults.matrix.scene import Scene
 from faults.servers import Server
 from faults.waiting import eventually
 
 
-def test_the_bystander_bears_what_happens_to_others(cluster: Cluster) -> None:
+def test_an_unaffected_queue_is_served_while_another_node_is_away(cluster: Cluster) -> None:
     """It goes on although one of the nodes cannot be reached."""
     with cluster.proxied() as proxies:
         victim = cluster.nodes[1]
-        with Bystander(cluster, victim) as bystander:
-            assert cluster.owner(bystander.slot) is not victim
+        with UnaffectedQueue(cluster, victim) as unaffected:
+            assert cluster.owner(unaffected.slot) is not victim
             with proxies[victim].refuse():
-                bystander.goes_on()
+                unaffected.goes_on()
 
 
-def test_the_bystander_notices_that_it_is_struck(cluster: Cluster) -> None:
+def test_an_unaffected_queue_fails_if_its_own_node_is_away(cluster: Cluster) -> None:
     """Here by a fault of its own node: an implementation that asks all nodes would feel any."""
     with (
         cluster.proxied() as proxies,
         # A call that is under way just then may have been applied.
         pytest.raises(AssertionError, match=r"struck too: (ServerUnavailable|OutcomeUnknown)"),
-        Bystander(cluster, cluster.nodes[1]) as bystander,
-        proxies[cluster.owner(bystander.slot)].refuse(),
+        UnaffectedQueue(cluster, cluster.nodes[1]) as unaffected,
+        proxies[cluster.owner(unaffected.slot)].refuse(),
     ):
-        eventually(lambda: bystander.problem)
+        eventually(lambda: unaffected.problem)
 
 
 @pytest.mark.parametrize(

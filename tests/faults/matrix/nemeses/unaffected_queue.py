@@ -1,4 +1,4 @@
-"""A queue that the trouble is not to touch, in use all the while: `Bystander`."""
+"""A queue that the fault must not touch, in constant use: `UnaffectedQueue`."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from holdfast import Holdfast, TaskRegistry
 from holdfast.core.names import Namespace
 from holdfast.queues.keys import KIND
 
-NAMESPACE = "bystander"
+NAMESPACE = "unaffected"
 PATIENCE_S = 30.0
 """A guard against hanging."""
 
@@ -25,18 +25,18 @@ def nothing() -> None:
     """Do it."""
 
 
-class Bystander:
+class UnaffectedQueue:
     """Enqueues a task and waits for its end, again and again, until the block is over.
 
     Args:
-        cluster: where.
+        cluster: with the queue.
         victim: the node that does not serve the queue.
 
     Attributes:
         slot: of the queue.
-        longest_s: that a task took.
-        done: how many came to their end.
-        problem: why it could not go on.
+        longest_s: seconds of the slowest task.
+        done: how many tasks have ended.
+        problem: the error that stopped it.
 
     Raises:
         Exception: one could not be enqueued or did not run; or none was done.
@@ -72,7 +72,7 @@ class Bystander:
         """
         enough = self.done + 1 + FEW  # one may be under way
         eventually(lambda: self.done >= enough or self.problem, 2 * PATIENCE_S)
-        assert self.problem is None, f"a queue elsewhere was struck too: {self.problem!r}"
+        assert self.problem is None, f"a queue on another node was affected too: {self.problem!r}"
 
     def __exit__(
         self,
@@ -86,7 +86,7 @@ class Bystander:
         self._threads[0].join()
         self._hf.close()
         if self.problem is not None:
-            raise AssertionError(f"a queue elsewhere was struck too: {self.problem!r}")
+            raise AssertionError(f"a queue on another node was affected too: {self.problem!r}")
         assert self.longest_s, "nothing was done meanwhile"
 
     def _use(self) -> None:
