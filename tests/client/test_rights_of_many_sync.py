@@ -77,7 +77,7 @@ def test_a_slot_on_its_way_is_followed(user: User, hf: Holdfast, replicated: Clu
     slot = Namespace.of(user.name).unit(keys.FENCED, "stock").slot
     home = replicated.owner(slot)
     try:
-        with replicated.moving_slot(slot, replicated.stranger(slot)) as move:
+        with replicated.moving_slot(slot, replicated.other_primary(slot)) as move:
             move.migrate()
             assert hf.fenced("stock").get() == "here"
     finally:

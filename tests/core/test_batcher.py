@@ -1,4 +1,4 @@
-"""What goes the same way at the same moment travels together, and stays itself."""
+"""Items with the same key that are submitted together form one batch; each has its own result."""
 
 import asyncio
 import sys
@@ -14,115 +14,125 @@ from holdfast.core.concurrency._async.batcher import Batcher
 MOST = 4
 
 
-class Way:
-    """Where items travel: it waits to be opened, and remembers who came together."""
+class RecordedBatches:
+    """The work of a batcher: it waits to be opened, and records the items of each batch."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
-        self.trips: list[list[int]] = []
+        self.batches: list[list[int]] = []
 
-    async def work(self, way: str, items: Sequence[int]) -> Sequence[Any]:
+    async def work(self, key: str, items: Sequence[int]) -> Sequence[Any]:
         """Double each item. A batch with 13 fails; of a batch with 7, only that item fails."""
-        self.trips.append(list(items))
+        self.batches.append(list(items))
         await self.open.wait()
         if 13 in items:
-            raise LookupError(way)
+            raise LookupError(key)
         return [KeyError(item) if item == 7 else 2 * item for item in items]
 
 
 @pytest.fixture
-async def way() -> Way:
-    return Way()
+async def recorded() -> RecordedBatches:
+    return RecordedBatches()
 
 
 @pytest.fixture
-async def company(way: Way) -> Batcher[str, int, int]:
-    return Batcher(way.work, MOST, 100)
+async def batcher(recorded: RecordedBatches) -> Batcher[str, int, int]:
+    return Batcher(recorded.work, MOST, 100)
 
 
-async def one(company: Batcher[str, int, int], item: int, size: int = 1, way: str = "x") -> int:
-    return await company.submit(way, item, size)
+async def one(batcher: Batcher[str, int, int], item: int, size: int = 1, key: str = "x") -> int:
+    return await batcher.submit(key, item, size)
 
 
-def all_of(company: Batcher[str, int, int], *items: int) -> list[asyncio.Task[int]]:
+def all_of(batcher: Batcher[str, int, int], *items: int) -> list[asyncio.Task[int]]:
     """Submit several items at the same moment."""
-    return [asyncio.create_task(one(company, item)) for item in items]
+    return [asyncio.create_task(one(batcher, item)) for item in items]
 
 
-async def trips(way: Way, count: int) -> None:
+async def batches_started(recorded: RecordedBatches, count: int) -> None:
     """Wait until *count* batches have started."""
-    await eventually_async(lambda: len(way.trips) >= count, reason="they set off")
+    await eventually_async(
+        lambda: len(recorded.batches) >= count, reason="the batches have started"
+    )
 
 
-async def test_who_is_alone_goes_at_once(way: Way, company: Batcher[str, int, int]) -> None:
-    way.open.set()
-    assert await one(company, 1) == 2
-    assert await one(company, 2) == 4
-    assert way.trips == [[1], [2]]
-
-
-async def test_those_of_one_moment_travel_together(
-    way: Way, company: Batcher[str, int, int]
+async def test_a_single_item_is_sent_at_once(
+    recorded: RecordedBatches, batcher: Batcher[str, int, int]
 ) -> None:
-    tasks = all_of(company, *range(1, 7))
-    await trips(way, 3)
-    assert way.trips == [[1], [2, 3, 4, 5], [6]]
-    way.open.set()
+    recorded.open.set()
+    assert await one(batcher, 1) == 2
+    assert await one(batcher, 2) == 4
+    assert recorded.batches == [[1], [2]]
+
+
+async def test_items_of_one_moment_form_a_batch(
+    recorded: RecordedBatches, batcher: Batcher[str, int, int]
+) -> None:
+    tasks = all_of(batcher, *range(1, 7))
+    await batches_started(recorded, 3)
+    assert recorded.batches == [[1], [2, 3, 4, 5], [6]]
+    recorded.open.set()
     assert await asyncio.gather(*tasks) == [2, 4, 6, 8, 10, 12]
 
 
-async def test_nobody_waits_for_those_under_way(way: Way, company: Batcher[str, int, int]) -> None:
-    tasks = all_of(company, 1, 2)
-    await trips(way, 2)
-    tasks += all_of(company, 3)
-    await trips(way, 3)
-    assert way.trips == [[1], [2], [3]]
-    way.open.set()
+async def test_no_item_waits_for_a_running_batch(
+    recorded: RecordedBatches, batcher: Batcher[str, int, int]
+) -> None:
+    tasks = all_of(batcher, 1, 2)
+    await batches_started(recorded, 2)
+    tasks += all_of(batcher, 3)
+    await batches_started(recorded, 3)
+    assert recorded.batches == [[1], [2], [3]]
+    recorded.open.set()
     assert await asyncio.gather(*tasks) == [2, 4, 6]
 
 
-async def test_what_is_large_leaves_room_for_nobody(
-    way: Way, company: Batcher[str, int, int]
+async def test_the_size_of_a_batch_is_limited(
+    recorded: RecordedBatches, batcher: Batcher[str, int, int]
 ) -> None:
     """It is the sizes that count, and one that is larger than all of them may be goes alone."""
     sizes = {1: 1, 2: 60, 3: 60, 4: 40, 5: 1000, 6: 1}
-    tasks = [asyncio.create_task(one(company, item, size)) for item, size in sizes.items()]
-    await trips(way, 5)
-    assert way.trips == [[1], [2], [3, 4], [5], [6]]
-    way.open.set()
+    tasks = [asyncio.create_task(one(batcher, item, size)) for item, size in sizes.items()]
+    await batches_started(recorded, 5)
+    assert recorded.batches == [[1], [2], [3, 4], [5], [6]]
+    recorded.open.set()
     assert await asyncio.gather(*tasks) == [2, 4, 6, 8, 10, 12]
 
 
-async def test_ways_do_not_mix(way: Way, company: Batcher[str, int, int]) -> None:
-    tasks = [asyncio.create_task(one(company, n, way="xy"[n % 2])) for n in range(4)]
-    await trips(way, 4)
-    assert way.trips == [[0], [1], [2], [3]]
-    way.open.set()
+async def test_keys_do_not_mix(recorded: RecordedBatches, batcher: Batcher[str, int, int]) -> None:
+    tasks = [asyncio.create_task(one(batcher, n, key="xy"[n % 2])) for n in range(4)]
+    await batches_started(recorded, 4)
+    assert recorded.batches == [[0], [1], [2], [3]]
+    recorded.open.set()
     assert await asyncio.gather(*tasks) == [0, 2, 4, 6]
 
 
-async def test_one_that_fails_fails_alone(way: Way, company: Batcher[str, int, int]) -> None:
-    tasks = all_of(company, 1, 6, 7, 8)
-    await trips(way, 2)
-    tasks += all_of(company, 5, 13)
-    await trips(way, 3)
-    way.open.set()
+async def test_an_item_that_fails_fails_alone(
+    recorded: RecordedBatches, batcher: Batcher[str, int, int]
+) -> None:
+    tasks = all_of(batcher, 1, 6, 7, 8)
+    await batches_started(recorded, 2)
+    tasks += all_of(batcher, 5, 13)
+    await batches_started(recorded, 3)
+    recorded.open.set()
     found = await asyncio.gather(*tasks, return_exceptions=True)
-    assert way.trips == [[1], [6, 7, 8], [5, 13]]
-    said = ["2", "12", "KeyError(7)", "16", "LookupError('x')", "LookupError('x')"]
-    assert [repr(each) for each in found] == said
-    assert await one(company, 1) == 2
+    assert recorded.batches == [[1], [6, 7, 8], [5, 13]]
+    expected = ["2", "12", "KeyError(7)", "16", "LookupError('x')", "LookupError('x')"]
+    assert [repr(each) for each in found] == expected
+    assert await one(batcher, 1) == 2
 
 
-async def test_who_is_cancelled_harms_nobody(way: Way, company: Batcher[str, int, int]) -> None:
-    tasks = all_of(company, 1, 2, 3, 4)
+async def test_a_cancelled_item_harms_no_other(
+    recorded: RecordedBatches, batcher: Batcher[str, int, int]
+) -> None:
+    tasks = all_of(batcher, 1, 2, 3, 4)
     await asyncio.sleep(0)  # all are submitted, and only the first batch has started
-    assert way.trips == [[1]]
+    assert recorded.batches == [[1]]
     tasks[1].cancel()
-    await trips(way, 2)
-    assert way.trips == [[1], [3, 4]]
+    await batches_started(recorded, 2)
+    assert recorded.batches == [[1], [3, 4]]
     tasks[2].cancel()
-    way.open.set()
+    recorded.open.set()
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(each).__name__ for each in found] == ["int", *["CancelledError"] * 2, "int"]
     assert found[3] == 8
@@ -161,28 +171,28 @@ if sys.version_info >= (3, 12):
 
 @pytest.mark.parametrize("factory", FACTORIES)
 async def test_a_loop_may_begin_tasks_at_once(
-    way: Way, company: Batcher[str, int, int], factory: Any
+    recorded: RecordedBatches, batcher: Batcher[str, int, int], factory: Any
 ) -> None:
     asyncio.get_running_loop().set_task_factory(factory)
-    tasks = all_of(company, 1, 2, 3, 4)
-    await trips(way, 2)
-    assert way.trips == [[1], [2, 3, 4]]
-    way.open.set()
+    tasks = all_of(batcher, 1, 2, 3, 4)
+    await batches_started(recorded, 2)
+    assert recorded.batches == [[1], [2, 3, 4]]
+    recorded.open.set()
     assert await asyncio.gather(*tasks) == [2, 4, 6, 8]
 
 
 @pytest.mark.parametrize("turns", [1, 2])
-async def test_a_company_that_is_cancelled_leaves_nobody_queued(
-    way: Way, company: Batcher[str, int, int], turns: int
+async def test_a_cancelled_batcher_leaves_no_item_queued(
+    recorded: RecordedBatches, batcher: Batcher[str, int, int], turns: int
 ) -> None:
     there = asyncio.all_tasks()
-    tasks = all_of(company, 1, 2, 3)
+    tasks = all_of(batcher, 1, 2, 3)
     for _ in range(turns):
         await asyncio.sleep(0)
     for task in asyncio.all_tasks() - there - set(tasks):
         task.cancel()
     found = await asyncio.wait_for(asyncio.gather(*tasks[1:], return_exceptions=True), 30)
     assert [type(each).__name__ for each in found] == ["CancelledError"] * 2
-    way.open.set()
+    recorded.open.set()
     assert await asyncio.wait_for(tasks[0], 30) == 2
-    assert await one(company, 4) == 8
+    assert await one(batcher, 4) == 8

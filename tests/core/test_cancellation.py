@@ -164,7 +164,7 @@ class Stubborn:
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
-        self.heard = False
+        self.cancelled = False
         self.free = asyncio.Event()
 
     async def work(self) -> None:
@@ -173,7 +173,7 @@ class Stubborn:
         try:
             await asyncio.sleep(3600)
         except asyncio.CancelledError:
-            self.heard = True
+            self.cancelled = True
             await self.free.wait()
             raise RuntimeError("no caller waits for this error any more") from None
 
@@ -183,7 +183,7 @@ async def test_when_the_time_is_over() -> None:
     caller = asyncio.create_task(call_with_timeout(0.01, stubborn.work, left=left))
     await asyncio.wait([caller], timeout=30)
     assert isinstance(caller.exception(), TimeoutError)
-    await eventually_async(lambda: stubborn.heard)
+    await eventually_async(lambda: stubborn.cancelled)
     assert len(left) == 1
     stubborn.free.set()
     await eventually_async(lambda: not left)
@@ -196,7 +196,7 @@ async def test_when_the_caller_is_cancelled() -> None:
     caller.cancel()
     await asyncio.wait([caller], timeout=30)
     assert caller.cancelled()
-    await eventually_async(lambda: stubborn.heard)
+    await eventually_async(lambda: stubborn.cancelled)
     assert len(left) == 1
     stubborn.free.set()
     await eventually_async(lambda: not left)

@@ -75,9 +75,9 @@ def test_bytes_have_the_same_limit() -> None:
 
 def cycle() -> list[Any]:
     """Return a list that contains itself."""
-    ring: list[Any] = []
-    ring.append(ring)
-    return ring
+    cyclic: list[Any] = []
+    cyclic.append(cyclic)
+    return cyclic
 
 
 @pytest.mark.parametrize(

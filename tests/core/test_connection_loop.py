@@ -109,8 +109,8 @@ async def test_a_reply_that_nobody_asked_for_costs_no_call_its_own() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         talks.append(asyncio.current_task())
         with contextlib.suppress(ConnectionError):
-            while said := await reader.read(4096):
-                writer.write(b"+OK\r\n" * (said.count(b"*") + said.count(b"PING")))
+            while data := await reader.read(4096):
+                writer.write(b"+OK\r\n" * (data.count(b"*") + data.count(b"PING")))
             writer.close()
             await writer.wait_closed()
 
@@ -151,18 +151,18 @@ async def test_what_the_user_gave_fails_for_all_calls_and_is_told_once(
 ) -> None:
     class Sealed(CredentialProvider):
         def get_credentials(self) -> tuple[str, str]:
-            raise LookupError("the vault is sealed")
+            raise LookupError("no password is available")
 
-    said: list[Any] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+    reported: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
     async with Redis(port=standalone.port, credential_provider=Sealed()) as client:
         caller = AsyncCaller(Settings.of(client))
-    with pytest.raises(LookupError, match="sealed"):
+    with pytest.raises(LookupError, match="no password"):
         await caller.call_many(ECHO, [(unit, [unit.key("k")], ["x"])] * 3)
     await caller.close()
     await asyncio.sleep(0)  # what has woken this task is kept as long as this turn lasts
     gc.collect()
-    assert not said
+    assert not reported
 
 
 async def test_closing_drains_without_spinning(proxy: Proxy) -> None:
@@ -228,25 +228,27 @@ class Fragile(flavour.Connection):
 
     async def send_packed_command(self, *args: Any, **options: Any) -> None:
         if Fragile.failing == "write":
-            raise LookupError("the cable is cut")
+            raise LookupError("writing failed")
         await super().send_packed_command(*args, **options)
 
     async def read_response(self, *args: Any, **options: Any) -> Any:
         reply = await super().read_response(*args, **options)
         if Fragile.failing == "read":
-            raise LookupError("the ear is deaf")
+            raise LookupError("reading failed")
         return reply
 
 
-@pytest.mark.parametrize(("part", "said"), [("write", "the cable is cut"), ("read", "ear is deaf")])
+@pytest.mark.parametrize(
+    ("part", "expected"), [("write", "writing failed"), ("read", "reading failed")]
+)
 async def test_whatever_a_class_of_the_user_raises_ends_its_connection(
-    standalone: Server, unit: Unit, part: str, said: str, monkeypatch: pytest.MonkeyPatch
+    standalone: Server, unit: Unit, part: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = Redis.from_url(standalone.url, connection_class=Fragile)  # type: ignore[no-untyped-call]
     caller = AsyncCaller(Settings.of(client))
     await echo(caller, unit, "well")
     monkeypatch.setattr(Fragile, "failing", part)
-    with pytest.raises(OutcomeUnknown, match=said):
+    with pytest.raises(OutcomeUnknown, match=expected):
         await echo(caller, unit, "ill")
     monkeypatch.setattr(Fragile, "failing", "")
     await echo(caller, unit, "well again")

@@ -26,14 +26,14 @@ from holdfast.core.transport.settings import Settings
 INCREMENT = Script.of("test/increment", "#!lua\nreturn redis.call('INCR', KEYS[1])")
 
 
-class Vault(CredentialProvider):
-    """Knows the password of now."""
+class ChangingPassword(CredentialProvider):
+    """Returns the password that the test has set."""
 
     password = ""
 
     def get_credentials(self) -> tuple[str, str]:
         if not self.password:
-            raise LookupError("the vault is sealed")
+            raise LookupError("no password is available")
         return "rotating", self.password
 
     async def get_credentials_async(self) -> tuple[str, str]:
@@ -41,19 +41,19 @@ class Vault(CredentialProvider):
 
 
 async def test_a_new_password_is_used_from_the_next_connection_on(fresh_server: Server) -> None:
-    vault, unit = Vault(), Namespace.of("rotation").unit("counter", "hits")
+    provider, unit = ChangingPassword(), Namespace.of("rotation").unit("counter", "hits")
     rule = ["on", "allkeys", "allchannels", "allcommands"]
-    async with Redis(port=fresh_server.port, credential_provider=vault) as client:
+    async with Redis(port=fresh_server.port, credential_provider=provider) as client:
         caller = AsyncCaller(Settings.of(client))
 
     async def increment() -> int:
         answer: int = await caller.call(INCREMENT, unit, [unit.key("n")], [])
         return answer
 
-    with pytest.raises(LookupError, match="sealed"):
+    with pytest.raises(LookupError, match="no password"):
         await increment()
     fresh_server.execute("ACL", "SETUSER", "rotating", ">old", *rule)
-    vault.password = "old"
+    provider.password = "old"
     assert await increment() == 1
     fresh_server.execute("ACL", "SETUSER", "rotating", "resetpass", ">new")
     assert await increment() == 2
@@ -61,7 +61,7 @@ async def test_a_new_password_is_used_from_the_next_connection_on(fresh_server: 
     time.sleep(0.05)  # noqa: ASYNC251 (the news arrives, and the loop has not seen it yet)
     with pytest.raises(ServerUnavailable, match=r"(?i)password"):
         await increment()
-    vault.password = "new"
+    provider.password = "new"
     assert await increment() == 3
     await caller.close()
 
@@ -108,9 +108,9 @@ async def test_a_certificate_opens_all_connections(port: int, keys: Path) -> Non
             await box.ack(batch)
         # So short that the notifier may still be connecting when the client is closed.
         assert not (await box.fetch(timeout=0.05)).messages
-    async with AsyncHoldfast.from_url(url, namespace="tls") as stranger:
+    async with AsyncHoldfast.from_url(url, namespace="tls") as anonymous:
         with pytest.raises(ServerUnavailable):
-            await stranger.mailbox("jill").status()
+            await anonymous.mailbox("jill").status()
 
 
 # With TLS, Holdfast accepts only a server with a trusted certificate for the requested name
@@ -124,7 +124,7 @@ def tls(standalone: Server) -> Iterator[Tls]:
 
 
 @pytest.fixture
-def stranger(tmp_path: Path) -> Path:
+def other_authority(tmp_path: Path) -> Path:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
     return tmp_path / "other.pem"
 
@@ -138,24 +138,24 @@ async def refused(url: str) -> str:
     return str(raised.value)
 
 
-async def test_who_is_vouched_for_is_talked_to(tls: Tls) -> None:
+async def test_a_trusted_server_is_used(tls: Tls) -> None:
     async with AsyncHoldfast.from_url(tls.url, namespace="tls-checks") as hf:
         assert (await hf.mailbox("jill").status()).unread == 0
 
 
-async def test_who_is_not_is_not(tls: Tls, stranger: Path) -> None:
+async def test_a_server_of_another_authority_is_refused(tls: Tls, other_authority: Path) -> None:
     where = f"rediss://127.0.0.1:{tls.port}"
-    for url in (where, f"{where}?ssl_ca_certs={stranger}"):
+    for url in (where, f"{where}?ssl_ca_certs={other_authority}"):
         assert "CERTIFICATE_VERIFY_FAILED" in await refused(url)
 
 
 async def test_a_certificate_is_of_a_name(tls: Tls) -> None:
-    """A server that is vouched for is not every server."""
+    """A trusted certificate for another name is refused."""
     url = f"rediss://localhost:{tls.port}?ssl_ca_certs={tls.authority}"
     assert "Hostname mismatch" in await refused(url)
 
 
-async def test_who_wants_no_check_has_to_say_so(tls: Tls) -> None:
+async def test_the_check_can_be_switched_off(tls: Tls) -> None:
     url = f"rediss://127.0.0.1:{tls.port}?ssl_cert_reqs=none&ssl_check_hostname=false"
     async with AsyncHoldfast.from_url(url, namespace="tls-checks") as hf:
         assert (await hf.mailbox("jill").status()).unread == 0

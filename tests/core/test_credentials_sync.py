@@ -27,14 +27,14 @@ from holdfast.core.transport.settings import Settings
 INCREMENT = Script.of("test/increment", "#!lua\nreturn redis.call('INCR', KEYS[1])")
 
 
-class Vault(CredentialProvider):
-    """Knows the password of now."""
+class ChangingPassword(CredentialProvider):
+    """Returns the password that the test has set."""
 
     password = ""
 
     def get_credentials(self) -> tuple[str, str]:
         if not self.password:
-            raise LookupError("the vault is sealed")
+            raise LookupError("no password is available")
         return "rotating", self.password
 
     def get_credentials_async(self) -> tuple[str, str]:
@@ -42,19 +42,19 @@ class Vault(CredentialProvider):
 
 
 def test_a_new_password_is_used_from_the_next_connection_on(fresh_server: Server) -> None:
-    vault, unit = Vault(), Namespace.of("rotation").unit("counter", "hits")
+    provider, unit = ChangingPassword(), Namespace.of("rotation").unit("counter", "hits")
     rule = ["on", "allkeys", "allchannels", "allcommands"]
-    with Redis(port=fresh_server.port, credential_provider=vault) as client:
+    with Redis(port=fresh_server.port, credential_provider=provider) as client:
         caller = Caller(Settings.of(client))
 
     def increment() -> int:
         answer: int = caller.call(INCREMENT, unit, [unit.key("n")], [])
         return answer
 
-    with pytest.raises(LookupError, match="sealed"):
+    with pytest.raises(LookupError, match="no password"):
         increment()
     fresh_server.execute("ACL", "SETUSER", "rotating", ">old", *rule)
-    vault.password = "old"
+    provider.password = "old"
     assert increment() == 1
     fresh_server.execute("ACL", "SETUSER", "rotating", "resetpass", ">new")
     assert increment() == 2
@@ -62,7 +62,7 @@ def test_a_new_password_is_used_from_the_next_connection_on(fresh_server: Server
     time.sleep(0.05)
     with pytest.raises(ServerUnavailable, match=r"(?i)password"):
         increment()
-    vault.password = "new"
+    provider.password = "new"
     assert increment() == 3
     caller.close()
 
@@ -109,8 +109,8 @@ def test_a_certificate_opens_all_connections(port: int, keys: Path) -> None:
             box.ack(batch)
         # So short that the notifier may still be connecting when the client is closed.
         assert not (box.fetch(timeout=0.05)).messages
-    with Holdfast.from_url(url, namespace="tls") as stranger, pytest.raises(ServerUnavailable):
-        stranger.mailbox("jill").status()
+    with Holdfast.from_url(url, namespace="tls") as anonymous, pytest.raises(ServerUnavailable):
+        anonymous.mailbox("jill").status()
 
 
 # With TLS, Holdfast accepts only a server with a trusted certificate for the requested name
@@ -124,7 +124,7 @@ def tls(standalone: Server) -> Iterator[Tls]:
 
 
 @pytest.fixture
-def stranger(tmp_path: Path) -> Path:
+def other_authority(tmp_path: Path) -> Path:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
     return tmp_path / "other.pem"
 
@@ -138,24 +138,24 @@ def refused(url: str) -> str:
     return str(raised.value)
 
 
-def test_who_is_vouched_for_is_talked_to(tls: Tls) -> None:
+def test_a_trusted_server_is_used(tls: Tls) -> None:
     with Holdfast.from_url(tls.url, namespace="tls-checks") as hf:
         assert (hf.mailbox("jill").status()).unread == 0
 
 
-def test_who_is_not_is_not(tls: Tls, stranger: Path) -> None:
+def test_a_server_of_another_authority_is_refused(tls: Tls, other_authority: Path) -> None:
     where = f"rediss://127.0.0.1:{tls.port}"
-    for url in (where, f"{where}?ssl_ca_certs={stranger}"):
+    for url in (where, f"{where}?ssl_ca_certs={other_authority}"):
         assert "CERTIFICATE_VERIFY_FAILED" in refused(url)
 
 
 def test_a_certificate_is_of_a_name(tls: Tls) -> None:
-    """A server that is vouched for is not every server."""
+    """A trusted certificate for another name is refused."""
     url = f"rediss://localhost:{tls.port}?ssl_ca_certs={tls.authority}"
     assert "Hostname mismatch" in refused(url)
 
 
-def test_who_wants_no_check_has_to_say_so(tls: Tls) -> None:
+def test_the_check_can_be_switched_off(tls: Tls) -> None:
     url = f"rediss://127.0.0.1:{tls.port}?ssl_cert_reqs=none&ssl_check_hostname=false"
     with Holdfast.from_url(url, namespace="tls-checks") as hf:
         assert (hf.mailbox("jill").status()).unread == 0

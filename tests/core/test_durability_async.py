@@ -274,9 +274,9 @@ async def test_what_returned_is_on_the_disks_of_replicas(namespace: str) -> None
 
 async def test_a_server_without_a_log_cannot_sync(standalone: Server, namespace: str) -> None:
     url = standalone.url
-    with pytest.raises(Unsupported, match=NO_LOG) as told:
+    with pytest.raises(Unsupported, match=NO_LOG) as raised:
         await begun(url, namespace, Fsynced())
-    assert "Fsynced(replicas=0, timeout=5.0)" in told.value.reason
+    assert "Fsynced(replicas=0, timeout=5.0)" in raised.value.reason
     assert not stored(standalone, namespace)
 
 

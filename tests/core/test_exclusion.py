@@ -234,23 +234,23 @@ def caller(proxy: Proxy) -> Iterator[Caller]:
     caller.close()
 
 
-def test_each_hears_its_own_reply(proxy: Proxy, caller: Caller) -> None:
+def test_each_call_gets_its_own_reply(proxy: Proxy, caller: Caller) -> None:
     unit = Namespace.of(secrets.token_hex(4)).unit("echo", "x")
-    heard: list[bytes] = []
+    received: list[bytes] = []
 
     def echo(word: str) -> None:
-        heard.append(caller.call(ECHO, unit, [unit.key("k")], [word]))
+        received.append(caller.call(ECHO, unit, [unit.key("k")], [word]))
 
     echo("first")
     proxy.delay(0.5)
     asked = proxy.requests
     with interrupted(lambda: proxy.requests > asked, lambda: echo("handler")):
         echo("program")
-    assert heard == [b"first", b"handler", b"program"]
+    assert received == [b"first", b"handler", b"program"]
     proxy.heal()
     connections = proxy.connections
     echo("after")
-    assert heard[-1] == b"after"
+    assert received[-1] == b"after"
     assert proxy.connections == connections
 
 

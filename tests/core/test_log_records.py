@@ -38,9 +38,9 @@ def test_what_is_given_is_on_one_line(given: object) -> None:
     ours = logger_of("forged")
     ours.logger = logger
     ours.warning("%s and %r of %d", given, given, 3)
-    said = written.getvalue()
-    assert said.endswith("test_log_records.py\n")
-    assert said[:-1].isprintable()
+    text = written.getvalue()
+    assert text.endswith("test_log_records.py\n")
+    assert text[:-1].isprintable()
     assert one_line(7) == 7
     assert one_line(None) is None
 

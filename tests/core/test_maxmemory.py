@@ -49,10 +49,10 @@ async def test_a_worker_says_that_its_server_drops_keys(
             worker.stop()
             await running
             ran.clear()
-    [told] = warnings(caplog)
-    assert f"127.0.0.1:{fresh_server.port} drops keys when its memory is full" in told
-    assert f"{POLICY} allkeys-lru" in told
-    assert f"CONFIG SET {POLICY} noeviction" in told
+    [text] = warnings(caplog)
+    assert f"127.0.0.1:{fresh_server.port} drops keys when its memory is full" in text
+    assert f"{POLICY} allkeys-lru" in text
+    assert f"CONFIG SET {POLICY} noeviction" in text
 
 
 def test_whoever_holds_a_lock_for_a_while_says_so(
@@ -107,11 +107,11 @@ async def test_a_server_that_was_away_is_asked_the_next_time(
     assert maxmemory_check._checked == set()
     fresh_server.resume()
 
-    async def said() -> list[str]:
+    async def warned() -> list[str]:
         await maxmemory_check.check(caller, [unit])
         return warnings(caplog)
 
-    await eventually_async(said)
+    await eventually_async(warned)
     await caller.close()
 
 

@@ -107,8 +107,8 @@ class Room(str, enum.Enum):  # noqa: UP042 (a `StrEnum` shows as its value)
 def test_a_name_of_an_enum_is_its_value(name: Room) -> None:
     plain = str(name.value)
     assert Namespace.of(name).prefix == Namespace.of(plain).prefix
-    said, meant = (Namespace.of("n").unit("queue", each) for each in (name, plain))
-    assert (said.key("x"), said.slot) == (meant.key("x"), meant.slot)
+    given, expected = (Namespace.of("n").unit("queue", each) for each in (name, plain))
+    assert (given.key("x"), given.slot) == (expected.key("x"), expected.slot)
 
 
 @pytest.mark.parametrize("name", [None, b"email", 5, ["email"]])

@@ -93,7 +93,7 @@ def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
 
 
 class Unreliable(CredentialProvider):
-    """A vault that is away now and then."""
+    """A source of passwords that fails now and then."""
 
     def __init__(self) -> None:
         self.failures = 3
@@ -101,15 +101,15 @@ class Unreliable(CredentialProvider):
     def get_credentials(self) -> tuple[str, str]:
         if self.failures:
             self.failures -= 1
-            raise LookupError("the vault is away")
+            raise LookupError("no password is available")
         return "default", "any"
 
 
 @pytest.mark.parametrize("site", ["standalone", "cluster"], indirect=True)
 def test_listeners_outlast_what_fails_on_the_way(site: Site, caller: Caller, unit: Unit) -> None:
     settings = Settings.from_url(site.url)
-    vault = {**settings.options, "credential_provider": Unreliable()}
-    notifier, flag = Notifier(replace(settings, options=vault)), Event()
+    options = {**settings.options, "credential_provider": Unreliable()}
+    notifier, flag = Notifier(replace(settings, options=options)), Event()
     with notifier.follow([unit], flag):
         eventually(lambda: broadcast(caller, unit) == 1)
         flag.clear()

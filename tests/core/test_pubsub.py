@@ -1,4 +1,4 @@
-"""A line: one subscription connection, at a server that does what the test says."""
+"""One subscription connection, at a server that does what the test wants."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[PubSubConne
 
     async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         commands = hiredis.Reader()
-        with contextlib.suppress(ConnectionResetError):  # it hung up on what was said last
+        with contextlib.suppress(ConnectionResetError):  # the client has closed it
             while data := await reader.read(65536):
                 commands.feed(data)
                 while (command := commands.gets()) is not False:
@@ -56,14 +56,14 @@ async def line_to(answer: Answer, timeout_s: float) -> AsyncIterator[PubSubConne
         server.close()
 
 
-class Ear:
+class Subscriber:
     def __init__(self, *, passive: bool = False) -> None:
         self.passive = passive
-        self.rung = asyncio.Event()
+        self.notified = asyncio.Event()
 
     def notify(self, message: bytes = b"") -> None:
         del message
-        self.rung.set()
+        self.notified.set()
 
     def connected(self, reading: DirectReading | None) -> bool:
         return reading is not None
@@ -80,10 +80,10 @@ async def test_the_server_ends_one_subscription_and_the_others_stay() -> None:
                 writer.write(confirm(b"sunsubscribe", channel))
 
     async with line_to(answer, 5) as line:
-        ear = Ear()
-        stays = asyncio.create_task(line.subscribe("stays", ear))
-        await asyncio.wait_for(ear.rung.wait(), 20)
-        assert await line.subscribe("moves", Ear())
+        subscriber = Subscriber()
+        stays = asyncio.create_task(line.subscribe("stays", subscriber))
+        await asyncio.wait_for(subscriber.notified.wait(), 20)
+        assert await line.subscribe("moves", Subscriber())
         await asyncio.sleep(0.2)
         assert not line.closed
         assert not stays.done()
@@ -100,13 +100,13 @@ async def test_who_is_sent_elsewhere_goes_alone(left: bool) -> None:
             writer.write(confirm(kind.lower(), channel))
 
     async with line_to(answer, 30) as line:
-        ear = Ear()
-        stays = asyncio.create_task(line.subscribe("stays", ear))
-        await asyncio.wait_for(ear.rung.wait(), 20)
+        subscriber = Subscriber()
+        stays = asyncio.create_task(line.subscribe("stays", subscriber))
+        await asyncio.wait_for(subscriber.notified.wait(), 20)
         if left:
             await come_and_go(line, "moves")
         else:
-            assert not await asyncio.wait_for(line.subscribe("moves", Ear()), 20)
+            assert not await asyncio.wait_for(line.subscribe("moves", Subscriber()), 20)
         await come_and_go(line, "after")
         assert not line.closed
         assert not stays.done()
@@ -115,9 +115,9 @@ async def test_who_is_sent_elsewhere_goes_alone(left: bool) -> None:
 
 async def come_and_go(line: PubSubConnection, channel: str) -> None:
     """Subscribe, wait for the server to confirm it, and leave."""
-    ear = Ear()
-    listening = asyncio.create_task(line.subscribe(channel, ear))
-    await asyncio.wait_for(ear.rung.wait(), 20)
+    subscriber = Subscriber()
+    listening = asyncio.create_task(line.subscribe(channel, subscriber))
+    await asyncio.wait_for(subscriber.notified.wait(), 20)
     await cancel_and_wait(listening)
 
 
@@ -133,12 +133,12 @@ async def test_a_quiet_line_is_asked_before_it_is_given_up(monkeypatch: pytest.M
             loop.call_later(0.5, writer.write, b"*2\r\n$4\r\npong\r\n$0\r\n\r\n")
 
     async with line_to(answer, 1.5) as line:
-        first = asyncio.create_task(line.subscribe("first", Ear()))
+        first = asyncio.create_task(line.subscribe("first", Subscriber()))
         await asyncio.sleep(2.5)
         assert not line.closed
-        ear = Ear(passive=True)
-        later = asyncio.create_task(line.subscribe("later", ear))
-        await asyncio.wait_for(ear.rung.wait(), 20)
+        subscriber = Subscriber(passive=True)
+        later = asyncio.create_task(line.subscribe("later", subscriber))
+        await asyncio.wait_for(subscriber.notified.wait(), 20)
         await asyncio.sleep(1)
         assert not line.closed
         assert not first.done()
@@ -154,5 +154,5 @@ async def test_a_line_that_does_not_answer_is_given_up(monkeypatch: pytest.Monke
             writer.write(confirm(b"ssubscribe", command[1]))
 
     async with line_to(answer, 0.5) as line:
-        assert await asyncio.wait_for(line.subscribe("one", Ear(passive=True)), 20)
+        assert await asyncio.wait_for(line.subscribe("one", Subscriber(passive=True)), 20)
         assert line.closed

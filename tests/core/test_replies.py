@@ -118,7 +118,7 @@ class Fragile(flavour.Connection):
     def read_response(self, *args: Any, **options: Any) -> Any:
         reply = super().read_response(*args, **options)
         if Fragile.failing:
-            raise LookupError("the ear is deaf")
+            raise LookupError("reading failed")
         return reply
 
 
@@ -130,7 +130,7 @@ def test_whatever_a_class_of_the_user_raises_it_may_have_been_applied(
         caller = Caller(Settings.of(client))
         assert caller.call(ADD, unit, [unit.key("n")], []) == 1
         monkeypatch.setattr(Fragile, "failing", True)
-        with pytest.raises(OutcomeUnknown, match="the ear is deaf"):
+        with pytest.raises(OutcomeUnknown, match="reading failed"):
             caller.call(ADD, unit, [unit.key("n")], [])
         monkeypatch.setattr(Fragile, "failing", False)
         assert caller.call(ADD, unit, [unit.key("n")], []) == 3
@@ -183,9 +183,9 @@ def round_of(dice: random.Random) -> tuple[list[Any], bytes]:
     return [value for value, _ in replies], b"".join(written for _, written in replies)
 
 
-async def opened(server: Server, heard: list[Any], ends: list[str]) -> AsyncStream:
+async def opened(server: Server, received: list[Any], ends: list[str]) -> AsyncStream:
     settings = Settings.from_url(server.url)
-    stream = await open_stream(settings, settings.addresses[0], heard.extend, ends.append)
+    stream = await open_stream(settings, settings.addresses[0], received.extend, ends.append)
     assert isinstance(stream, AsyncStream)
     return stream
 
@@ -196,28 +196,28 @@ def receive(stream: AsyncStream, data: bytes) -> None:
     stream.buffer_updated(len(data))
 
 
-async def test_all_replies_are_heard_in_order(standalone: Server, seed: int) -> None:
-    dice, heard, ends = random.Random(seed), list[Any](), list[str]()
-    stream = await opened(standalone, heard, ends)
+async def test_all_replies_are_received_in_order(standalone: Server, seed: int) -> None:
+    dice, received, ends = random.Random(seed), list[Any](), list[str]()
+    stream = await opened(standalone, received, ends)
     for _ in range(ROUNDS):
         values, written = round_of(dice)
         for piece in sliced(written, dice):
             receive(stream, piece)
-        assert plain(heard) == values
-        heard.clear()
+        assert plain(received) == values
+        received.clear()
     assert not ends
     await stream.close()
 
 
-async def test_after_what_is_no_reply_nothing_is_heard(standalone: Server, seed: int) -> None:
+async def test_after_what_is_no_reply_nothing_is_received(standalone: Server, seed: int) -> None:
     dice, ended = random.Random(seed), 0
     for _ in range(ROUNDS // 10):
-        heard, ends = list[Any](), list[str]()
-        stream = await opened(standalone, heard, ends)
+        received, ends = list[Any](), list[str]()
+        stream = await opened(standalone, received, ends)
         receive(stream, b"+OK\r\n" + dice.choice([b"OK\r\n", b"\x00", b"$x\r\n"]))
         for piece in sliced(round_of(dice)[1], dice):
             receive(stream, piece)
-        assert heard == [b"OK"]
+        assert received == [b"OK"]
         ended += len(ends)
         await stream.close()
     assert ended == ROUNDS // 10
