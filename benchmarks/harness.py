@@ -36,7 +36,7 @@ class Case:
         name: for people to read.
         work: does so many operations, and returns when they are done; with a `Taken` if not all of
             its time counts, or if others did the work.
-        prepare: is told the same number before each round, unmeasured.
+        prepare: gets the same number before each round, unmeasured.
         share: of the operations of a round, for those that would take too long.
     """
 
@@ -164,7 +164,7 @@ def comparison(
 ) -> Table:
     """Return the table that compares *subject* with its *rivals*.
 
-    What was lost or repeated is told once there is any.
+    Lost and repeated operations have columns if there are any.
     """
     cases = [subject, *rivals]
     flawed = any(one.lost or one.repeated for case in cases for one in samples[case.name])

@@ -1,4 +1,4 @@
-"""Orders to the processes of contenders, and their answers: a JSON object per line, each way.
+"""Commands to the processes of contenders, and their replies: a JSON object per line.
 
 Both ends are here. The contender's has nothing but the standard library at hand.
 """
@@ -26,13 +26,13 @@ class ContenderFailed(Exception):
     """A contender did not follow an order; contains the last output of its processes."""
 
 
-class Staff:
+class ProcessLauncher:
     """Starts the processes of one contender, all in the same way.
 
     Args:
-        name: the contender's, for people to read.
+        name: of the contender, for people to read.
         folder: where they run.
-        environment: of theirs.
+        environment: additions to their environment.
         output: a file for what they print.
     """
 
@@ -46,7 +46,7 @@ class Staff:
         self._environment["PYTHONPATH"] = os.pathsep.join(path)
         self._output = output
 
-    def started(self, command: Sequence[str | Path], *, orders: bool) -> subprocess.Popen[bytes]:
+    def start(self, command: Sequence[str | Path], *, orders: bool) -> subprocess.Popen[bytes]:
         """Start a process with a session of its own; with pipes if it takes orders."""
         with self._output.open("ab") as output:
             return subprocess.Popen(
@@ -65,17 +65,17 @@ class Staff:
         raise ContenderFailed("\n".join([f"{self._name}: {what}", *printed]))
 
 
-class Servant:
-    """A process that takes orders, one after the other.
+class ControlledProcess:
+    """A process that executes orders, one after the other.
 
     Args:
-        staff: that it belongs to.
-        command: that starts it.
+        launcher: that starts it.
+        command: its command line.
     """
 
-    def __init__(self, staff: Staff, command: Sequence[str | Path]) -> None:
-        self._staff = staff
-        self._process = staff.started(command, orders=True)
+    def __init__(self, launcher: ProcessLauncher, command: Sequence[str | Path]) -> None:
+        self._launcher = launcher
+        self._process = launcher.start(command, orders=True)
 
     def order(self, verb: str, **order: Any) -> dict[str, Any]:
         """Have it do something, and wait for its answer.
@@ -94,27 +94,27 @@ class Servant:
             stdin.write(json.dumps({"verb": verb, **order}).encode() + b"\n")
             stdin.flush()
         except BrokenPipeError:
-            self._staff.fail("a process of it has ended")
+            self._launcher.fail("a process of it has ended")
 
     def answer(self) -> dict[str, Any]:
         """Return the answer to the last order."""
         stdout = self._process.stdout
         assert stdout is not None
         if not select.select([stdout], [], [], ORDER_S)[0]:
-            self._staff.fail(f"a process of it did not answer within {ORDER_S:g} s")
+            self._launcher.fail(f"a process of it did not answer within {ORDER_S:g} s")
         line = stdout.readline()
         if not line:
-            self._staff.fail("a process of it ended during an order")
+            self._launcher.fail("a process of it ended during an order")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
     def kill(self) -> None:
-        """End it, and whatever it has forked."""
+        """Kill it with its children."""
         kill(self._process)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End *process* as `kill -9` does, with whatever it has forked."""
+    """Kill *process* with its children, as `kill -9` does."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -124,6 +124,6 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def obey_orders(obey: Callable[..., dict[str, Any]]) -> None:
-    """Run a process that takes orders, until there are no more."""
+    """Execute orders until stdin is closed."""
     for line in sys.stdin:
         print(json.dumps(obey(**json.loads(line))), flush=True)

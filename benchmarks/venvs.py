@@ -22,7 +22,7 @@ def interpreter(name: str, packages: Sequence[str] | None) -> Path:
     """Return the Python of the contender *name*, with *packages*.
 
     Raises:
-        SystemExit: they could not be installed; with what pip said.
+        SystemExit: they could not be installed; with the output of pip.
     """
     if packages is None:
         return Path(sys.executable)

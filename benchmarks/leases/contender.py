@@ -35,8 +35,8 @@ from typing import Any, Final
 from ..loops import use_uvloop
 from ..orders import obey_orders
 from ..stopwatch import stopwatch
+from .occupancy import Occupancy
 from .visits import Rules, Visits
-from .witness import Witness
 
 KEPT: Final = "kept"
 """The lock of `keep` and `visit`."""
@@ -51,15 +51,15 @@ class Brief:
 
     Attributes:
         url: of the server.
-        witness: the file of it.
-        first: number of its first caller at the witness.
+        occupancy: the file of the `Occupancy`.
+        first: number of its first caller in the `Occupancy`.
         callers: threads or coroutines that it has.
         lease_s: whole seconds after which a place without a sign of life is free.
         options: of the library, for this contender.
     """
 
     url: str
-    witness: str
+    occupancy: str
     first: int
     callers: int
     lease_s: int
@@ -75,14 +75,14 @@ class Contender(ABC):
 
     def __init__(self, brief: Brief) -> None:
         self.brief = brief
-        self._witness = Witness(Path(brief.witness))
+        self._occupancy = Occupancy(Path(brief.occupancy))
 
     @abstractmethod
     def obey(self, verb: str, **order: Any) -> dict[str, Any]:
         """Carry out one order, and answer it."""
 
     def _visits(self, caller: int, rules: Rules) -> Visits:
-        return Visits(self._witness, self.brief.first + caller, rules)
+        return Visits(self._occupancy, self.brief.first + caller, rules)
 
     def _shares(self, count: int) -> list[int]:
         """Split *count* into equal whole numbers, one for each caller."""
@@ -134,8 +134,8 @@ class Blocking(Contender):
         holds = [self._hold(caller, rules.name, rules.limit) for caller in callers]
         gc.collect()
         cpu_s = time.process_time()
-        told = self._in_callers(self._contender, holds, [rules] * len(holds))
-        return {"callers": told, "cpu_s": time.process_time() - cpu_s}
+        result = self._in_callers(self._contender, holds, [rules] * len(holds))
+        return {"callers": result, "cpu_s": time.process_time() - cpu_s}
 
     def _contender(self, caller: int, hold: Hold, rules: Rules) -> dict[str, Any]:
         visits = self._visits(caller, rules)
@@ -146,7 +146,7 @@ class Blocking(Contender):
                 if rules.hold_s:
                     time.sleep(rules.hold_s)
                 visits.leaves()
-        return visits.told()
+        return visits.result()
 
     def _cycle(self, count: int) -> dict[str, Any]:
         holds = [self._hold(caller, f"own-{caller}", None) for caller in range(self.brief.callers)]
@@ -226,10 +226,10 @@ class Asyncio(Contender):
         ]
         gc.collect()
         cpu_s = time.process_time()
-        told = await asyncio.gather(
+        result = await asyncio.gather(
             *(self._contender(caller, hold, rules) for caller, hold in enumerate(holds))
         )
-        return {"callers": told, "cpu_s": time.process_time() - cpu_s}
+        return {"callers": result, "cpu_s": time.process_time() - cpu_s}
 
     async def _contender(self, caller: int, hold: AsyncHold, rules: Rules) -> dict[str, Any]:
         visits = self._visits(caller, rules)
@@ -240,7 +240,7 @@ class Asyncio(Contender):
                 if rules.hold_s:
                     await asyncio.sleep(rules.hold_s)
                 visits.leaves()
-        return visits.told()
+        return visits.result()
 
     async def _cycle(self, count: int) -> dict[str, Any]:
         holds = [self._hold(caller, f"own-{caller}") for caller in range(self.brief.callers)]

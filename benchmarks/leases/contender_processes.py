@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NoReturn
 
 from ..harness import BenchmarkRun
-from ..orders import ContenderFailed, Servant, Staff
+from ..orders import ContenderFailed, ControlledProcess, ProcessLauncher
 from ..venvs import ROOT, interpreter
 from .contender import Brief
 from .contest import Contest
 from .lineup import PACKAGES, Entry
+from .occupancy import Occupancy
 from .visits import Rules
-from .witness import Witness
 
 LEASE_S: Final = 10
 
@@ -60,18 +60,19 @@ class ContenderProcesses:
     ) -> None:
         self.entry = entry
         self.callers = callers
-        self._staff = Staff(entry.name, ROOT, {}, folder / "output")
-        witness = folder / "witness"
-        Witness.make(witness, processes * callers)
+        self._launcher = ProcessLauncher(entry.name, ROOT, {}, folder / "output")
+        occupancy = folder / "occupancy"
+        Occupancy.make(occupancy, processes * callers)
         python = interpreter(entry.library or "", PACKAGES.get(entry.library or ""))
         command: list[str | Path] = [python, "-m", f"benchmarks.leases.contenders.{entry.adapter}"]
         options = dict(entry.options)
         briefs = [
-            Brief(url, str(witness), number * callers, callers, lease_s, options)
+            Brief(url, str(occupancy), number * callers, callers, lease_s, options)
             for number in range(processes)
         ]
-        self.servants = [
-            Servant(self._staff, [*command, json.dumps(asdict(brief))]) for brief in briefs
+        self.processes = [
+            ControlledProcess(self._launcher, [*command, json.dumps(asdict(brief))])
+            for brief in briefs
         ]
 
     def contest(
@@ -94,9 +95,9 @@ class ContenderProcesses:
         count_ns = begin_ns + round(_LATE_S * 1e9)
         end_ns = count_ns + round(seconds * 1e9)
         rules = Rules(NAME, limit, callers, hold_s, begin_ns, count_ns, end_ns)
-        for servant in self.servants:
-            servant.send("contend", **asdict(rules))
-        return Contest.of(seconds, limit or 1, [servant.answer() for servant in self.servants])
+        for process in self.processes:
+            process.send("contend", **asdict(rules))
+        return Contest.of(seconds, limit or 1, [process.answer() for process in self.processes])
 
     def glimpse(self, seconds: float, limit: int | None = None) -> Contest:
         """Run a contest of a few callers of each process, to see whether a lock excludes."""
@@ -105,8 +106,8 @@ class ContenderProcesses:
 
     def rehearse(self, limit: int | None = None) -> None:
         """Start and connect everybody, and have a short contest."""
-        for servant in self.servants:
-            servant.order("connect", name=NAME, limit=limit)
+        for process in self.processes:
+            process.order("connect", name=NAME, limit=limit)
         self.glimpse(_REHEARSAL_S, limit)
 
     def order(self, verb: str, **order: Any) -> dict[str, Any]:
@@ -115,16 +116,16 @@ class ContenderProcesses:
         Raises:
             ContenderFailed: it gave none.
         """
-        return self.servants[0].order(verb, **order)
+        return self.processes[0].order(verb, **order)
 
     def fail(self, what: str) -> NoReturn:
         """Raise `ContenderFailed`, with what its processes printed."""
-        self._staff.fail(what)
+        self._launcher.fail(what)
 
     def close(self) -> None:
         """End all its processes."""
-        for servant in self.servants:
-            servant.kill()
+        for process in self.processes:
+            process.kill()
 
 
 @contextmanager

@@ -54,14 +54,14 @@ def _watched(
 ) -> tuple[list[Cell], float]:
     """Return the row of *contender*, and its commands per second."""
     bench.server.clear()
-    keeper, visitor = contender.servants
-    keeper.order("keep")
-    visitor.send("visit")
+    holder, waiter = contender.processes
+    holder.order("keep")
+    waiter.send("visit")
     began_s = time.monotonic()
     time.sleep(SETTLE_S)
     total, seen = watched(bench.server, watch_s)
-    keeper.order("let_go")
-    cpu_s = visitor.answer()["cpu_s"]
+    holder.order("let_go")
+    cpu_s = waiter.answer()["cpu_s"]
     waited_s = time.monotonic() - began_s
     which = ", ".join(
         f"{name}{' in a script' if inside else ''} {times / watch_s:.2f}"

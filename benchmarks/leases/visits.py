@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from .witness import Witness
+from .occupancy import Occupancy
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Visits:
     """A waiter's own count: `asks`, `enters` and `leaves`, over and over.
 
     Args:
-        witness: where it stands while it is inside.
+        occupancy: where it is registered while it holds a permit.
         number: its own.
         rules: when visits count, and when it asks no more.
     """
 
-    def __init__(self, witness: Witness, number: int, rules: Rules) -> None:
-        self._witness = witness
+    def __init__(self, occupancy: Occupancy, number: int, rules: Rules) -> None:
+        self._occupancy = occupancy
         self._number = number
         self._rules = rules
         self._asked_ns = 0
@@ -67,12 +67,12 @@ class Visits:
     def enters(self) -> None:
         """Record that the permit was acquired."""
         self._waits_us.append((time.monotonic_ns() - self._asked_ns) // 1000)
-        self._peak = max(self._peak, self._witness.enter(self._number))
+        self._peak = max(self._peak, self._occupancy.enter(self._number))
 
     def leaves(self) -> None:
         """Record that the permit is about to be released."""
-        self._witness.leave(self._number)
+        self._occupancy.leave(self._number)
 
-    def told(self) -> dict[str, Any]:
+    def result(self) -> dict[str, Any]:
         """Return how many visits count, what each one waited, and how many were inside at once."""
         return {"done": self._in_time, "waits_us": self._waits_us, "peak": self._peak}

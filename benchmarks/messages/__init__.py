@@ -1,5 +1,5 @@
 """Mailboxes and chats beside the textbook's chat.
 
 `parts.py` lists the tables, one module each; `textbook.py` is what everybody builds first. All run
-in this process: with threads or coroutines, as it is said.
+in this process: with threads or coroutines, as the table names them.
 """

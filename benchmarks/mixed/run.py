@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from ..harness import BenchmarkRun
-from ..orders import Servant, Staff, kill
+from ..orders import ControlledProcess, ProcessLauncher, kill
 from ..report import Cell, Table
 from ..server import Server
 from ..stopwatch import cpu_s_of
@@ -64,9 +64,9 @@ def _served(
     python = interpreter(f"mixed-{name}", None if name == "holdfast" else PACKAGES)
     command: list[str | Path] = [python, "-m", f"benchmarks.mixed.contenders.{name}"]
     with TemporaryDirectory(prefix="holdfast-bench-") as folder:
-        staff = Staff(NAMES[name], ROOT, {}, Path(folder) / "output")
-        service = Servant(staff, [*command, "serve", bench.server.url])
-        worker = staff.started([*command, "work", bench.server.url], orders=False)
+        launcher = ProcessLauncher(NAMES[name], ROOT, {}, Path(folder) / "output")
+        service = ControlledProcess(launcher, [*command, "serve", bench.server.url])
+        worker = launcher.start([*command, "work", bench.server.url], orders=False)
         try:
             service.order("serve", count=WARMING, rate=RATE)
             before = bench.server.usage().cpu_s, cpu_s_of(worker.pid)

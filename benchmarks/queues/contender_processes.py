@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NoReturn
 
 from ..harness import BenchmarkRun
-from ..orders import ContenderFailed, Servant, Staff, kill
+from ..orders import ContenderFailed, ControlledProcess, ProcessLauncher, kill
 from ..venvs import ROOT, interpreter
 from .contender import BOARD, HOLD_S, STEPS, Brief
 from .lineup import PACKAGES, Entry
@@ -58,8 +58,8 @@ class ContenderProcesses:
         brief = Brief(url, entry.places, lease_s, padding, dict(entry.options))
         self._brief = json.dumps(asdict(brief))
         environment = {BOARD: str(folder / "board"), HOLD_S: str(hold_s), STEPS: str(steps)}
-        self._staff = Staff(entry.name, ROOT, environment, folder / "output")
-        self._producer = Servant(self._staff, self._command("produce"))
+        self._launcher = ProcessLauncher(entry.name, ROOT, environment, folder / "output")
+        self._producer = ControlledProcess(self._launcher, self._command("produce"))
         self._workers: list[subprocess.Popen[bytes]] = []
 
     def order(self, verb: str, **order: Any) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class ContenderProcesses:
 
     def start_worker(self) -> None:
         """Have one worker more."""
-        self._workers.append(self._staff.started(self._command("work"), orders=False))
+        self._workers.append(self._launcher.start(self._command("work"), orders=False))
 
     def kill_workers(self) -> None:
         """End all workers at once, as `kill -9` does, with whatever they have forked."""
@@ -108,7 +108,7 @@ class ContenderProcesses:
 
     def fail(self, what: str) -> NoReturn:
         """Raise `ContenderFailed`, with what its processes printed."""
-        self._staff.fail(what)
+        self._launcher.fail(what)
 
     def _command(self, role: str) -> list[str | Path]:
         adapter = self.entry.adapter

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from ..harness import BenchmarkRun
-from ..orders import Staff, kill
+from ..orders import ProcessLauncher, kill
 from ..report import Table
 from ..venvs import ROOT, interpreter
 from .fanouts.part import LOG
@@ -50,7 +50,7 @@ class Deployment:
         self._name, self._url = name, url
         self._log = folder / "runs"
         self._log.touch()
-        self._staff = Staff(name, ROOT, {LOG: str(self._log)}, folder / "output")
+        self._launcher = ProcessLauncher(name, ROOT, {LOG: str(self._log)}, folder / "output")
         self._workers = [self._started("work") for _ in range(WORKERS)]
 
     def produce(self, first: int, groups: int, members: int) -> subprocess.Popen[bytes]:
@@ -80,7 +80,7 @@ class Deployment:
         module = f"benchmarks.queues.fanouts.{self._name}"
         python = interpreter(self._name, PACKAGES.get(self._name))
         words = [python, "-m", module, role[0], self._url, *role[1:]]
-        return self._staff.started(words, orders=False)
+        return self._launcher.start(words, orders=False)
 
 
 def run(bench: BenchmarkRun) -> Iterator[Table]:

@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from ..harness import BenchmarkRun
-from ..orders import Staff, kill
+from ..orders import ProcessLauncher, kill
 from ..report import Table
 from ..stopwatch import cpu_s_of
 from ..venvs import ROOT, interpreter
@@ -61,7 +61,7 @@ class Deployment:
         self._name, self._url = name, url
         self._log = folder / "runs"
         self._log.touch()
-        self._staff = Staff(name, ROOT, {LOG: str(self._log)}, folder / "output")
+        self._launcher = ProcessLauncher(name, ROOT, {LOG: str(self._log)}, folder / "output")
         self._running: list[tuple[str, subprocess.Popen[bytes]]] = []
         for role in ROLES[name]:
             self._start(role)
@@ -93,7 +93,7 @@ class Deployment:
     def _start(self, role: str) -> None:
         module = f"benchmarks.queues.schedulers.{self._name}"
         python = interpreter(self._name, PACKAGES.get(self._name))
-        process = self._staff.started([python, "-m", module, role, self._url], orders=False)
+        process = self._launcher.start([python, "-m", module, role, self._url], orders=False)
         self._running.append((role, process))
 
 

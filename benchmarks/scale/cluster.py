@@ -61,5 +61,5 @@ def _wait(servers: Sequence[Server]) -> None:
 
 
 def _is_sound(server: Server, size: int) -> bool:
-    told = server.ask("CLUSTER INFO")
-    return told["cluster_state"] == "ok" and int(told["cluster_known_nodes"]) == size
+    info = server.ask("CLUSTER INFO")
+    return info["cluster_state"] == "ok" and int(info["cluster_known_nodes"]) == size

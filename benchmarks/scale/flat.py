@@ -1,7 +1,7 @@
 """Processor time of the server per operation, and memory per item, from a thousand to a million
 (`--largest`).
 
-There is a crowd of each size, all on one server; the same operations are done with each in turn.
+There is a population of each size, all on one server; each gets the same operations in turn.
 What grows with what is stored would show.
 """
 
@@ -16,7 +16,7 @@ from holdfast import Holdfast
 
 from ..harness import BenchmarkRun
 from ..report import Cell, Table, Target
-from .crowds import KINDS, Crowd
+from .populations import KINDS, Population
 
 SIZES: Final = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 QUICK_SIZES: Final = (1_000, 10_000)
@@ -33,7 +33,7 @@ def run(bench: BenchmarkRun) -> Iterator[Table]:
     yield from measured(bench, [*KINDS.values()])
 
 
-def measured(bench: BenchmarkRun, kinds: Sequence[type[Crowd]]) -> Iterator[Table]:
+def measured(bench: BenchmarkRun, kinds: Sequence[type[Population]]) -> Iterator[Table]:
     """Measure a table for each of *kinds*."""
     for kind in kinds:
         bench.server.clear()
@@ -45,37 +45,41 @@ def measured(bench: BenchmarkRun, kinds: Sequence[type[Crowd]]) -> Iterator[Tabl
             yield _table(bench, [kind(hf, size, url) for size in sizes])
 
 
-def _table(bench: BenchmarkRun, crowds: Sequence[Crowd]) -> Table:
-    memory = [_memory(bench, crowd) for crowd in crowds]
-    costs = _costs(bench, crowds)
-    name, operations = crowds[0].name, crowds[0].operations
+def _table(bench: BenchmarkRun, populations: Sequence[Population]) -> Table:
+    memory = [_memory(bench, population) for population in populations]
+    costs = _costs(bench, populations)
+    name, operations = populations[0].name, populations[0].operations
     columns = (name, *(f"{operation}, server µs" for operation in operations), "bytes each")
     rows: list[list[Cell]] = [
-        [f"{crowd.size:,}", *(costs[crowd.size, operation] for operation in operations), each]
-        for crowd, each in zip(crowds, memory, strict=True)
+        [
+            f"{population.size:,}",
+            *(costs[population.size, operation] for operation in operations),
+            each,
+        ]
+        for population, each in zip(populations, memory, strict=True)
     ]
     targets = [_flat(rows, columns, column) for column in range(1, len(columns))]
-    title = f"from {crowds[0].size:,} to {crowds[-1].size:,} {name}"
+    title = f"from {populations[0].size:,} to {populations[-1].size:,} {name}"
     return Table(title, columns, rows, targets, rounds=bench.rounds)
 
 
-def _memory(bench: BenchmarkRun, crowd: Crowd) -> float:
+def _memory(bench: BenchmarkRun, population: Population) -> float:
     """Bytes of each, with its share of what all of them have in common."""
     before = bench.server.memory()
-    crowd.fill()
-    return (bench.server.memory() - before) / crowd.size
+    population.fill()
+    return (bench.server.memory() - before) / population.size
 
 
-def _costs(bench: BenchmarkRun, crowds: Sequence[Crowd]) -> dict[tuple[int, str], float]:
+def _costs(bench: BenchmarkRun, populations: Sequence[Population]) -> dict[tuple[int, str], float]:
     """Size and operation → microseconds of one: the median of the rounds, the first left out."""
     taken = defaultdict[tuple[int, str], list[float]](list)
     for _ in range(bench.rounds + 1):
-        for crowd in crowds:
-            for name, work in crowd.operations.items():
+        for population in populations:
+            for name, work in population.operations.items():
                 before = bench.server.usage().cpu_s
                 work(OPERATIONS)
                 spent = bench.server.usage().cpu_s - before
-                taken[crowd.size, name].append(spent / OPERATIONS * 1e6)
+                taken[population.size, name].append(spent / OPERATIONS * 1e6)
     return {case: median(spent[1:]) for case, spent in taken.items()}
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from ..harness import BenchmarkRun
 from ..report import Table
 from . import flat, partitions, spread
-from .crowds import KINDS
+from .populations import KINDS
 
 PARTS: Final[Mapping[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
     "flat": flat.run,

@@ -59,8 +59,10 @@ class Bare(Blocking):
         step, places = self._socket.learn(STEP), self.brief.places
         done: list[tuple[int, int]] = []
         while True:
-            told = chain.from_iterable(done)
-            tasks = self._socket.ask("EVALSHA", step, 2, READY, RESULT, places, RESULT_TTL_S, *told)
+            done_ids = chain.from_iterable(done)
+            tasks = self._socket.ask(
+                "EVALSHA", step, 2, READY, RESULT, places, RESULT_TTL_S, *done_ids
+            )
             if not tasks:
                 popped = self._socket.ask("BLPOP", READY, 1)
                 tasks = popped[1:] if popped else []

@@ -1,4 +1,4 @@
-"""Things that may become many, and what is done with them."""
+"""Large numbers of tasks, messages, locks and so on, and the operations on them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from holdfast import AsyncHoldfast, Every, Holdfast, Limit, TaskRegistry
 
 SENT_AT_ONCE: Final = 10_000
 AT_ONCE: Final = 200
-"""Coroutines that fill a crowd."""
+"""Coroutines that fill a population."""
 
 BODY: Final = "x" * 100
 IN_A_CHAT: Final = 100
 CHATS_USED: Final = 10
 
 
-class Crowd(ABC):
-    """A kind of thing that an application may have many of.
+class Population(ABC):
+    """Many objects of one kind.
 
     Attributes:
         name: what they are, in the plural.
         limit: how many there may be.
-        operations: name → does so many of it, one after the other.
-        size: how many there are, once it is filled.
+        operations: name → function that performs so many, one after the other.
+        size: how many there are, after `fill`.
 
     Args:
         hf: a client.
         size: see above.
-        url: of the server, for who needs a client of its own.
+        url: of the server, for kinds that need a client of their own.
     """
 
     name: ClassVar[str]
@@ -44,10 +44,10 @@ class Crowd(ABC):
 
     @abstractmethod
     def fill(self) -> None:
-        """Make them."""
+        """Create them."""
 
 
-class Tasks(Crowd):
+class Tasks(Population):
     """In one queue."""
 
     name = "tasks in line"
@@ -79,7 +79,7 @@ class Tasks(Crowd):
             self._worker.stop()
 
 
-class Messages(Crowd):
+class Messages(Population):
     """In one chat, read by one of its two members."""
 
     name = "messages kept"
@@ -103,7 +103,7 @@ class Messages(Crowd):
             self._inbox.fetch(limit=10)
 
 
-class Chats(Crowd):
+class Chats(Population):
     """Very many things, a hundred in each chat.
 
     As many chats are used in each size: the first message of a client to a chat costs it more.
@@ -137,7 +137,7 @@ class Chats(Crowd):
             self._hf.inbox(self._member(self._used(), 1)).fetch(limit=10)
 
     def _used(self) -> int:
-        """Return the next of a few, spread over the whole crowd."""
+        """Return the next of a few, spread over the whole population."""
         return next(self._next) % CHATS_USED * self._chats // CHATS_USED
 
     def _chat(self, n: int) -> str:
@@ -170,7 +170,7 @@ class MembersOfChats(Chats):
         await hf.create_chat(everybody, sender=everybody[0], body=BODY, chat_id=self._chat(n))
 
 
-class Members(Crowd):
+class Members(Population):
     """Of one chat."""
 
     name = "members of a chat"
@@ -195,7 +195,7 @@ class Members(Crowd):
             self._inbox.fetch(limit=10)
 
 
-class Names(Crowd):
+class Names(Population):
     """That complete each other."""
 
     name = "names in a guild"
@@ -221,7 +221,7 @@ class Names(Crowd):
         return "".join(self._random.choices("abcdefghijklmnopqrstuvwxyz", k=10))
 
 
-class Counters(Crowd):
+class Counters(Population):
     """Each of its own name."""
 
     name = "counters"
@@ -241,7 +241,7 @@ class Counters(Crowd):
             self._hf.counter(f"{self.size}-{next(self._next) % self.size}").add()
 
 
-class Locks(Crowd):
+class Locks(Population):
     """Each held and given back once."""
 
     name = "locks used this week"
@@ -269,7 +269,7 @@ class Locks(Crowd):
                 pass
 
 
-class LimiterKeys(Crowd):
+class LimiterKeys(Population):
     """Subjects of one rate limiter, each asked once."""
 
     name = "subjects of a rate limiter"
@@ -298,7 +298,7 @@ class LimiterKeys(Crowd):
             self._limiter.of(f"user:{next(self._next) % self.size}").try_acquire()
 
 
-class Schedules(Crowd):
+class Schedules(Population):
     """Of one queue; none becomes due."""
 
     name = "schedules"
@@ -332,7 +332,7 @@ def _nothing() -> None:
     """Do nothing: this task is never enqueued."""
 
 
-KINDS: Final[Mapping[str, type[Crowd]]] = {
+KINDS: Final[Mapping[str, type[Population]]] = {
     "tasks": Tasks,
     "messages": Messages,
     "chats": MessagesOfChats,

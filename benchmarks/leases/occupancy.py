@@ -1,4 +1,4 @@
-"""Who is inside right now: a file that all processes of a contender have in memory."""
+"""Which waiters hold a permit now: a file that all processes of a contender have in memory."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import mmap
 from pathlib import Path
 
 
-class Witness:
-    """A byte for each waiter, set while it is inside.
+class Occupancy:
+    """A byte for each waiter, set while it holds a permit.
 
-    A waiter sets its own and then counts: of those who are in at once, the last one sees all.
+    A waiter sets its own byte and then counts: the last one of several holders sees all.
 
     Args:
         path: a file of `make`.
@@ -20,16 +20,16 @@ class Witness:
             self._file = mmap.mmap(file.fileno(), 0)
 
     @classmethod
-    def make(cls, path: Path, waiters: int) -> Witness:
-        """Make a new witness in *path*."""
+    def make(cls, path: Path, waiters: int) -> Occupancy:
+        """Create the file *path* for *waiters*."""
         path.write_bytes(bytes(waiters))
         return cls(path)
 
     def enter(self, number: int) -> int:
-        """Waiter *number* is inside: how many are, with it."""
+        """Set the byte of waiter *number*. Return how many are set."""
         self._file[number] = 1
         return self._file[:].count(1)
 
     def leave(self, number: int) -> None:
-        """Waiter *number* is about to give its place back."""
+        """Clear the byte of waiter *number*, which is about to release its permit."""
         self._file[number] = 0
