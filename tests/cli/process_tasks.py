@@ -6,12 +6,12 @@ from pathlib import Path
 
 from holdfast import Retry, TaskRegistry, current_task
 
-QUEUE = "herd"
+QUEUE = "processes"
 
 tasks = TaskRegistry()
 leaked: list[bytearray] = []
 
-if os.environ.get("HERD_BREAKS") and Path(os.environ["HERD_BREAKS"]).exists():
+if os.environ.get("PROCESS_BREAKS") and Path(os.environ["PROCESS_BREAKS"]).exists():
     raise OSError("the disk is full")
 
 
