@@ -59,7 +59,7 @@ def test_a_worker_runs_tasks_until_there_are_none(folder: Path, standalone: Serv
     assert result.stderr.count("attempt 1") == 3
 
 
-def test_a_worker_says_what_it_serves_and_where(folder: Path, standalone: Server) -> None:
+def test_a_worker_logs_what_it_serves_and_where(folder: Path, standalone: Server) -> None:
     """Log the server without its password, the namespace, the queues with weights, the slots."""
     standalone.execute("ACL", "SETUSER", "joe", "on", ">secret", "~*", "&*", "+@all")
     url = standalone.url.replace("redis://", "redis://joe:secret@")

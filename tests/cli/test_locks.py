@@ -59,7 +59,7 @@ def test_what_is_in_use_is_listed(busy: Holdfast, run: Run) -> None:
     assert found[1] == {"name": "crowded", "kind": "lock", "limit": 1, "holders": 1, "waiters": 1}
 
 
-def test_a_lock_is_shown_with_who_has_it_and_who_is_next(hf: Holdfast, run: Run) -> None:
+def test_a_lock_is_shown_with_its_holder_and_the_next_waiter(hf: Holdfast, run: Run) -> None:
     """Print host, process, remaining lease, fence, and the waiters in order."""
     here = f"{socket.gethostname()}, process {os.getpid()}"
     with crowded(hf, 2) as state:

@@ -134,7 +134,7 @@ def test_ctrl_c_ends_it(standalone: Server, tmp_path: Path, source: str) -> None
         assert 4 <= hf.tally("daily").total("2011-10-10") < 1_000 * 4
 
 
-def test_ctrl_c_ends_those_who_have_begun(
+def test_ctrl_c_ends_the_calls_that_have_begun(
     hf: Holdfast, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """End the running threads if Ctrl-C comes before all have begun."""

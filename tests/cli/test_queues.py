@@ -74,7 +74,7 @@ def test_a_queue_can_be_paused_before_it_is_used(hf: Holdfast, run: Run) -> None
     assert run("queues", "resume", "future").exit_code == 0
 
 
-def test_purge_asks_first_and_says_how_many(crowd: Holdfast, run: Run) -> None:
+def test_purge_asks_first_and_shows_how_many(crowd: Holdfast, run: Run) -> None:
     """Refuse without a terminal, because no user can answer."""
     refused = run("queues", "purge", "crowd")
     assert (refused.exit_code, refused.stdout) == (4, "")

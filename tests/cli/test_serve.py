@@ -218,7 +218,7 @@ def test_options_of_a_command_come_after_it(secret: Path) -> None:
     assert (result.exit_code, "options come after the command" in result.stderr) == (2, True)
 
 
-def test_without_its_extra_it_says_what_to_install() -> None:
+def test_without_its_extra_the_error_names_what_to_install() -> None:
     """Print a sentence, not a traceback."""
     hidden = "import sys; sys.modules['starlette'] = None; import holdfast.cli; holdfast.cli.main()"
     with Process(sys.executable, "-c", hidden, "serve", "--url", "redis://127.0.0.1:1") as process:

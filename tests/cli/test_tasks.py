@@ -56,7 +56,7 @@ def test_a_list_has_no_arguments_where_the_reply_had_no_room(hf: Holdfast, run: 
     assert [line[:9] for line in listed[1:]] == ["  first  ", '      ("x', "  second "]
 
 
-def test_a_list_says_how_many_more_there_are(crowd: Holdfast, run: Run) -> None:
+def test_a_list_shows_how_many_more_there_are(crowd: Holdfast, run: Run) -> None:
     """Print it on standard error beside JSON, so that all lines are JSON."""
     listed = run("tasks", "ls", "crowd", "--limit", "1")
     assert "  … and 2 more queued\n" in listed.stdout
@@ -136,7 +136,7 @@ def test_an_unknown_task_is_not_found(crowd: Holdfast, run: Run) -> None:
         assert run("tasks", command, "crowd", "a b").exit_code == 2
 
 
-def test_cancel_asks_first_and_says_how_many(crowd: Holdfast, run: Run) -> None:
+def test_cancel_asks_first_and_shows_how_many(crowd: Holdfast, run: Run) -> None:
     """Stop the running tasks; the waiting ones will not run."""
     names = ["running", "queued-1", HOSTILE_ID, "delayed", "queued-1"]
     refused = run("tasks", "cancel", "crowd", *names)
@@ -151,7 +151,7 @@ def test_cancel_asks_first_and_says_how_many(crowd: Holdfast, run: Run) -> None:
     assert (again.exit_code, "delayed had ended before: cancelled" in again.stdout) == (0, True)
 
 
-def test_cancel_says_which_had_ended_before(crowd: Holdfast, run: Run) -> None:
+def test_cancel_reports_which_had_ended_before(crowd: Holdfast, run: Run) -> None:
     """Exit with code 1 if some of them could not be cancelled."""
     result = run("tasks", "cancel", "crowd", "ended", "queued-1", "dead-1", "--yes")
     assert result.exit_code == 1

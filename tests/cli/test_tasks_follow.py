@@ -41,7 +41,7 @@ def test_gaps_and_other_ends_are_shown(hf: Holdfast, run: Run) -> None:
     assert run("tasks", "follow", "events", "unheard-of").exit_code == 3
 
 
-def test_it_does_not_wait_longer_than_told(hf: Holdfast, run: Run) -> None:
+def test_it_does_not_wait_longer_than_its_timeout(hf: Holdfast, run: Run) -> None:
     """Exit with 0 although the task has not ended."""
     handle = hf.enqueue(counts.call(1))
     followed = run("tasks", "follow", "events", handle.task_id, "--timeout", "0")

@@ -55,7 +55,7 @@ def test_the_history_is_filtered(crowd: Holdfast, run: Run) -> None:
     assert ids("--before", "2") == ["dead-1"]
 
 
-def test_a_long_history_says_how_to_go_on(hf: Holdfast, run: Run) -> None:
+def test_a_long_history_shows_how_to_go_on(hf: Holdfast, run: Run) -> None:
     """Print the number for `--before`."""
     enqueue_dead(hf, 5)
     listed = run("tasks", "history", "crowd", "--limit", "2")

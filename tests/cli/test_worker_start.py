@@ -54,7 +54,7 @@ def test_a_rejected_worker_ends_with_one_sentence(
     assert SECRET not in line
 
 
-def test_a_rejected_worker_does_not_say_that_it_serves(standalone: Server, tmp_path: Path) -> None:
+def test_a_rejected_worker_does_not_log_that_it_serves(standalone: Server, tmp_path: Path) -> None:
     url = f"redis://nobody:{SECRET}@127.0.0.1:{standalone.port}"
     with worker_program(tmp_path, url) as process:
         assert process.wait() == 4

@@ -224,7 +224,7 @@ def log_uses(hf: Holdfast, folder: Path) -> Uses:
     }
 
 
-def test_every_call_of_a_closed_client_says_so(standalone: Server, tmp_path: Path) -> None:
+def test_every_call_of_a_closed_client_is_refused(standalone: Server, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"word\n")
     with Proxy(standalone.address) as proxy:
         hf = Holdfast.from_url(proxy.url, namespace=secrets.token_hex(4))
@@ -270,7 +270,7 @@ def test_a_lease_is_lost_with_its_client(standalone: Server) -> None:
         assert proxy.connections == opened
 
 
-def test_the_end_of_a_block_tells_of_a_client_closed_in_it(standalone: Server) -> None:
+def test_the_end_of_a_block_reports_a_client_closed_in_it(standalone: Server) -> None:
     hf = Holdfast.from_url(standalone.url, namespace=secrets.token_hex(4))
     with pytest.raises(LeaseLost, match="this client is closed"), hf.lock("held").hold():
         hf.close()

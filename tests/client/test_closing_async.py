@@ -162,7 +162,7 @@ async def idle() -> None:
     """Do nothing."""
 
 
-async def test_all_who_wait_end_with_their_client(site: Site) -> None:
+async def test_all_waiters_end_with_their_client(site: Site) -> None:
     started.clear()
     source = Loading()
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as owner:

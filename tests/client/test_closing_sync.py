@@ -163,7 +163,7 @@ def idle() -> None:
     """Do nothing."""
 
 
-def test_all_who_wait_end_with_their_client(site: Site) -> None:
+def test_all_waiters_end_with_their_client(site: Site) -> None:
     started.clear()
     source = Loading()
     with Holdfast.from_url(site.url, namespace=site.namespace) as owner:

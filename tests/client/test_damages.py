@@ -69,7 +69,7 @@ def test_there_is_a_case_for_every_kind() -> None:
     )
 
 
-def test_a_stranger_among_the_keys_is_reported(place: Place, site: Site) -> None:
+def test_an_unknown_key_is_reported(place: Place, site: Site) -> None:
     names = ["plain", "{queue:a}:bodies:more", "{unknown:a}:x", "{queue:%zz}:bodies", "{lock:a}"]
     for name in names:
         site.client.set(f"{site.namespace}:{name}", "x")
@@ -79,7 +79,7 @@ def test_a_stranger_among_the_keys_is_reported(place: Place, site: Site) -> None
     assert {(damage.level, damage.kind) for damage in report.damages} == {("warning", "")}
 
 
-def test_many_damages_are_not_all_told(place: Place, site: Site) -> None:
+def test_many_damages_are_not_all_reported(place: Place, site: Site) -> None:
     key = key_of(site, "queue", "q")
     site.client.zadd(key("due:h"), {f"nobody-{n}": n for n in range(1001)})
     report = place.hf.audit()

@@ -55,7 +55,7 @@ async def test_a_pace_is_kept_for_two_hours(hf: AsyncHoldfast, minutes: int) -> 
         await hf.queue("paced").throughput(minutes)
 
 
-async def test_the_first_in_line_says_since_when_it_waits(hf: AsyncHoldfast) -> None:
+async def test_stats_show_since_when_the_oldest_task_waits(hf: AsyncHoldfast) -> None:
     queue, before = hf.queue("lines"), datetime.now(UTC)
     assert (await queue.stats()).oldest_at is None
     registry = TaskRegistry()
@@ -84,9 +84,7 @@ async def test_workers_are_listed_while_they_run(hf: AsyncHoldfast, site: Site) 
     assert abs(datetime.now(UTC) - found.started_at) < timedelta(minutes=1)
 
 
-async def test_what_a_stranger_writes_among_the_workers_is_left_out(
-    hf: AsyncHoldfast, site: Site
-) -> None:
+async def test_foreign_data_among_the_workers_is_left_out(hf: AsyncHoldfast, site: Site) -> None:
     prefix = f"{site.namespace}:{{workers:%}}:"
     site.client.zadd(f"{prefix}seen", {b"\xff": 1, b"two": 2})
     site.client.hset(f"{prefix}fleet", b"two", b'{"queues": 1}')
@@ -106,7 +104,7 @@ async def test_servers_are_described(hf: AsyncHoldfast, site: Site) -> None:
         assert (server.slow is None) == restricted
 
 
-async def test_slow_commands_are_told_without_what_was_written(fresh_server: Server) -> None:
+async def test_slow_commands_are_reported_without_contents(fresh_server: Server) -> None:
     """The command and its key, that of a script as well."""
     with fresh_server.client() as client:
         client.config_set("slowlog-log-slower-than", 0)
@@ -120,7 +118,7 @@ async def test_slow_commands_are_told_without_what_was_written(fresh_server: Ser
         assert "secret" not in str(server)
 
 
-async def test_a_server_that_is_away_is_told() -> None:
+async def test_a_server_that_is_away_is_reported() -> None:
     async with AsyncHoldfast.from_url("redis://127.0.0.1:1") as hf:
         with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
             await hf.servers()

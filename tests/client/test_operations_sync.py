@@ -56,7 +56,7 @@ def test_a_pace_is_kept_for_two_hours(hf: Holdfast, minutes: int) -> None:
         hf.queue("paced").throughput(minutes)
 
 
-def test_the_first_in_line_says_since_when_it_waits(hf: Holdfast) -> None:
+def test_stats_show_since_when_the_oldest_task_waits(hf: Holdfast) -> None:
     queue, before = hf.queue("lines"), datetime.now(UTC)
     assert (queue.stats()).oldest_at is None
     registry = TaskRegistry()
@@ -85,7 +85,7 @@ def test_workers_are_listed_while_they_run(hf: Holdfast, site: Site) -> None:
     assert abs(datetime.now(UTC) - found.started_at) < timedelta(minutes=1)
 
 
-def test_what_a_stranger_writes_among_the_workers_is_left_out(hf: Holdfast, site: Site) -> None:
+def test_foreign_data_among_the_workers_is_left_out(hf: Holdfast, site: Site) -> None:
     prefix = f"{site.namespace}:{{workers:%}}:"
     site.client.zadd(f"{prefix}seen", {b"\xff": 1, b"two": 2})
     site.client.hset(f"{prefix}fleet", b"two", b'{"queues": 1}')
@@ -105,7 +105,7 @@ def test_servers_are_described(hf: Holdfast, site: Site) -> None:
         assert (server.slow is None) == restricted
 
 
-def test_slow_commands_are_told_without_what_was_written(fresh_server: Server) -> None:
+def test_slow_commands_are_reported_without_contents(fresh_server: Server) -> None:
     """The command and its key, that of a script as well."""
     with fresh_server.client() as client:
         client.config_set("slowlog-log-slower-than", 0)
@@ -119,7 +119,7 @@ def test_slow_commands_are_told_without_what_was_written(fresh_server: Server) -
         assert "secret" not in str(server)
 
 
-def test_a_server_that_is_away_is_told() -> None:
+def test_a_server_that_is_away_is_reported() -> None:
     with Holdfast.from_url("redis://127.0.0.1:1") as hf:
         with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
             hf.servers()

@@ -62,7 +62,7 @@ async def test_a_server_that_is_away(url: str, caplog: pytest.LogCaptureFixture)
     assert CANARY not in caplog.text
 
 
-async def test_a_server_that_lets_nobody_in(
+async def test_a_server_that_rejects_every_client(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The password is wrong, in the URL or in a client of redis-py."""
@@ -77,7 +77,7 @@ async def test_a_server_that_lets_nobody_in(
     assert CANARY not in caplog.text
 
 
-async def test_what_tasks_are_told_is_not_logged(
+async def test_arguments_of_tasks_are_not_logged(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     space = f"seen-{secrets.token_hex(4)}"

@@ -62,7 +62,9 @@ def test_a_server_that_is_away(url: str, caplog: pytest.LogCaptureFixture) -> No
     assert CANARY not in caplog.text
 
 
-def test_a_server_that_lets_nobody_in(standalone: Server, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_rejects_every_client(
+    standalone: Server, caplog: pytest.LogCaptureFixture
+) -> None:
     """The password is wrong, in the URL or in a client of redis-py."""
     with caplog.at_level(logging.DEBUG):
         url = standalone.url.replace("://", f"://nobody:{CANARY}@")
@@ -75,7 +77,7 @@ def test_a_server_that_lets_nobody_in(standalone: Server, caplog: pytest.LogCapt
     assert CANARY not in caplog.text
 
 
-def test_what_tasks_are_told_is_not_logged(
+def test_arguments_of_tasks_are_not_logged(
     standalone: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     space = f"seen-{secrets.token_hex(4)}"

@@ -42,7 +42,7 @@ def test_files_are_published_and_read(hf: Holdfast) -> None:
     assert read == {"a": b"a", "b": b"b"}
 
 
-def test_tasks_run_and_tell(hf: Holdfast) -> None:
+def test_tasks_run_without_channels(hf: Holdfast) -> None:
     tasks = TaskRegistry()
 
     @tasks.task(queue="sums")

@@ -18,7 +18,7 @@ ROUNDS = 20
 CALLS = 2 * MAX_IN_FLIGHT
 
 
-async def test_a_broken_connection_answers_nobody_with_a_stranger_s_reply(
+async def test_a_broken_connection_gives_no_caller_the_reply_of_another(
     standalone: Server, proxy: Proxy, seed: int
 ) -> None:
     dice = random.Random(seed)
@@ -61,7 +61,7 @@ async def test_calls_that_are_made_together_are_applied_in_order(standalone: Ser
     assert lengths == list(range(1, 2 * MAX_IN_FLIGHT + 1))
 
 
-async def test_a_loop_that_cancels_everything_leaves_no_reply_for_those_who_call_after(
+async def test_a_loop_that_cancels_everything_leaves_no_reply_for_later_calls(
     standalone: Server, seed: int
 ) -> None:
     dice = random.Random(seed)

@@ -254,7 +254,7 @@ async def test_one_byte_at_a_time_is_just_slow(
         assert await increment(fragile, lone) == n
 
 
-async def test_a_refusal_says_why(standalone: Server, lone: Unit) -> None:
+async def test_a_refusal_has_a_reason(standalone: Server, lone: Unit) -> None:
     caller = AsyncCaller(Settings.from_url(standalone.url))
     try:
         standalone.execute("CONFIG", "SET", "maxmemory", "1")

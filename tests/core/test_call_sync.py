@@ -245,7 +245,7 @@ def test_one_byte_at_a_time_is_just_slow(proxy: Proxy, fragile: Caller, lone: Un
         assert increment(fragile, lone) == n
 
 
-def test_a_refusal_says_why(standalone: Server, lone: Unit) -> None:
+def test_a_refusal_has_a_reason(standalone: Server, lone: Unit) -> None:
     caller = Caller(Settings.from_url(standalone.url))
     try:
         standalone.execute("CONFIG", "SET", "maxmemory", "1")

@@ -103,7 +103,7 @@ async def test_what_is_revoked_is_cancelled() -> None:
     assert cancelling() == 0
 
 
-async def test_who_is_cancelled_by_somebody_else_as_well_ends() -> None:
+async def test_a_task_that_another_task_also_cancels_ends() -> None:
     revocation, task = CancelScope(), asyncio.current_task()
     assert task is not None
     revocation.cancel()
@@ -125,7 +125,7 @@ async def test_who_ignores_it_is_not_cancelled_any_more() -> None:
         assert cancelling() == 0
 
 
-async def test_the_word_that_comes_too_late_cancels_nobody() -> None:
+async def test_a_late_cancellation_cancels_no_task() -> None:
     revocation = CancelScope()
     revocation.cancel()
     assert not revocation.end(None)

@@ -133,7 +133,7 @@ def test_one_dead_node_does_not_stop_the_others(own_cluster: Cluster) -> None:
         assert hf.namespace == "dead"
 
 
-def test_a_node_that_is_silent_slows_down_nobody_elses_enqueues(own_cluster: Cluster) -> None:
+def test_a_silent_node_does_not_slow_down_enqueues_at_others(own_cluster: Cluster) -> None:
     namespace = Namespace.of("unlisted")
     silent = own_cluster.owner(namespace.unit("catalog", "queue").slot)
     calls = [

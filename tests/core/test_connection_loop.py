@@ -102,7 +102,7 @@ async def test_one_timer_watches_all_calls_of_a_connection(
     assert len(timers) <= 1
 
 
-async def test_a_reply_that_nobody_asked_for_costs_no_call_its_own() -> None:
+async def test_an_unexpected_reply_costs_no_call_its_own() -> None:
     """Though both come together; then the connection is given up, and the next call has another."""
     talks: list[asyncio.Task[None] | None] = []
 
@@ -146,7 +146,7 @@ async def test_a_call_that_its_client_overtakes_opens_nothing(
     assert fresh_server.execute("EXISTS", unit.key("k")) == 0
 
 
-async def test_what_the_user_gave_fails_for_all_calls_and_is_told_once(
+async def test_an_error_of_the_credential_provider_fails_all_calls_and_is_logged_once(
     standalone: Server, unit: Unit
 ) -> None:
     class Sealed(CredentialProvider):
@@ -177,7 +177,7 @@ async def test_closing_drains_without_spinning(proxy: Proxy) -> None:
     assert time.thread_time() - began < 0.15
 
 
-def test_a_loop_that_ends_opens_no_connection_for_those_who_left(proxy: Proxy) -> None:
+def test_a_loop_that_ends_opens_no_connection_for_callers_that_left(proxy: Proxy) -> None:
     proxy.black_hole()
     kept: list[Any] = []
 
@@ -257,7 +257,7 @@ async def test_whatever_a_class_of_the_user_raises_ends_its_connection(
 
 
 @pytest.mark.parametrize("kind", [flavour.Connection, Fragile])
-async def test_a_reply_that_came_while_the_loop_was_busy_is_heard(
+async def test_a_reply_that_came_while_the_loop_was_busy_is_read(
     proxy: Proxy, unit: Unit, kind: type[Any]
 ) -> None:
     client = Redis.from_url(proxy.url, connection_class=kind, socket_timeout=1)  # type: ignore[no-untyped-call]

@@ -161,7 +161,7 @@ async def test_the_check_can_be_switched_off(tls: Tls) -> None:
         assert (await hf.mailbox("jill").status()).unread == 0
 
 
-async def test_nothing_is_said_in_the_clear(tls: Tls) -> None:
+async def test_nothing_is_sent_in_plain_text(tls: Tls) -> None:
     """A URL without TLS gets no answer from a server that wants it."""
     reason = await refused(f"redis://127.0.0.1:{tls.port}?socket_timeout=5")
     assert f"127.0.0.1:{tls.port}" in reason

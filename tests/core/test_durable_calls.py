@@ -153,7 +153,7 @@ def test_what_ends_the_waiting_leaves_it_unknown(how: str, namespace: str) -> No
             replicated.replicas[0].resume()
 
 
-async def test_asyncio_hears_of_a_failover_as_well(namespace: str) -> None:
+async def test_asyncio_notices_a_failover_as_well(namespace: str) -> None:
     with ReplicatedServer(1) as replicated:
         async with AsyncHoldfast.from_url(
             replicated.url, namespace=namespace, durability=PATIENT

@@ -428,7 +428,7 @@ def test_every_error_is_tested_here() -> None:
 
 
 @NAMED
-def test_an_error_says_what_happened(
+def test_an_error_message_describes_what_happened(
     error: HoldfastError, message: str, fields: dict[str, Any]
 ) -> None:
     assert re.search(message, str(error))
@@ -480,7 +480,7 @@ def test_an_unknown_outcome_is_not_an_unavailable_server() -> None:
     assert not issubclass(OutcomeUnknown, ServerUnavailable)
 
 
-def test_repeat_does_what_it_was_told_and_gives_its_answer() -> None:
+def test_repeat_calls_its_function_and_returns_the_result() -> None:
     error = OutcomeUnknown("a", "b")
     error.repeatable("op-7", lambda: "stored")
     assert error.op_id == "op-7"
@@ -500,7 +500,7 @@ async def test_repeat_is_awaited_in_asyncio() -> None:
     assert await error.repeat() == "stored"
 
 
-def test_who_speaks_last_says_how_to_repeat() -> None:
+def test_the_outermost_error_repeats_the_whole_operation() -> None:
     """The outermost method is the one that the user called."""
     error = OutcomeUnknown("a", "b")
     error.repeatable("inner", lambda: "inner")

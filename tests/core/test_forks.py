@@ -90,7 +90,7 @@ class Holder:
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-def test_a_child_begins_anew() -> None:
+def test_registered_objects_are_reset_in_a_child() -> None:
     holder, gone = Holder(), Holder()
     register_after_fork(holder)
     register_after_fork(gone)

@@ -29,7 +29,7 @@ def limited(server: Server, policy: str, limit: str = "100mb") -> Server:
     return server
 
 
-async def test_a_worker_says_that_its_server_drops_keys(
+async def test_a_worker_warns_that_its_server_drops_keys(
     fresh_server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     limited(fresh_server, "allkeys-lru")
@@ -55,7 +55,7 @@ async def test_a_worker_says_that_its_server_drops_keys(
     assert f"CONFIG SET {POLICY} noeviction" in text
 
 
-def test_whoever_holds_a_lock_for_a_while_says_so(
+def test_a_lock_that_is_held_for_a_while_warns(
     fresh_server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     limited(fresh_server, "volatile-ttl")
@@ -74,7 +74,7 @@ def test_whoever_holds_a_lock_for_a_while_says_so(
     ],
     ids=["drops", "drops nothing", "has no limit", "may not be asked"],
 )
-async def test_only_what_is_known_and_wrong_is_said(
+async def test_only_a_known_wrong_policy_is_reported(
     fresh_server: Server,
     caplog: pytest.LogCaptureFixture,
     policy: str,

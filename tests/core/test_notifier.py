@@ -71,7 +71,7 @@ def test_every_listener_is_notified_by_itself(site: Site, caller: Caller) -> Non
     notifier.close()
 
 
-def test_a_broken_line_is_laid_anew_and_its_listeners_look_again(
+def test_a_broken_connection_is_opened_again_and_its_listeners_look_again(
     standalone: Server, proxy: Proxy
 ) -> None:
     unit = Namespace.of(secrets.token_hex(4)).unit("queue", "mail")
@@ -189,7 +189,7 @@ def test_a_subscription_outlasts_its_last_follower_for_a_while(
     notifier.close()
 
 
-def test_who_follows_and_leaves_at_once_is_heard_when_it_comes_back(
+def test_a_listener_that_leaves_at_once_is_notified_when_it_comes_back(
     site: Site, caller: Caller, unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The end of one subscription to a channel does not end the next one."""

@@ -29,7 +29,7 @@ async def test_the_transport_of_an_asyncio_connection(standalone: Server) -> Non
     await writer.wait_closed()
 
 
-async def test_what_nobody_would_read_is_not_lost(standalone: Server) -> None:
+async def test_unread_data_is_not_lost(standalone: Server) -> None:
     """A connection on which something has come already is not taken over."""
     settings = Settings.from_url(standalone.url)
     connection = settings.connection(flavour, settings.addresses[0])

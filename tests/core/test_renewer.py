@@ -135,7 +135,7 @@ def test_a_margin_ends_a_lease_sooner_here_than_there(held: Held) -> None:
     held.renewer.drop(lease)
 
 
-def test_a_holder_that_cannot_be_told_costs_the_others_nothing(
+def test_a_holder_that_cannot_be_notified_does_not_affect_others(
     held: Held, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The renewer still renews the other leases, and logs the error."""
@@ -190,7 +190,9 @@ if sys.argv[2] == "dropped":
 
 
 @pytest.mark.parametrize("client", ["dropped", "kept"])
-def test_a_client_that_nobody_closes_ends_without_a_word(standalone: Server, client: str) -> None:
+def test_a_client_that_is_never_closed_ends_without_a_warning(
+    standalone: Server, client: str
+) -> None:
     command = [sys.executable, "-c", FORGETFUL, standalone.url, client]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert ended.stderr == ""

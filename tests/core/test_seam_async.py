@@ -79,7 +79,7 @@ async def test_a_function_that_takes_too_long() -> None:
     await eventually_async(lambda: not left)
 
 
-async def test_work_goes_on_beside_who_asks_later() -> None:
+async def test_work_goes_on_while_another_caller_comes_later() -> None:
     begun, go_on = Event(), Event()
 
     async def work(outcome: int) -> int:

@@ -80,7 +80,7 @@ def test_a_function_that_takes_too_long() -> None:
     eventually(lambda: not left)
 
 
-def test_work_goes_on_beside_who_asks_later() -> None:
+def test_work_goes_on_while_another_caller_comes_later() -> None:
     begun, go_on = Event(), Event()
 
     def work(outcome: int) -> int:

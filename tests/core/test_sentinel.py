@@ -45,7 +45,7 @@ def test_calls_follow_a_failover(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("name", HALVES)
-def test_a_sentinel_that_is_late_leads_nobody_to_a_replica(watched: Watched, name: str) -> None:
+def test_a_late_sentinel_leads_no_client_to_a_replica(watched: Watched, name: str) -> None:
     """There even what is only read would be of long ago, so it is asked again, until it knows."""
     url, primary = f"{watched.url}?socket_timeout=1", watched.primary
     with (

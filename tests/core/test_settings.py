@@ -134,7 +134,7 @@ def test_a_socket_is_one_server(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["redis://a?socket_timout=1", "redis+cluster://a?user=bob"])
-def test_a_misspelt_option_is_told(url: str) -> None:
+def test_a_misspelt_option_is_reported(url: str) -> None:
     """Silence would leave the user without the timeout, or without the login."""
     with pytest.raises(ValueError, match=r"socket_timout|user"):
         Settings.from_url(url)
@@ -325,7 +325,7 @@ def test_a_connection_is_of_the_right_half_and_retries_nothing(
 
 
 @FLAVOURS
-def test_a_connection_goes_where_it_is_told(flavour: Any) -> None:
+def test_a_connection_goes_to_the_given_address(flavour: Any) -> None:
     connection = Settings.of(redis.Redis("a", 1)).connection(flavour, ("b", 2))
     assert (connection.host, connection.port) == ("b", 2)
     unix = Settings.of(redis.Redis(unix_socket_path="/x")).connection(flavour, ("/y", 0))

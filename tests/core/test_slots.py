@@ -47,7 +47,7 @@ def test_every_slot_has_its_owner() -> None:
         slots.owner(SLOTS)
 
 
-def test_a_slot_that_nobody_owns_has_no_owner() -> None:
+def test_an_unassigned_slot_has_no_owner() -> None:
     slots = parsed([THREE[1]])
     assert slots.owner(0) is None
     assert slots.owner(16383) is None

@@ -127,7 +127,7 @@ async def test_a_handshake_goes_on_behind_the_calls_that_gave_up(standalone: Ser
             await connection.close()
 
 
-async def test_what_nobody_waits_for_any_more_is_closed_at_once(standalone: Server) -> None:
+async def test_a_connection_without_a_waiter_is_closed_at_once(standalone: Server) -> None:
     async with gate_to(standalone.port) as gate:
         settings = hasty(f"redis://{LOOPBACK}:{gate.port}")
         connection = AsyncConnection(settings, settings.addresses[0])

@@ -52,7 +52,7 @@ def test_what_is_no_whole_number_is_refused(value: Any) -> None:
         (0, (1,), "", "limit must be 1 or more, got 0"),
     ],
 )
-def test_what_is_out_of_range_is_told_what_is_in_it(
+def test_an_error_of_range_names_the_range(
     value: int, bounds: tuple[int, ...], unit: str, problem: str
 ) -> None:
     with pytest.raises(ValueError, match=f"^{problem}$"):
@@ -125,7 +125,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("error", ERRORS)
-def test_an_error_that_only_damage_explains_is_told_as_such(error: str) -> None:
+def test_an_error_that_only_damage_explains_is_reported_as_damage(error: str) -> None:
     outcome = outcome_of_all([ErrorReply(error)], ("localhost", 1), 0)
     assert isinstance(outcome, Damaged)
     assert "script: " not in outcome.reason

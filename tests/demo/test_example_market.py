@@ -153,7 +153,7 @@ def at_once(do: Any, arguments: list[str]) -> list[Any]:
 
 
 @pytest.mark.parametrize("way", ["LockedMarket", "ItemLockedMarket"])
-def test_a_buyer_who_was_frozen_buys_nothing(
+def test_a_buyer_that_was_frozen_buys_nothing(
     way: str,
     example: Any,
     redis: Any,

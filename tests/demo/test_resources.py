@@ -65,7 +65,7 @@ def test_what_grows_is_found_out(shape: str) -> None:
     assert series.sentence().startswith("memory in MB of worker-1: 5")
 
 
-def test_a_few_points_say_nothing() -> None:
+def test_a_few_points_prove_nothing() -> None:
     """Judge no process that was killed soon."""
     series = series_of(GROWING["steadily"], 11)
     assert (series.parts(), series.grew()) == ((), False)

@@ -321,7 +321,7 @@ def _lock_history(chance: random.Random, operations: int, clients: int) -> list[
 
 
 class TestAudit:
-    def test_a_key_that_nobody_owns_is_named(self, standalone: Server) -> None:
+    def test_a_key_without_an_owner_is_named(self, standalone: Server) -> None:
         client = standalone.client()
         client.set("audit:{a}:kept", "1")
         client.rpush("audit:{a}:stray", "1")

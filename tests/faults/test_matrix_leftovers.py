@@ -69,7 +69,7 @@ def test_what_does_not_fit_together_is_astray(site: Site, counted: str) -> None:
     assert "the counter has no definition" in found[0].text
 
 
-def test_a_slot_that_nobody_uses_is_not_struck(cluster: Cluster) -> None:
+def test_an_unused_slot_is_not_struck(cluster: Cluster) -> None:
     with Holdfast.from_url(cluster.url, namespace="struck") as hf:
         hf.counter("hits").add()
     used = Namespace.of("struck").unit(KIND, "hits").slot

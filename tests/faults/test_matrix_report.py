@@ -39,7 +39,7 @@ def test_rows_are_replaced_and_kept(tmp_path: Path) -> None:
     assert "| chat | - | F9 | - |" in text
 
 
-def test_recovery_is_told_beside_its_bound(tmp_path: Path) -> None:
+def test_recovery_is_shown_beside_its_bound(tmp_path: Path) -> None:
     """The longest of all cells that a promise is about, and bold when that took too long."""
     page = tmp_path / "faults.md"
     played = [result("F3", "queue", 1), result("F4", "chat", 2), result("F1", "queue", 3)]

@@ -120,7 +120,7 @@ def save(file: FeedFile, folder: Path, meanwhile: object) -> None:
 @pytest.mark.parametrize(
     "epoch", [b"../../outside/secret", b"/etc/x", b"1/../../..", b"", b"\xff", b"9" * 400]
 )
-def test_no_part_is_called_what_the_server_says(
+def test_no_part_is_named_by_the_server(
     hf: Holdfast, feed: FileFeed, standalone: Server, folder: Path, outside: Path, epoch: bytes
 ) -> None:
     """The epoch of a feed is checked, and no part of a path."""

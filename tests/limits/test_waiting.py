@@ -89,7 +89,7 @@ async def test_cancelled_waiters_in_the_middle_make_room_for_later_calls(
     assert (await limiter.peek()).retry_after <= 30
 
 
-def test_a_waiting_thread_hears_of_the_close(site: Site) -> None:
+def test_a_waiting_thread_is_woken_by_close(site: Site) -> None:
     errors: list[BaseException] = []
     hf = Holdfast.from_url(site.url, namespace=site.namespace)
     limiter = hf.rate_limit("api", Limit(1, per=60.0))

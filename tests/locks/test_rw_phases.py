@@ -133,7 +133,7 @@ async def test_hundreds_of_readers_enter_before_the_next_writer(hf: AsyncHoldfas
 
 
 @pytest.mark.parametrize("stream", ["readers", "writers"])
-async def test_a_stream_of_one_mode_starves_nobody(site: Site, stream: str) -> None:
+async def test_a_stream_of_one_mode_starves_no_waiter(site: Site, stream: str) -> None:
     async with (
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as many,
         AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf,

@@ -73,7 +73,7 @@ async def test_new_messages_are_returned_until_they_are_acknowledged(
             assert await seqs(inbox) == {}
 
 
-async def test_one_who_joins_again_begins_again(hf: AsyncHoldfast, inbox: AsyncInbox) -> None:
+async def test_a_member_that_joins_again_begins_again(hf: AsyncHoldfast, inbox: AsyncInbox) -> None:
     await hf.chat("c").leave("jack")
     await hf.chat("c").join("jack", start=1)
     assert await seqs(inbox) == {"c": [1]}
@@ -88,7 +88,7 @@ async def test_a_lost_acknowledgement_is_noticed(
     assert await seqs(inbox) == {"c": [1]}
 
 
-async def test_one_who_was_removed_and_one_whose_chat_is_lost(
+async def test_a_removed_member_and_a_member_of_a_lost_chat(
     hf: AsyncHoldfast, site: Site, inbox: AsyncInbox
 ) -> None:
     client: Any = site.client

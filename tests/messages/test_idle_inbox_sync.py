@@ -70,7 +70,7 @@ def test_new_messages_are_returned_until_they_are_acknowledged(hf: Holdfast, inb
             assert seqs(inbox) == {}
 
 
-def test_one_who_joins_again_begins_again(hf: Holdfast, inbox: Inbox) -> None:
+def test_a_member_that_joins_again_begins_again(hf: Holdfast, inbox: Inbox) -> None:
     hf.chat("c").leave("jack")
     hf.chat("c").join("jack", start=1)
     assert seqs(inbox) == {"c": [1]}
@@ -83,7 +83,7 @@ def test_a_lost_acknowledgement_is_noticed(hf: Holdfast, site: Site, inbox: Inbo
     assert seqs(inbox) == {"c": [1]}
 
 
-def test_one_who_was_removed_and_one_whose_chat_is_lost(
+def test_a_removed_member_and_a_member_of_a_lost_chat(
     hf: Holdfast, site: Site, inbox: Inbox
 ) -> None:
     client: Any = site.client

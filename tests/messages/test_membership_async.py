@@ -49,7 +49,7 @@ async def test_a_lost_list_is_restored_by_joining_again(hf: AsyncHoldfast, site:
     assert (batch.gap, batch.upto) == (None, 1)
 
 
-async def test_an_inbox_says_how_many_chats_it_leaves_out(hf: AsyncHoldfast, site: Site) -> None:
+async def test_an_inbox_counts_the_chats_that_it_leaves_out(hf: AsyncHoldfast, site: Site) -> None:
     await hf.create_chat(["jack"], sender="jack", body="hi", chat_id="kept")
     inbox = hf.inbox("jack")
     assert (await inbox.unread()).skipped_chats == 0

@@ -50,7 +50,7 @@ def test_a_lost_list_is_restored_by_joining_again(hf: Holdfast, site: Site) -> N
     assert (batch.gap, batch.upto) == (None, 1)
 
 
-def test_an_inbox_says_how_many_chats_it_leaves_out(hf: Holdfast, site: Site) -> None:
+def test_an_inbox_counts_the_chats_that_it_leaves_out(hf: Holdfast, site: Site) -> None:
     hf.create_chat(["jack"], sender="jack", body="hi", chat_id="kept")
     inbox = hf.inbox("jack")
     assert (inbox.unread()).skipped_chats == 0

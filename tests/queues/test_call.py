@@ -206,7 +206,7 @@ def test_a_senseless_retry_is_refused(
 # Error messages
 
 
-def test_stats_say_how_long_the_oldest_has_waited() -> None:
+def test_stats_show_how_long_the_oldest_has_waited() -> None:
     now = datetime(2026, 3, 14, 17, tzinfo=UTC)
     stats = QueueStats(1, 0, 0, 0, 0, oldest_at=now - timedelta(minutes=1))
     assert stats.waited(now) == 60.0

@@ -316,7 +316,7 @@ def test_a_task_keeps_its_claim_also_while_it_blocks_the_loop(hf: Holdfast) -> N
     assert [attempt for _, attempt, _ in ran] == [1]
 
 
-def test_a_claim_that_is_heard_too_late_runs_elsewhere(hf: Holdfast) -> None:
+def test_a_claim_that_is_received_too_late_runs_elsewhere(hf: Holdfast) -> None:
     """The worker is frozen: another one takes the task, and the late worker leaves it alone."""
     with working(hf):
         hf.enqueue(block.call(0.5, DIRECT_S + 2.0))

@@ -87,7 +87,9 @@ async def test_a_reader_waits_for_events_and_for_the_end(hf: AsyncHoldfast) -> N
     assert seen == ["began", "went on"]
 
 
-async def test_a_reader_hears_of_the_end_of_a_silent_task(hf: AsyncHoldfast, site: Site) -> None:
+async def test_a_reader_is_notified_of_the_end_of_a_silent_task(
+    hf: AsyncHoldfast, site: Site
+) -> None:
     handle = await hf.enqueue(is_silent.call())
     events = handle.events(timeout=60)
     assert await read(handle, timeout=0.05) == []  # from now on it is followed
@@ -182,7 +184,7 @@ async def test_events_of_a_cancelled_task_are_kept_for_a_while(
     assert [event.data for event in await read(handle)] == ["began"]
 
 
-async def test_a_later_task_of_the_same_id_begins_anew(hf: AsyncHoldfast) -> None:
+async def test_a_later_task_of_the_same_id_begins_with_no_events(hf: AsyncHoldfast) -> None:
     call = counts.call(3).options(task_id="same")
     await hf.enqueue(call)
     await drain(hf)

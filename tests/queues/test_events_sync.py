@@ -88,7 +88,7 @@ def test_a_reader_waits_for_events_and_for_the_end(hf: Holdfast) -> None:
     assert seen == ["began", "went on"]
 
 
-def test_a_reader_hears_of_the_end_of_a_silent_task(hf: Holdfast, site: Site) -> None:
+def test_a_reader_is_notified_of_the_end_of_a_silent_task(hf: Holdfast, site: Site) -> None:
     handle = hf.enqueue(is_silent.call())
     events = handle.events(timeout=60)
     assert read(handle, timeout=0.05) == []  # from now on it is followed
@@ -179,7 +179,7 @@ def test_events_of_a_cancelled_task_are_kept_for_a_while(hf: Holdfast, site: Sit
     assert [event.data for event in read(handle)] == ["began"]
 
 
-def test_a_later_task_of_the_same_id_begins_anew(hf: Holdfast) -> None:
+def test_a_later_task_of_the_same_id_begins_with_no_events(hf: Holdfast) -> None:
     call = counts.call(3).options(task_id="same")
     hf.enqueue(call)
     drain(hf)

@@ -90,7 +90,7 @@ async def test_a_result_comes_back_wherever_the_server_runs(site: Site) -> None:
         assert (await handles[0].status()).state == "done"
 
 
-async def test_results_are_what_the_annotation_says(hf: AsyncHoldfast) -> None:
+async def test_results_have_the_annotated_type(hf: AsyncHoldfast) -> None:
     """Dataclasses, dates, containers of them; and by a bare handle, what JSON has."""
     one = await hf.enqueue(sold.call("itemX"))
     day = await hf.enqueue(noon.call())
@@ -103,7 +103,7 @@ async def test_results_are_what_the_annotation_says(hf: AsyncHoldfast) -> None:
     assert await bare.result() == {"item": "itemX", "price": 97, "at": "2026-11-21T12:00:00Z"}
 
 
-async def test_a_result_of_another_type_is_told(hf: AsyncHoldfast) -> None:
+async def test_a_result_of_another_type_is_reported(hf: AsyncHoldfast) -> None:
     """The task has done its work; what it returned is not what it promised."""
     handle = await hf.enqueue(lies.call())
     await drain(hf)
@@ -112,7 +112,7 @@ async def test_a_result_of_another_type_is_told(hf: AsyncHoldfast) -> None:
     assert (await handle.status()).state == "done"
 
 
-async def test_a_result_is_kept_as_long_as_it_was_said(hf: AsyncHoldfast) -> None:
+async def test_a_result_is_kept_for_its_ttl(hf: AsyncHoldfast) -> None:
     nothing = await hf.enqueue(leaves_nothing.call())
     little = await hf.enqueue(leaves_little.call())
     await drain(hf)
@@ -136,7 +136,7 @@ async def test_a_result_that_cannot_be_stored_is_no_failure_of_the_task(hf: Asyn
     assert failed.value.state == "done"
 
 
-async def test_without_a_result_the_reason_is_told(hf: AsyncHoldfast) -> None:
+async def test_without_a_result_the_reason_is_reported(hf: AsyncHoldfast) -> None:
     dead = await hf.enqueue(breaks.call())
     await drain(hf)
     with pytest.raises(TaskFailed, match="failed: ValueError: broken") as failed:
@@ -151,7 +151,7 @@ async def test_without_a_result_the_reason_is_told(hf: AsyncHoldfast) -> None:
         await hf.queue("life").handle("unheard-of").result()
 
 
-async def test_who_waits_is_told_of_every_end(hf: AsyncHoldfast, url: str, space: str) -> None:
+async def test_a_waiter_is_notified_of_every_end(hf: AsyncHoldfast, url: str, space: str) -> None:
     queue = hf.queue("life")
     for end in ("dead", "cancelled", "purged"):
         handle = await hf.enqueue(breaks.call() if end == "dead" else doubled.call(1))
@@ -334,7 +334,9 @@ async def test_a_full_queue_takes_nothing_more(hf: AsyncHoldfast, url: str, spac
     await hf.enqueue(doubled.call(3))
 
 
-async def test_a_capacity_is_what_was_said_first(hf: AsyncHoldfast, url: str, space: str) -> None:
+async def test_a_capacity_is_the_one_that_was_given_first(
+    hf: AsyncHoldfast, url: str, space: str
+) -> None:
     hf.queue("life", capacity=2, on_conflict="error")
     await hf.enqueue(doubled.call(1))
     async with AsyncHoldfast.from_url(url, namespace=space) as other:
@@ -355,7 +357,7 @@ async def test_a_capacity_is_what_was_said_first(hf: AsyncHoldfast, url: str, sp
         assert (await theirs.stats()).capacity is None
 
 
-async def test_a_conflict_in_the_middle_of_a_call_tells_what_is_stored(hf: AsyncHoldfast) -> None:
+async def test_a_conflict_in_the_middle_of_a_call_reports_what_is_stored(hf: AsyncHoldfast) -> None:
     """The queues that come before the one with another capacity have their tasks."""
     hf.queue("life", capacity=2)
     await hf.enqueue(doubled.call(1))

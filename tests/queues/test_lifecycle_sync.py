@@ -90,7 +90,7 @@ def test_a_result_comes_back_wherever_the_server_runs(site: Site) -> None:
         assert (handles[0].status()).state == "done"
 
 
-def test_results_are_what_the_annotation_says(hf: Holdfast) -> None:
+def test_results_have_the_annotated_type(hf: Holdfast) -> None:
     """Dataclasses, dates, containers of them; and by a bare handle, what JSON has."""
     one = hf.enqueue(sold.call("itemX"))
     day = hf.enqueue(noon.call())
@@ -103,7 +103,7 @@ def test_results_are_what_the_annotation_says(hf: Holdfast) -> None:
     assert bare.result() == {"item": "itemX", "price": 97, "at": "2026-11-21T12:00:00Z"}
 
 
-def test_a_result_of_another_type_is_told(hf: Holdfast) -> None:
+def test_a_result_of_another_type_is_reported(hf: Holdfast) -> None:
     """The task has done its work; what it returned is not what it promised."""
     handle = hf.enqueue(lies.call())
     drain(hf)
@@ -112,7 +112,7 @@ def test_a_result_of_another_type_is_told(hf: Holdfast) -> None:
     assert (handle.status()).state == "done"
 
 
-def test_a_result_is_kept_as_long_as_it_was_said(hf: Holdfast) -> None:
+def test_a_result_is_kept_for_its_ttl(hf: Holdfast) -> None:
     nothing = hf.enqueue(leaves_nothing.call())
     little = hf.enqueue(leaves_little.call())
     drain(hf)
@@ -136,7 +136,7 @@ def test_a_result_that_cannot_be_stored_is_no_failure_of_the_task(hf: Holdfast) 
     assert failed.value.state == "done"
 
 
-def test_without_a_result_the_reason_is_told(hf: Holdfast) -> None:
+def test_without_a_result_the_reason_is_reported(hf: Holdfast) -> None:
     dead = hf.enqueue(breaks.call())
     drain(hf)
     with pytest.raises(TaskFailed, match="failed: ValueError: broken") as failed:
@@ -151,7 +151,7 @@ def test_without_a_result_the_reason_is_told(hf: Holdfast) -> None:
         hf.queue("life").handle("unheard-of").result()
 
 
-def test_who_waits_is_told_of_every_end(hf: Holdfast, url: str, space: str) -> None:
+def test_a_waiter_is_notified_of_every_end(hf: Holdfast, url: str, space: str) -> None:
     queue = hf.queue("life")
     for end in ("dead", "cancelled", "purged"):
         handle = hf.enqueue(breaks.call() if end == "dead" else doubled.call(1))
@@ -334,7 +334,7 @@ def test_a_full_queue_takes_nothing_more(hf: Holdfast, url: str, space: str) -> 
     hf.enqueue(doubled.call(3))
 
 
-def test_a_capacity_is_what_was_said_first(hf: Holdfast, url: str, space: str) -> None:
+def test_a_capacity_is_the_one_that_was_given_first(hf: Holdfast, url: str, space: str) -> None:
     hf.queue("life", capacity=2, on_conflict="error")
     hf.enqueue(doubled.call(1))
     with Holdfast.from_url(url, namespace=space) as other:
@@ -355,7 +355,7 @@ def test_a_capacity_is_what_was_said_first(hf: Holdfast, url: str, space: str) -
         assert (theirs.stats()).capacity is None
 
 
-def test_a_conflict_in_the_middle_of_a_call_tells_what_is_stored(hf: Holdfast) -> None:
+def test_a_conflict_in_the_middle_of_a_call_reports_what_is_stored(hf: Holdfast) -> None:
     """The queues that come before the one with another capacity have their tasks."""
     hf.queue("life", capacity=2)
     hf.enqueue(doubled.call(1))

@@ -290,7 +290,7 @@ APP = """
 """
 
 
-def test_the_command_says_why_a_worker_did_not_start(standalone: Server, tmp_path: Path) -> None:
+def test_the_command_shows_why_a_worker_did_not_start(standalone: Server, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(textwrap.dedent(APP))
     command = ["-m", "holdfast", "worker", "app:tasks", "--url", standalone.url]
     with Process.python(*command, env={"PYTHONPATH": str(tmp_path)}) as process:

@@ -146,7 +146,7 @@ def sent(task: Task[..., Any], *args: Any, **kwargs: Any) -> tuple[tuple[Any, ..
 
 
 @pytest.mark.parametrize(("kind", "value"), TRAVELLERS, ids=lambda each: str(each)[:40])
-def test_models_arrive_as_what_the_signature_says(kind: Any, value: Any) -> None:
+def test_models_arrive_with_the_types_of_the_signature(kind: Any, value: Any) -> None:
     task = taking(kind)
     for args, kwargs in (sent(task, value), sent(task, x=value)):
         [arrived] = [*args, *kwargs.values()]

@@ -158,7 +158,7 @@ def test_registries_are_apart(tasks: TaskRegistry) -> None:
         TaskRegistry().get("mail")
 
 
-def test_a_wrong_priority_is_told_where_it_stands(tasks: TaskRegistry) -> None:
+def test_a_wrong_priority_is_reported_where_it_is_given(tasks: TaskRegistry) -> None:
     with pytest.raises(ValueError, match="priority must be one of high, medium, low, got 'urgent'"):
         tasks.task(priority="urgent")  # type: ignore[arg-type]
 
@@ -272,7 +272,7 @@ TRAVELLERS = [
 
 
 @pytest.mark.parametrize(("kind", "value"), TRAVELLERS, ids=lambda each: str(each)[:40])
-def test_arguments_arrive_as_what_the_signature_says(
+def test_arguments_arrive_with_the_types_of_the_signature(
     tasks: TaskRegistry, kind: Any, value: Any
 ) -> None:
     task = taking(tasks, kind)
@@ -283,7 +283,7 @@ def test_arguments_arrive_as_what_the_signature_says(
 
 
 @pytest.mark.parametrize("kind", [dict[int, str], dict[float, str], Mapping[int, str]], ids=str)
-def test_keys_arrive_as_what_the_signature_says(tasks: TaskRegistry, kind: Any) -> None:
+def test_keys_arrive_with_the_types_of_the_signature(tasks: TaskRegistry, kind: Any) -> None:
     """A call that was accepted must not become dead for its arguments."""
     assert sent(taking(tasks, kind), {1: "a"}) == (({1: "a"},), {})
 

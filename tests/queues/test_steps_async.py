@@ -196,7 +196,7 @@ async def test_a_worker_until_idle_does_not_wait_for_signals(hf: AsyncHoldfast) 
     assert (await handle.status()).suspended == "waiting"
 
 
-async def test_a_running_worker_hears_a_signal(hf: AsyncHoldfast) -> None:
+async def test_a_running_worker_receives_a_signal(hf: AsyncHoldfast) -> None:
     handle = await hf.enqueue(waits.call())
 
     async with running_async(hf.worker(tasks)):
@@ -350,7 +350,7 @@ async def test_a_dead_task_keeps_its_steps_until_it_is_purged(
 
 
 @pytest.mark.parametrize("names", [["a", "x"], ["a"], ["b", "a", "c"]])
-async def test_changed_code_is_told_apart(hf: AsyncHoldfast, names: list[str]) -> None:
+async def test_changed_steps_are_detected(hf: AsyncHoldfast, names: list[str]) -> None:
     old = changed(["a", "b", "fail"])
     handle = await hf.enqueue(old.get("evolves").call())
     await drain(hf, old)

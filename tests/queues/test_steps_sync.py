@@ -197,7 +197,7 @@ def test_a_worker_until_idle_does_not_wait_for_signals(hf: Holdfast) -> None:
     assert (handle.status()).suspended == "waiting"
 
 
-def test_a_running_worker_hears_a_signal(hf: Holdfast) -> None:
+def test_a_running_worker_receives_a_signal(hf: Holdfast) -> None:
     handle = hf.enqueue(waits.call())
 
     with running(hf.worker(tasks)):
@@ -349,7 +349,7 @@ def test_a_dead_task_keeps_its_steps_until_it_is_purged(hf: Holdfast, site: Site
 
 
 @pytest.mark.parametrize("names", [["a", "x"], ["a"], ["b", "a", "c"]])
-def test_changed_code_is_told_apart(hf: Holdfast, names: list[str]) -> None:
+def test_changed_steps_are_detected(hf: Holdfast, names: list[str]) -> None:
     old = changed(["a", "b", "fail"])
     handle = hf.enqueue(old.get("evolves").call())
     drain(hf, old)

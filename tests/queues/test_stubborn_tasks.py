@@ -136,7 +136,7 @@ async def test_a_task_that_ignores_its_cancellation_stops_no_worker(hf: AsyncHol
     assert (stats.ready, stats.running) == (1, 0)
 
 
-async def test_a_word_that_is_under_way_at_the_end_is_told_once(
+async def test_a_settlement_that_is_under_way_at_the_end_causes_no_warning(
     hf: AsyncHoldfast, proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with AsyncHoldfast.from_url(proxy.url, namespace=hf.namespace) as slow:
@@ -200,7 +200,7 @@ async def test_a_task_that_is_stopped_cleans_up(hf: AsyncHoldfast) -> None:
     assert (await hf.queue("stubborn").stats()).ready == 1
 
 
-async def test_a_worker_whose_threads_all_hang_says_so(
+async def test_a_worker_with_only_hung_threads_reports_it(
     hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -214,7 +214,7 @@ async def test_a_worker_whose_threads_all_hang_says_so(
     assert began == ["after"]
 
 
-async def test_the_log_tells_where_a_plain_task_hung(
+async def test_the_log_shows_where_a_plain_task_hung(
     hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The lines of the task only; what is stored as its reason stays short."""

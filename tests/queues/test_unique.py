@@ -146,7 +146,7 @@ def test_only_what_was_packed_here_is_a_key() -> None:
         assert key_in(foreign) == ""
 
 
-def test_tasks_that_are_not_unique_say_nothing() -> None:
+def test_tasks_that_are_not_unique_store_no_key() -> None:
     plain = resize.call("a").options(unique=False)
     assert b"unique" not in packed(plain, "id")[-1]
     assert Envelope.unpacked(packed(plain, "id")[-1], "id").unique is None

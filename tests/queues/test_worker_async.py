@@ -99,7 +99,7 @@ async def test_whatever_a_task_raises_is_its_own_failure(hf: AsyncHoldfast, how:
     assert (1, True) in ran
 
 
-async def test_arguments_arrive_as_what_the_signature_says(hf: AsyncHoldfast) -> None:
+async def test_arguments_arrive_with_the_types_of_the_signature(hf: AsyncHoldfast) -> None:
     day = datetime(2026, 11, 21, tzinfo=UTC)
     await hf.enqueue(dated.call(day, 1, 2.5, factor=2))
     await drain(hf)

@@ -100,7 +100,7 @@ def test_whatever_a_task_raises_is_its_own_failure(hf: Holdfast, how: str) -> No
     assert (1, True) in ran
 
 
-def test_arguments_arrive_as_what_the_signature_says(hf: Holdfast) -> None:
+def test_arguments_arrive_with_the_types_of_the_signature(hf: Holdfast) -> None:
     day = datetime(2026, 11, 21, tzinfo=UTC)
     hf.enqueue(dated.call(day, 1, 2.5, factor=2))
     drain(hf)

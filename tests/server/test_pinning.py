@@ -101,7 +101,7 @@ for _ in range(int(sys.argv[2])):
 
 
 @linux_only
-def test_all_who_open_at_once_get_the_same_server(folder: Path) -> None:
+def test_clients_that_open_at_once_get_the_same_server(folder: Path) -> None:
     with ExitStack() as stack:
         users = [stack.enter_context(user_of(folder)) for _ in range(5)]
         assert {user.line() for user in users} == {str(folder)}

@@ -61,7 +61,7 @@ assert not sys.modules.keys() & {*ours, "prometheus_client"}
     [BLOCKED + USED + WANTED, "import sys\n" + USED + NOT_IMPORTED],
     ids=["absent", "unused"],
 )
-def test_the_packages_are_used_only_by_who_wants_them(standalone: Server, script: str) -> None:
+def test_the_packages_are_imported_only_on_request(standalone: Server, script: str) -> None:
     result = subprocess.run(
         [
             sys.executable,

@@ -33,7 +33,7 @@ def run(site: Site, telemetry: Telemetry) -> None:
         hf.worker(tasks).run(until_idle=True)
 
 
-def test_opentelemetry_tells_outcomes_apart(site: Site, recording: Recording) -> None:
+def test_opentelemetry_distinguishes_outcomes(site: Site, recording: Recording) -> None:
     run(site, recording.telemetry)
     found = {
         (told["holdfast.task.name"], told["holdfast.outcome"], told.get("error.type", ""))
@@ -49,7 +49,7 @@ def test_opentelemetry_tells_outcomes_apart(site: Site, recording: Recording) ->
     assert failed == {"retry", "give_up"}
 
 
-def test_prometheus_tells_outcomes_apart(site: Site) -> None:
+def test_prometheus_distinguishes_outcomes(site: Site) -> None:
     registry = CollectorRegistry()
     run(site, PrometheusMetrics(registry))
     told = generate_latest(registry).decode()

@@ -50,7 +50,7 @@ def worker(standalone: Server, tmp_path: Path) -> Iterator[tuple[Process, Holdfa
         yield process, hf
 
 
-def test_a_worker_tells_what_it_measured(worker: tuple[Process, Holdfast]) -> None:
+def test_a_worker_exposes_its_metrics(worker: tuple[Process, Holdfast]) -> None:
     process, hf = worker
     found = re.search(r"metrics at (http://127\.0\.0\.1:\d+/metrics)", process.output)
     assert found

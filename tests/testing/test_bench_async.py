@@ -81,7 +81,7 @@ async def test_what_is_enqueued_is_found(hf: AsyncHoldfast, bench: AsyncTaskBenc
     await bench.refute_enqueued("unheard of")
 
 
-async def test_a_failure_says_what_there_is(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+async def test_a_failure_lists_what_there_is(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
     with pytest.raises(AssertionError, match="nothing is enqueued"):
         await bench.assert_enqueued("anything")
     await hf.enqueue_many([send.call("jack", n) for n in range(12)])

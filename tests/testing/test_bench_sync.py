@@ -82,7 +82,7 @@ def test_what_is_enqueued_is_found(hf: Holdfast, bench: TaskBench) -> None:
     bench.refute_enqueued("unheard of")
 
 
-def test_a_failure_says_what_there_is(hf: Holdfast, bench: TaskBench) -> None:
+def test_a_failure_lists_what_there_is(hf: Holdfast, bench: TaskBench) -> None:
     with pytest.raises(AssertionError, match="nothing is enqueued"):
         bench.assert_enqueued("anything")
     hf.enqueue_many([send.call("jack", n) for n in range(12)])

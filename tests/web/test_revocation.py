@@ -216,7 +216,7 @@ def test_a_closed_client_ends_its_streams(standalone: Server) -> None:
         assert live.of("jill").get("/v1/mailbox").status_code == 503
 
 
-def test_a_stream_outlives_a_server_that_cannot_say(
+def test_a_stream_outlives_a_server_that_cannot_answer(
     fresh_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The gateway asks again whether the token is revoked; the stream stays open meanwhile."""

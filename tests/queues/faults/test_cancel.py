@@ -71,7 +71,7 @@ def cut_subscriptions(_: Proxy, server: Server, task_id: str) -> Callable[[], bo
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", [drop_rings, cut_subscriptions])
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_cancellation_that_is_not_heard_comes_with_the_next_renewal(
+def test_a_cancellation_that_is_not_received_comes_with_the_next_renewal(
     standalone: Server,
     proxy: Proxy,
     tmp_path: Path,

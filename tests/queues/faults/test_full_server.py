@@ -30,7 +30,7 @@ def hf(fresh_server: Server) -> Iterator[Holdfast]:
         client.config_set("maxmemory", 0)
 
 
-def test_enqueueing_says_that_the_server_is_full(hf: Holdfast) -> None:
+def test_enqueueing_reports_that_the_server_is_full(hf: Holdfast) -> None:
     """Nothing of it is stored, whether it is one task or many."""
     for attempt in (
         lambda: hf.enqueue(note.call("more")),

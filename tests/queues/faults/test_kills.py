@@ -135,7 +135,7 @@ def produce(fleet: WorkerFleet, proxy: Proxy, choices: random.Random) -> None:
         ("waits_on_the_loop", "has ended"),
     ],
 )
-def test_a_worker_that_was_believed_dead_has_no_say(
+def test_a_worker_that_was_believed_dead_cannot_settle(
     standalone: Server, tmp_path: Path, task: str, meanwhile: str
 ) -> None:
     """It was stopped for longer than its lease; the task runs elsewhere, or is done."""
@@ -169,7 +169,7 @@ def test_a_worker_that_was_believed_dead_has_no_say(
 
 
 @pytest.mark.parametrize("concurrency", [2, pytest.param(8, marks=pytest.mark.long)])
-def test_a_worker_that_is_told_to_end_finishes_what_runs(
+def test_a_worker_that_has_to_stop_finishes_what_runs(
     standalone: Server, tmp_path: Path, concurrency: int
 ) -> None:
     """Whether or not it has places left; then it ends, and has spent no time on waiting."""

@@ -36,7 +36,7 @@ def drain(hf: Holdfast) -> None:
 
 
 @pytest.mark.parametrize("lost", LOST)
-def test_a_cancellation_that_came_too_late_says_so_again(
+def test_a_cancellation_that_came_too_late_returns_false_again(
     lose: Any, direct: Holdfast, lost: str
 ) -> None:
     def cancel(hf: Any, **options: Any) -> Any:

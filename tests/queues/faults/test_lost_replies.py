@@ -183,7 +183,7 @@ def test_three_lost_steps_in_a_row_orphan_nothing(
     assert direct.queue("lost").dead() == []
 
 
-def test_a_claim_that_the_worker_never_heard_of_and_the_ledger_forgot_is_taken_back(
+def test_a_claim_that_never_reached_the_worker_and_left_the_ledger_is_taken_back(
     standalone: Server, proxy: Proxy, direct: Holdfast
 ) -> None:
     """The worker was cut off for longer than the ledger keeps a step; no other worker is there."""

@@ -125,7 +125,7 @@ async def test_hundreds_may_wait_for_one_result(standalone: Server, tmp_path: Pa
 
 
 @pytest.mark.parametrize("lost", ["drop_reply", "drop_request"])
-def test_waiting_for_a_result_changes_nothing_so_a_lost_reply_is_not_told(
+def test_waiting_for_a_result_changes_nothing_so_a_lost_reply_is_not_reported(
     standalone: Server, proxy: Proxy, tmp_path: Path, lost: str
 ) -> None:
     """It is asked again; at the least the error can be repeated, as each `OutcomeUnknown` can."""

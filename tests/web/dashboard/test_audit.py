@@ -113,7 +113,7 @@ def test_a_record_is_one_line(live: RunningApp, caplog: pytest.LogCaptureFixture
 
 
 @pytest.mark.parametrize("how", ["unsigned", "changed"])
-def test_what_was_said_is_signed(live: RunningApp, how: str) -> None:
+def test_flash_messages_are_signed(live: RunningApp, how: str) -> None:
     """A cookie that something else set says nothing."""
     made = live.passes.issue("ann", "operator")
 

@@ -15,7 +15,7 @@ from web.dashboard.test_screens import act, done, see
 from web.running import RunningApp
 
 
-def test_a_lock_shows_its_holder_and_who_waits(live: RunningApp) -> None:
+def test_a_lock_shows_its_holder_and_waiters(live: RunningApp) -> None:
     """By name, and one that is free as well."""
     with live.hf.lock("item:42").hold() as lease:
         eventually(live.hf.locks)
@@ -56,7 +56,7 @@ def test_a_mailbox_shows_whether_its_owner_was_here(live: RunningApp) -> None:
     assert (seen["messages"][0]["seq"], seen["messages"][0]["body"]) == (25, '{"n":24}')
 
 
-def test_a_chat_tells_who_holds_it_back(live: RunningApp) -> None:
+def test_a_chat_names_the_slowest_member(live: RunningApp) -> None:
     """And of how many messages that one alone."""
     who = ["ann", "bob", "carol"]
     chat = live.hf.create_chat(who, sender="ann", body=0, chat_id="c", keep="until_read")

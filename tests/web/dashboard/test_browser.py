@@ -195,7 +195,7 @@ def test_nothing_hostile_runs_on_any_page(tab: Tab, live: RunningApp) -> None:
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
 
 
-def test_a_dashboard_that_is_away_is_said_to_be_and_heals(tab: Tab, live: RunningApp) -> None:
+def test_a_dashboard_that_is_away_is_marked_and_recovers(tab: Tab, live: RunningApp) -> None:
     """What is seen meanwhile is old, and says so."""
     page = tab(live)
     page.context.set_offline(True)

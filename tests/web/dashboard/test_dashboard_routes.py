@@ -217,14 +217,14 @@ def test_each_page_has_a_twin_in_json(live: RunningApp, path: str, query: dict[s
         ("task.json?queue=a&id=a%20b", "no blanks"),
     ],
 )  # fmt: skip
-def test_what_is_asked_wrongly_is_said(live: RunningApp, path: str, told: str) -> None:
+def test_a_wrong_request_is_explained(live: RunningApp, path: str, told: str) -> None:
     """400 or 409, and which part of it was wrong."""
     answer = live.visitor("viewer").get(f"/{path}")
     assert (answer.status_code in (400, 409), is_problem(answer)) == (True, True)
     assert told in answer.json()["detail"]
 
 
-def test_what_is_asked_wrongly_is_said_in_words(live: RunningApp) -> None:
+def test_a_wrong_request_is_explained_in_words(live: RunningApp) -> None:
     """To a browser, and what it asked for stays text."""
     answer = live.visitor("viewer", Accept="text/html").get("/tasks", params={"state": HOSTILE})
     assert answer.status_code == 400

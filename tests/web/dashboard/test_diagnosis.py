@@ -62,7 +62,7 @@ def said(live: RunningApp, cookie: str) -> str:
     return str(found)
 
 
-def test_a_server_that_refuses_is_not_said_to_be_away(fresh_server: Server) -> None:
+def test_a_server_that_refuses_is_not_shown_as_away(fresh_server: Server) -> None:
     """It answers, and says why."""
     with opened(fresh_server.url, "refused") as live:
         live.hf.mailbox("jack").send("full", sender="jill")

@@ -159,7 +159,7 @@ def cleared(page: httpx.Response) -> list[str]:
     ("path", "told"),
     [("queues?page=3", "go to page 2"), ("tasks?queue=queue-01&page=5", "go to page 1")],
 )
-def test_a_page_behind_the_last_one_is_said_to_be(live: RunningApp, path: str, told: str) -> None:
+def test_a_page_behind_the_last_one_is_marked(live: RunningApp, path: str, told: str) -> None:
     """It is not said that there is nothing."""
     page = live.visitor("viewer", **HTML).get(f"/{path}").text
     assert told in page

@@ -68,7 +68,7 @@ def test_a_search_of_queues_looks_at_all_in_each_order(live: RunningApp, order: 
     assert (everything["total"] < NAMES) == ("used last are sorted this way" in page)
 
 
-def test_a_list_that_the_server_has_cut_is_said_to_be(standalone: Server) -> None:
+def test_a_list_that_the_server_has_cut_is_marked(standalone: Server) -> None:
     """The server remembers a bounded number of names."""
     with opened(standalone.url, "dashboard-cut") as live, standalone.client() as client:
         names = {f"n{n:05}": 1.0 + n for n in range(10_000)}

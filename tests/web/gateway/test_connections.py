@@ -226,7 +226,9 @@ def test_a_first_frame_is_small(standalone: Server) -> None:
             assert jill.hear("sent")["seq"] == 1
 
 
-def test_who_says_no_hello_is_cut_off(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_without_hello_is_disconnected(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a handshake: it need not answer, nor even read."""
     monkeypatch.setattr("holdfast.web.stream_connection.HELLO_S", 0.2)
     monkeypatch.setattr(stream_session, "HELLO_S", 0.2)

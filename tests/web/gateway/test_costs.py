@@ -206,7 +206,7 @@ def test_messages_that_are_not_answered_are_few(url: str) -> None:
         assert [send("jack") for _ in range(5)] == [201] * 5
 
 
-def test_a_full_mailbox_says_nothing_of_its_owner(url: str) -> None:
+def test_a_full_mailbox_reveals_nothing_about_its_owner(url: str) -> None:
     """Neither how much fits, nor since when it was not read."""
     with opened(url, "costs-full") as live:
         live.hf.mailbox("jack", capacity=1).send(PNG, sender="joe")

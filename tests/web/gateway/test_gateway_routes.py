@@ -97,7 +97,7 @@ def test_a_request_without_a_valid_token_is_refused(
 
 
 @pytest.mark.parametrize(("method", "path"), REQUESTS)
-def test_a_stranger_reads_nothing_of_others(live: RunningApp, method: str, path: str) -> None:
+def test_a_user_reads_nothing_of_others(live: RunningApp, method: str, path: str) -> None:
     """A stranger cannot change the data of others either."""
     before = (dict(live.chat.members()), live.hf.mailbox("jack").status().read_seq)
     answer = ask(live.of("eve"), method, path, live)
@@ -208,7 +208,7 @@ def test_its_own_hosts_are_served(live: RunningApp, host: str) -> None:
         ("/v1/chats/{chat}/messages/zero", "the number of a message"),
     ],
 )  # fmt: skip
-def test_what_is_asked_wrongly_is_said(live: RunningApp, path: str, told: str) -> None:
+def test_a_wrong_request_is_explained(live: RunningApp, path: str, told: str) -> None:
     """400, and which part of it was wrong."""
     answer = live.of("jack").get(path.replace("{chat}", live.chat.chat_id))
     assert (answer.status_code, is_problem(answer)) == (400, True)

@@ -34,7 +34,7 @@ def test_a_message_is_sent_fetched_and_acknowledged(live: RunningApp) -> None:
     assert jack.get("/v1/mailbox/latest?n=5").json()["messages"] == [message]
 
 
-def test_status_says_whether_too_much_waits(live: RunningApp) -> None:
+def test_status_shows_whether_too_much_waits(live: RunningApp) -> None:
     """And since when, and whether anybody has been there."""
     jack = live.of("jack")
     live.hf.mailbox("jack").send("one", sender="jill")
@@ -85,7 +85,7 @@ def test_the_same_key_sends_once(live: RunningApp) -> None:
         assert answer.json() == {"seq": seq}
 
 
-def test_a_full_mailbox_says_so(live: RunningApp) -> None:
+def test_a_full_mailbox_is_reported(live: RunningApp) -> None:
     """The error has the form of RFC 9457."""
     live.hf.mailbox("jack", capacity=1).send("one", sender="jill")
     answer = live.of("jill").post("/v1/mailboxes/jack", json="two")

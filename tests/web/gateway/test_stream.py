@@ -78,7 +78,7 @@ def den(standalone: Server) -> Iterator[RunningApp]:
         yield live
 
 
-def test_what_comes_is_heard_and_acknowledged(live: RunningApp) -> None:
+def test_messages_are_received_and_acknowledged(live: RunningApp) -> None:
     """Of the mailbox and of all chats, what was there and what comes."""
     chat = live.hf.create_chat(["jack"], sender="jill", body="one")
     source = f"chat:{chat.chat_id}"
@@ -134,7 +134,7 @@ def test_a_device_from_another_epoch_is_notified_of_the_reset(live: RunningApp) 
         assert batch["messages"][0]["body"] == "one"
 
 
-def test_a_new_member_is_not_shown_what_was_said_before(live: RunningApp) -> None:
+def test_a_new_member_is_not_shown_earlier_messages(live: RunningApp) -> None:
     """Whatever it says that it has."""
     chat = live.hf.create_chat(["jill"], sender="jill", body="before")
     epoch = live.hf.inbox("jill").fetch(after={chat.chat_id: Position(0, 0)})[0].epoch
@@ -254,7 +254,7 @@ def test_its_own_page_opens_one(den: RunningApp) -> None:
         pass
 
 
-def test_a_stranger_hears_nothing(den: RunningApp) -> None:
+def test_a_non_member_receives_nothing(den: RunningApp) -> None:
     """A user who is not a member gets the same error whether or not the chat exists."""
     chat = den.hf.create_chat(["jack"], sender="jill", body="for members only")
     with device(den, "eve", resume={f"chat:{chat.chat_id}": "1:0"}) as eve:
@@ -268,7 +268,7 @@ def test_a_stranger_hears_nothing(den: RunningApp) -> None:
         eve.silent()
 
 
-def test_who_is_added_hears_the_chat(den: RunningApp) -> None:
+def test_an_added_member_receives_the_chat(den: RunningApp) -> None:
     """From then on; and who leaves hears no more."""
     chat = den.hf.create_chat(["jill"], sender="jill", body="before")
     with device(den, "joe") as joe:
@@ -345,7 +345,9 @@ def test_a_stream_ends_with_its_token(standalone: Server, monkeypatch: pytest.Mo
         assert closed(jill) == 4401
 
 
-def test_who_says_nothing_is_cut_off(standalone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_client_is_disconnected(
+    standalone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Close a stream that does not log in, after a short time."""
     monkeypatch.setattr(stream_session, "HELLO_S", 0.2)
     with opened(standalone.url, "streams-silent") as live, raw(live) as silent:

@@ -81,7 +81,7 @@ def test_a_stream_continues_after_an_event(live: RunningApp) -> None:
     assert client.get(path_of(handle), params={"after": "x"}).status_code == 400
 
 
-def test_only_who_may_follows(live: RunningApp) -> None:
+def test_only_an_authorized_user_follows(live: RunningApp) -> None:
     """A token of the user alone, and one that names another task, are refused."""
     handle, other = live.hf.enqueue(waits.call()), live.hf.enqueue(waits.call())
     for client in (live.of("jill"), permitted(live, other)):
@@ -233,7 +233,7 @@ def test_a_browser_survives_a_lost_network(live: RunningApp, page: Page) -> None
     assert page.evaluate("window.states.filter((state) => state === 'online').length") >= 4
 
 
-def test_a_browser_is_told_that_it_may_not(live: RunningApp, page: Page) -> None:
+def test_a_browser_gets_the_refusal(live: RunningApp, page: Page) -> None:
     page.goto(f"{live.url}/v1/task-events.js")
     page.evaluate(FOLLOW, [live.url, "slow", "other", live.tokens.issue("jill")])
     page.wait_for_function("window.ended")

@@ -65,7 +65,7 @@ def test_a_queue_with_partitions_is_one_queue(live: RunningApp) -> None:
     assert not {queue for queue in labels_of(found, "queue") if queue.startswith("crowd/")}
 
 
-def test_it_tells_how_everything_stands(live: RunningApp) -> None:
+def test_it_shows_the_state_of_everything(live: RunningApp) -> None:
     """Of every block, in each topology, whatever things are called."""
     fill_blocks(live.hf)
     task = TaskRegistry().task(queue=HOSTILE, name="send")(_send)
@@ -137,7 +137,7 @@ def test_who_asks_too_often_waits(standalone: Server) -> None:
     assert answers == [200, 200, 429]
 
 
-async def test_it_can_be_mounted_and_tells_of_chosen_counters(site: Site) -> None:
+async def test_it_can_be_mounted_and_shows_chosen_counters(site: Site) -> None:
     """Of those only: who knows what others are called after."""
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         await hf.counter("hits").add(5)
