@@ -75,12 +75,12 @@ def on_terminal(*args: str, wait_for: str = "", say: str = "", **env: str) -> tu
     process = _begun(theirs, args, env)
     os.close(theirs)
     try:
-        shown, said = b"", False
-        while part := _read(ours, again=say if said and say == CTRL_C else ""):
+        shown, typed = b"", False
+        while part := _read(ours, again=say if typed and say == CTRL_C else ""):
             shown += part
-            if say and not said and re.search(wait_for.encode(), shown):
+            if say and not typed and re.search(wait_for.encode(), shown):
                 os.write(ours, say.encode())
-                said = True
+                typed = True
         return process.wait(PATIENCE_S), shown.decode().replace("\r\n", "\n")
     finally:
         process.kill()

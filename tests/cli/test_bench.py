@@ -142,9 +142,9 @@ def test_once_at_least() -> None:
     assert repeat("x", int, 0.0).count == 1
     assert repeat_in_threads("x", int, 0.0, 2).count == 2
 
-    async def deed() -> None: ...
+    async def work() -> None: ...
 
-    assert asyncio.run(repeat_in_coroutines("x", deed, 0.0, 3)).count >= 1
+    assert asyncio.run(repeat_in_coroutines("x", work, 0.0, 3)).count >= 1
 
 
 def test_percentiles() -> None:

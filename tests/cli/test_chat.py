@@ -133,9 +133,9 @@ def test_a_text_is_sent(chat: Chat, hf: Holdfast, run: Run) -> None:
 
 
 def test_what_is_refused(chat: Chat, hf: Holdfast, run: Run) -> None:
-    """Refuse a stranger, a full mailbox and an empty text, each with its exit code."""
-    stranger = run("chat", "send", "827", "hi", "--as", "zed")
-    assert (stranger.exit_code, "'zed' is not a member" in stranger.stderr) == (4, True)
+    """Refuse a non-member, a full mailbox and an empty text, each with its exit code."""
+    non_member = run("chat", "send", "827", "hi", "--as", "zed")
+    assert (non_member.exit_code, "'zed' is not a member" in non_member.stderr) == (4, True)
     hf.mailbox("jack451", capacity=1).send("x", sender="jill")
     full = run("chat", "send", "jack451", "hi", "--as", "jill", "--mailbox")
     assert (full.exit_code, "is full" in full.stderr) == (4, True)
@@ -232,8 +232,8 @@ def test_tail_prints_each_message_once_and_acknowledges_none(
         for number in range(2, 302):
             source.send(str(number), sender="p")
         eventually(lambda: '"301"' in tail.output)
-        heard = [line.split('"body": ')[1].strip('"}') for line in tail.output.splitlines()]
-    assert heard == [str(number) for number in range(1, 302)]
+        bodies = [line.split('"body": ')[1].strip('"}') for line in tail.output.splitlines()]
+    assert bodies == [str(number) for number in range(1, 302)]
     if mailbox:
         assert place.mailbox("jill").status().unread == 302
     else:

@@ -97,8 +97,8 @@ def test_the_list_agrees_with_the_help_of_each_command(name: str) -> None:
     assert isinstance(command, TyperGroup)
     later = command.commands[name]
     assert isinstance(later, LazyCommand)
-    said = later.load().help.split("\n\n")[0]
-    assert COMMANDS[name] == " ".join(said.split())
+    summary = later.load().help.split("\n\n")[0]
+    assert COMMANDS[name] == " ".join(summary.split())
 
 
 @pytest.mark.parametrize("path", EVERY_COMMAND, ids=" ".join)
@@ -107,9 +107,9 @@ def test_the_page_of_commands_has_them_all(path: tuple[str, ...]) -> None:
     command = command_at(path)
     if isinstance(command, TyperGroup):
         return
-    said = " ".join(command.help.split("\n\n")[0].split())
+    summary = " ".join(command.help.split("\n\n")[0].split())
     page = (Path(__file__).resolve().parents[2] / "docs/cli.md").read_text()
-    assert f"| `holdfast {' '.join(path)}` | {said} |\n" in page
+    assert f"| `holdfast {' '.join(path)}` | {summary} |\n" in page
 
 
 HELP = """

@@ -158,15 +158,15 @@ def test_ctrl_c_ends_the_calls_that_have_begun(
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "message"),
     [("broadcast", "b is 2.0 MiB behind"), ("share", "2.0 MiB to go, a has the oldest file")],
 )
-def test_the_slowest_consumer_is_named(mode: Literal["broadcast", "share"], said: str) -> None:
+def test_the_slowest_consumer_is_named(mode: Literal["broadcast", "share"], message: str) -> None:
     """Name the slowest consumer; if they share the files, the holder of the oldest."""
     now, behind = datetime.now(UTC), {"a": 2**20 * (1 + (mode == "share")), "b": 2**21}
     consumers = tuple(ConsumerStatus(n, True, now, 0, 0, behind[n], 0, 0) for n in behind)
     status = FeedStatus("f", "open", mode, holders=("a", "b"), consumers=consumers)
-    assert progress_of(status) == said
+    assert progress_of(status) == message
     assert progress_of(FeedStatus("f", "open", mode)) == ""
 
 
@@ -198,7 +198,7 @@ def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs:
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "said"),
+    ("args", "code", "message"),
     [
         (["top", "none"], 3, "has no lines"),
         (["top", "none", "--day", "2011-10-10"], 3, "no lines of 2011-10-10"),
@@ -213,11 +213,11 @@ def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs:
         (["tally", "t", "--from", ".", "--geo", "x.mmdb", "--geo", "y.mmdb"], 2, "one --geo"),
     ],
 )
-def test_what_is_missing_is_said(run: Run, args: list[str], code: int, said: str) -> None:
+def test_what_is_missing_is_said(run: Run, args: list[str], code: int, message: str) -> None:
     """Print a sentence, and exit with a code."""
     result = run("logs", *args)
     assert result.exit_code == code, result.output
-    assert said in result.stderr.replace("\n", " ")
+    assert message in result.stderr.replace("\n", " ")
 
 
 def test_a_missing_extra_is_named(

@@ -18,17 +18,17 @@ def line_of(*args: object, exc_info: object = None) -> str:
 
 def test_no_untrusted_text_begins_a_line() -> None:
     """Escape line ends: such a line could pass for a record."""
-    said = line_of(FORGED)
-    assert said.isprintable()
-    assert said.startswith("INFO task [red]\\x1b[31m")
-    assert "\\n2026-11-22" in said
+    line = line_of(FORGED)
+    assert line.isprintable()
+    assert line.startswith("INFO task [red]\\x1b[31m")
+    assert "\\n2026-11-22" in line
 
 
 def test_an_error_stays_below_its_record() -> None:
     """Indent each of its lines."""
     error = ValueError(FORGED)
-    said = line_of("7", exc_info=(ValueError, error, None))
-    first, *below = said.split("\n")
+    line = line_of("7", exc_info=(ValueError, error, None))
+    first, *below = line.split("\n")
     assert first == "INFO task 7"
     assert below
     assert all(line.startswith("  ") and line.isprintable() for line in below)

@@ -71,14 +71,14 @@ def test_rows_are_relayed_and_listed(
 
 
 def test_wrong_databases(run: Run, tmp_path: Path) -> None:
-    for url, said in {
+    for url, message in {
         "nonsense": "is no URL of a database",
         "oracle://u:secret@host/db": "oracle",
         f"sqlite:///{tmp_path / 'empty.db'}": "cannot use table 'holdfast_outbox'",
     }.items():
         failed = run("outbox", "status", "--database", url)
         assert failed.exit_code != 0
-        assert said in failed.stderr
+        assert message in failed.stderr
         assert "secret" not in failed.stderr
     started = run("outbox", "run", "--database", f"sqlite:///{tmp_path / 'empty.db'}")
     assert started.exit_code == 1

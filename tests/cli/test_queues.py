@@ -122,9 +122,9 @@ def test_the_most_delayed_keys_are_shown(crowd: Holdfast, run: Run) -> None:
     assert "of these limited" in shown
     assert shown.index("sync acme") < shown.index("sync umbra")
     assert "2 waiting, 0 running; 1 at once" in shown
-    told = run("tasks", "show", "crowd", handles[0].task_id).stdout
-    assert "limit key" in told
-    assert "sync umbra (it has no room yet)" in told
+    shown = run("tasks", "show", "crowd", handles[0].task_id).stdout
+    assert "limit key" in shown
+    assert "sync umbra (it has no room yet)" in shown
 
 
 def test_a_queue_is_divided(crowd: Holdfast, run: Run) -> None:

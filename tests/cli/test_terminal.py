@@ -27,13 +27,13 @@ def where(hf: Holdfast, standalone: Server) -> dict[str, str]:
     return {"HOLDFAST_URL": standalone.url, "HOLDFAST_NAMESPACE": hf.namespace}
 
 
-@pytest.mark.parametrize(("said", "code"), [("y\n", 0), ("n\n", 4), ("\n", 4), ("\x03", 4)])
-def test_the_question(hf: Holdfast, where: dict[str, str], said: str, code: int) -> None:
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 4), ("\n", 4), ("\x03", 4)])
+def test_the_question(hf: Holdfast, where: dict[str, str], answer: str, code: int) -> None:
     """Change nothing unless the answer is yes, and exit with code 4."""
     enqueue_dead(hf, 2)
     question = "Drop 2 dead tasks of queue 'crowd' for good? [y/N]"
     got, shown = on_terminal(
-        "queues", "purge", "crowd", "--dead", wait_for=re.escape(question), say=said, **where
+        "queues", "purge", "crowd", "--dead", wait_for=re.escape(question), say=answer, **where
     )
     assert (got, question in shown) == (code, True), shown
     assert hf.queue("crowd").stats().dead == (0 if code == 0 else 2)

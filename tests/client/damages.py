@@ -17,13 +17,13 @@ class Case(NamedTuple):
     Attributes:
         kind: of a unit that is sound.
         do: what is done to it.
-        told: part of what is found.
+        message: part of the finding.
         part: in which key; empty: in any.
     """
 
     kind: str
     do: Callable[[Any, Key], object]
-    told: str
+    message: str
     part: str = ""
 
 

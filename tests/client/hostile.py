@@ -37,11 +37,11 @@ class Damage(NamedTuple):
     """One damage to one key.
 
     Attributes:
-        told: what it is.
+        what: a description.
         do: makes it.
     """
 
-    told: str
+    what: str
     do: Callable[[Client], object]
 
 
@@ -53,8 +53,8 @@ def damages(client: Client, key: bytes) -> Iterator[Damage]:
     for other, put in _OTHERS.items():
         if other != kind:
             yield Damage(f"{name}: a {other}", partial(_replace, key=key, put=put))
-    for told, do in _OF[kind](client, key):
-        yield Damage(f"{name}{told}", do)
+    for what, do in _OF[kind](client, key):
+        yield Damage(f"{name}{what}", do)
 
 
 def _replace(client: Client, key: bytes, put: Callable[[Client, bytes], object]) -> None:

@@ -125,7 +125,7 @@ def test_it_warns_as_a_file_does(proxy: Proxy) -> None:
         warnings.simplefilter("always", ResourceWarning)
         del hf, unused
         gc.collect()
-    told = [str(each.message) for each in caught if "never closed" in str(each.message)]
-    assert len(told) == 1
-    assert f"127.0.0.1:{proxy.port}" in told[0] or "localhost" in told[0]
+    found = [str(each.message) for each in caught if "never closed" in str(each.message)]
+    assert len(found) == 1
+    assert f"127.0.0.1:{proxy.port}" in found[0] or "localhost" in found[0]
     eventually(lambda: not proxy.open_connections)

@@ -215,7 +215,7 @@ def test_a_damaged_value_is_an_error_of_ours(
     block = StoredBlock(server, kind, tmp_path)
     problems = []
     for number, (key, damage) in enumerate(block.damages()):
-        if (number + len(half)) % sampled and not damage.told.endswith(ALWAYS):
+        if (number + len(half)) % sampled and not damage.what.endswith(ALWAYS):
             continue
         op_id = AGAIN if b":ledger:" in key else None
         for operation in operations_of(half)[kind]:
@@ -224,5 +224,5 @@ def test_a_damaged_value_is_an_error_of_ours(
             block.apply(damage)
             wrong = run(half, server, kind, operation, tmp_path, op_id) + block.revive()
             if wrong:
-                problems.append(f"{operation} with {damage.told}: {wrong}")
+                problems.append(f"{operation} with {damage.what}: {wrong}")
     assert problems == []

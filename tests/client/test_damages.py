@@ -56,7 +56,7 @@ def test_every_damage_is_found_and_named(place: Place, site: Site, kinds: tuple[
     for name, case in cases.items():
         key = key_of(site, case.kind, name)(case.part)
         found = [damage.what for damage in report.damages if damage.key.startswith(key)]
-        assert any(case.told in what for what in found), (name, case.told, found)
+        assert any(case.message in what for what in found), (name, case.message, found)
     damaged = {damage.name.partition("/")[0] for damage in report.damages if damage.kind}
     assert damaged <= set(cases)
 

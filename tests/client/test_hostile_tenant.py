@@ -94,8 +94,8 @@ def test_it_may_send_what_is_listed_here(server: Server, commands: dict[str, int
     allowed = set()
     for command, least in commands.items():
         words = words_of(command, least, f"{MINE}:key")
-        told = server.execute("ACL", "DRYRUN", MINE, *words)
-        if b"no permissions to run" not in told:
+        reply = server.execute("ACL", "DRYRUN", MINE, *words)
+        if b"no permissions to run" not in reply:
             allowed.add(command)
     assert allowed == ALLOWED & commands.keys()
 
@@ -136,8 +136,8 @@ def test_a_key_of_others_is_closed_to_every_command(
     with user(server) as client:
         for command in sorted(ALLOWED & commands.keys()):
             words = words_of(command, commands[command], THEIRS)
-            told = server.execute("ACL", "DRYRUN", MINE, *words)
-            has_key = server.execute("ACL", "DRYRUN", HIDDEN, *words) == b"OK" and told != b"OK"
+            reply = server.execute("ACL", "DRYRUN", MINE, *words)
+            has_key = server.execute("ACL", "DRYRUN", HIDDEN, *words) == b"OK" and reply != b"OK"
             if has_key:
                 with pytest.raises(redis.exceptions.RedisError):
                     client.eval("return redis.call(unpack(ARGV))", 0, *words)

@@ -113,8 +113,8 @@ async def test_slow_commands_are_reported_without_contents(fresh_server: Server)
     async with AsyncHoldfast.from_url(fresh_server.url) as hf:
         [server] = await hf.servers()
         assert server.slow is not None
-        told = {(slow.command, slow.key) for slow in server.slow}
-        assert {("SET", "key"), ("EVAL", "touched")} <= told
+        slow_commands = {(slow.command, slow.key) for slow in server.slow}
+        assert {("SET", "key"), ("EVAL", "touched")} <= slow_commands
         assert "secret" not in str(server)
 
 

@@ -114,8 +114,8 @@ def test_slow_commands_are_reported_without_contents(fresh_server: Server) -> No
     with Holdfast.from_url(fresh_server.url) as hf:
         [server] = hf.servers()
         assert server.slow is not None
-        told = {(slow.command, slow.key) for slow in server.slow}
-        assert {("SET", "key"), ("EVAL", "touched")} <= told
+        slow_commands = {(slow.command, slow.key) for slow in server.slow}
+        assert {("SET", "key"), ("EVAL", "touched")} <= slow_commands
         assert "secret" not in str(server)
 
 

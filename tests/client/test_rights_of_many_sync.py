@@ -32,8 +32,10 @@ class User:
     @property
     def denials(self) -> list[tuple[object, object]]:
         """Return the commands that a server refused, also where Holdfast ignored that."""
-        told = [each for node in self.nodes for each in node.shared_client.acl_log(LOGGED)]
-        return [(each["reason"], each["object"]) for each in told if each["username"] == self.name]
+        refusals = [each for node in self.nodes for each in node.shared_client.acl_log(LOGGED)]
+        return [
+            (each["reason"], each["object"]) for each in refusals if each["username"] == self.name
+        ]
 
 
 @pytest.fixture(params=["replicated", "sentinel"])

@@ -31,7 +31,7 @@ def check_password(password: str) -> str:
     return password
 
 
-def told(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
     chain = "".join(traceback.format_exception(error))
     return f"{error!s} {error!r} {vars(error)!r} {chain}"
 
@@ -49,7 +49,7 @@ async def answers(hf: AsyncHoldfast) -> list[str]:
         try:
             found.append(repr(await call()))
         except HoldfastError as error:
-            found.append(told(error))
+            found.append(text_of(error))
     return found
 
 
@@ -57,8 +57,8 @@ async def answers(hf: AsyncHoldfast) -> list[str]:
 async def test_a_server_that_is_away(url: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         async with AsyncHoldfast.from_url(url, namespace="canary") as hf:
-            said = [repr(hf), str(hf), repr(vars(hf)), *await answers(hf)]
-    assert [each for each in said if CANARY in each] == []
+            texts = [repr(hf), str(hf), repr(vars(hf)), *await answers(hf)]
+    assert [each for each in texts if CANARY in each] == []
     assert CANARY not in caplog.text
 
 
@@ -71,9 +71,9 @@ async def test_a_server_that_rejects_every_client(
         client = Redis(port=standalone.port, username="nobody", password=CANARY)
         async with client, AsyncHoldfast(client) as given, AsyncHoldfast.from_url(url) as named:
             for hf in (given, named):
-                said = [repr(hf), *await answers(hf)]
-                assert any("invalid username-password" in each for each in said)
-                assert [each for each in said if CANARY in each] == []
+                texts = [repr(hf), *await answers(hf)]
+                assert any("invalid username-password" in each for each in texts)
+                assert [each for each in texts if CANARY in each] == []
     assert CANARY not in caplog.text
 
 

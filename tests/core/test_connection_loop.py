@@ -263,11 +263,13 @@ async def test_a_reply_that_came_while_the_loop_was_busy_is_read(
     client = Redis.from_url(proxy.url, connection_class=kind, socket_timeout=1)  # type: ignore[no-untyped-call]
     caller = AsyncCaller(Settings.of(client))
     await echo(caller, unit, "first")
-    heard = proxy.replies
+    replies = proxy.replies
     proxy.delay(0.3, "requests")
     call = asyncio.create_task(echo(caller, unit, "second"))
     await asyncio.sleep(0.1)
-    eventually(lambda: proxy.replies > heard)  # which keeps the loop from turning: it is the point
+    eventually(
+        lambda: proxy.replies > replies
+    )  # which keeps the loop from turning: it is the point
     time.sleep(1.5)  # noqa: ASYNC251
     await call
     await caller.close()

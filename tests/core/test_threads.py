@@ -515,7 +515,7 @@ async def test_an_interruption_at_any_moment_stays_with_its_function(
 
 
 async def test_an_interruption_that_is_not_sent_yet_is_waited_for() -> None:
-    """The function ends while the loop stands between its decision to interrupt it and the deed."""
+    """The function ends while the loop stands between its decision and the interruption."""
     began = threading.Event()
     gate = threading.Event()
 

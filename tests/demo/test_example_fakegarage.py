@@ -210,14 +210,14 @@ def test_a_journal_goes_on_where_it_was_torn(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mute", [False, True])
 async def test_a_tunnel(tmp_path: Path, mute: bool) -> None:
     """Lose answers, and requests if it is mute; pass nothing until it is over."""
-    heard: list[bytes] = []
+    received: list[bytes] = []
     lines: set[asyncio.StreamWriter] = set()
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         lines.add(writer)
-        with contextlib.suppress(ConnectionError):  # who hears no answer may be gone already
+        with contextlib.suppress(ConnectionError):  # a client without an answer may be gone already
             while line := await reader.readline():
-                heard.append(line)
+                received.append(line)
                 writer.write(line)
         writer.close()
         lines.remove(writer)
@@ -243,7 +243,7 @@ async def test_a_tunnel(tmp_path: Path, mute: bool) -> None:
         radio.find()
         assert await say(b"4\n") == b"4\n"
     await eventually_async(lambda: not lines)
-    assert heard == [b"1\n", *[b"2\n"] * (not mute), b"4\n"]
+    assert received == [b"1\n", *[b"2\n"] * (not mute), b"4\n"]
 
 
 @pytest.mark.long  # the same day as `holdfast demo chat`

@@ -274,8 +274,8 @@ def test_an_audit_names_what_is_not_conserved(
 
 def test_counts_must_agree_with_the_data() -> None:
     """Skip this if a lease was lost: then only the data are sure."""
-    said = ["buyers say that they bought 2 items, and have 1"]
-    assert audited(ASSETS, TradeCounts(bought=2)) == said
+    problems = ["buyers say that they bought 2 items, and have 1"]
+    assert audited(ASSETS, TradeCounts(bought=2)) == problems
     assert audited(ASSETS, TradeCounts(bought=2, unsure=1)) == []
 
 

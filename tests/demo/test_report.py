@@ -41,7 +41,7 @@ def broken(*problems: str, checked: int = 7) -> Invariant:
 
 
 @pytest.mark.parametrize(
-    ("invariants", "killed", "said"),
+    ("invariants", "killed", "message"),
     [
         ((KEPT,), (), "✓ the promise was kept"),
         ((KEPT, KEPT), ("server",), "✓ all 2 promises were kept, after 1 kill: server"),
@@ -54,11 +54,13 @@ def broken(*problems: str, checked: int = 7) -> Invariant:
         ((), (), "pace"),
     ],
 )
-def test_the_verdict(invariants: tuple[Invariant, ...], killed: tuple[str, ...], said: str) -> None:
+def test_the_verdict(
+    invariants: tuple[Invariant, ...], killed: tuple[str, ...], message: str
+) -> None:
     """Print that every promise was kept, or name the problems; JSON agrees."""
     report = report_of(*invariants, killed=killed)
     text = printed(report)
-    assert said in text
+    assert message in text
     assert ("✗" in text) is not report.ok
     assert max(map(len, text.splitlines())) <= 80
     found = json.loads(report.as_json())

@@ -282,7 +282,7 @@ class Mistake(NamedTuple):
     file: str
     changes: list[tuple[str, str]]
     args: tuple[str, ...]
-    said: str
+    message: str
     seconds: tuple[str, ...] = ()
     round: MarketRound | None = None
 
@@ -430,10 +430,10 @@ def test_a_mistake_is_found(
     for seconds in mistake.seconds or ("",):
         args = [*mistake.args, *filter(None, [seconds]), *url]
         result = tampered(mistake.file, mistake.changes, *args)
-        if result.exit_code and mistake.said in result.output:
+        if result.exit_code and mistake.message in result.output:
             break
     assert result.exit_code == 1, result.output
-    assert mistake.said in result.output
+    assert mistake.message in result.output
     assert "were kept" not in result.output
 
 
@@ -533,13 +533,13 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_cannot_be_used_is_refused(what: str, tmp_path: Path) -> None:
     """Print a sentence, without a traceback."""
-    args, code, said = REFUSED[what]
+    args, code, message = REFUSED[what]
     (tmp_path / "events").write_text('{"event": "stolen", "id": 1}\n')
     runner = CliRunner(env={"COLUMNS": "120"})
     done = runner.invoke(app, ["demo", *(arg.format(tmp_path) for arg in args)])
     assert done.exit_code == code, done.output
     assert isinstance(done.exception, SystemExit)
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.long

@@ -102,18 +102,18 @@ def test_the_error_of_a_full_budget_names_the_slow_consumers(hf: Holdfast) -> No
     feed = hf.file_feed("logs", consumers=["quick", "slow"], budget=MIN_BUDGET)
     with pytest.raises(
         BudgetExceeded, match=r"used up for 0.1 s.* 'quick', 'slow' did not"
-    ) as told:
+    ) as raised:
         feed.publish(io.BytesIO(NOISE), name="big", timeout=0.1)
-    assert (told.value.file, told.value.holders) == ("big", ("quick", "slow"))
+    assert (raised.value.file, raised.value.holders) == ("big", ("quick", "slow"))
     quick = feed.consumer("quick")
     file = next(iter(quick.files()))
     for block in file.blocks(raw=True):
         file.ack(block.end)
         if block.end > MIN_BUDGET // 2:
             break
-    with pytest.raises(BudgetExceeded) as told:
+    with pytest.raises(BudgetExceeded) as raised:
         feed.publish(io.BytesIO(NOISE), name="big", timeout=0)
-    assert told.value.holders == ("slow",)
+    assert raised.value.holders == ("slow",)
     status = feed.status()
     assert status.holders == ("slow",)
     assert MIN_BUDGET - 2**17 < status.used <= MIN_BUDGET
@@ -161,15 +161,15 @@ def test_an_absent_consumer_does_not_delay_the_others(
     for name, data in sent.items():
         feed.publish(io.BytesIO(data), name=name)
     eventually(lambda: all(c.behind == 0 for c in feed.status().consumers[1:]))
-    with pytest.raises(FilesMissed, match=r"'c0' of feed 'logs' missed \d files") as told:
+    with pytest.raises(FilesMissed, match=r"'c0' of feed 'logs' missed \d files") as raised:
         taken(feed, "c0")
-    assert 0 < told.value.count < 6
+    assert 0 < raised.value.count < 6
     late = threads.submit(taken, feed, "c0")
     feed.seal()
     for each in reading:
         assert each.result() == sent
     found = late.result()
-    assert 4 <= len(found) + told.value.count <= 6  # of some the beginning was dropped
+    assert 4 <= len(found) + raised.value.count <= 6  # of some the beginning was dropped
     assert found.items() <= sent.items()
     assert feed.status().state == "over"
 

@@ -40,7 +40,7 @@ for make in (lambda: GeoTable.from_mmdb("x"), lambda: GeoTable.from_geolite2_csv
 """
 
 
-def said(code: str, *args: str | Path) -> str:
+def output(code: str, *args: str | Path) -> str:
     command = [sys.executable, "-c", WITHOUT + code, *args]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -55,7 +55,7 @@ def test_a_packed_file_is_reported_and_the_others_are_sent(
         "install `holdfast[zstd]` from where you got Holdfast"
     )
     missing = "backports,compression,polars,maxminddb"
-    assert said(FEED, missing, standalone.url, tmp_path).splitlines() == [
+    assert output(FEED, missing, standalone.url, tmp_path).splitlines() == [
         f"['a.log'] ('b.zst', ModuleNotFoundError({needs!r}))",
         needs,
         "1",
@@ -65,4 +65,4 @@ def test_a_packed_file_is_reported_and_the_others_are_sent(
 @pytest.mark.parametrize("missing", ["polars", "maxminddb,polars"])
 def test_tables_of_places_say_what_they_need(missing: str) -> None:
     needs = "geo tables need an extra: install `holdfast[geo]` from where you got Holdfast"
-    assert said(TABLES, missing).splitlines() == [needs, needs]
+    assert output(TABLES, missing).splitlines() == [needs, needs]

@@ -57,12 +57,12 @@ def let_many_pass(hf: Holdfast, client: redis.Redis) -> None:
 
 def test_another_definition_is_rejected(hf: Holdfast) -> None:
     hf.file_feed("logs", consumers=["a", "b"]).publish(io.BytesIO(b"x"), name="x")
-    with pytest.raises(DefinitionConflict, match=r"change it with redefine\(\)") as told:
+    with pytest.raises(DefinitionConflict, match=r"change it with redefine\(\)") as raised:
         hf.file_feed("logs", consumers=["b", "a"], budget=MIN_BUDGET, on_conflict="error").publish(
             io.BytesIO(), name="y"
         )
-    assert "268,435,456 bytes" in str(told.value.stored)
-    assert "1,048,576 bytes" in str(told.value.given)
+    assert "268,435,456 bytes" in str(raised.value.stored)
+    assert "1,048,576 bytes" in str(raised.value.given)
     for other in (hf.file_feed("logs", consumers=["a"]), hf.file_feed("logs", mode="share")):
         with pytest.raises(DefinitionConflict, match="use the stored value; it cannot be changed"):
             other.publish(io.BytesIO(), name="y")
@@ -170,7 +170,7 @@ def test_two_reports_of_missed_files_in_one_call_hide_no_later_ones(
     epoch = client.hget(key(hf, "meta"), "epoch")
     for _ in range(2):
         store.call(END_SESSION, epoch, held, 2, store.channel)
-    with pytest.raises(FilesMissed) as told:
+    with pytest.raises(FilesMissed) as raised:
         read(feed, "a")
-    assert told.value.count == 1
+    assert raised.value.count == 1
     assert client.ttl(key(hf, "sessions")) != -1

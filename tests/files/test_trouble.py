@@ -133,9 +133,9 @@ def test_a_feed_takes_so_many_files_and_no_more(
 
 
 def test_progress_is_reported(hf: Holdfast) -> None:
-    told: list[tuple[str, int]] = []
+    progress: list[tuple[str, int]] = []
     feed = hf.file_feed("logs", consumers=["a"])
-    feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: told.append(args))
-    assert told == [("x", 8 * BLOCK), ("x", 12 * BLOCK)]
-    feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: told.append(args))
-    assert told[2:] == [("x", 12 * BLOCK)]
+    feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: progress.append(args))
+    assert progress == [("x", 8 * BLOCK), ("x", 12 * BLOCK)]
+    feed.publish(io.BytesIO(DATA), name="x", on_progress=lambda *args: progress.append(args))
+    assert progress[2:] == [("x", 12 * BLOCK)]

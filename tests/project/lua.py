@@ -87,8 +87,8 @@ class LuaFile:
     def expects(self) -> list[str]:
         """Return the parts that this part needs before it."""
         comment = " ".join(line.removeprefix("-- ") for line in self.header)
-        said = EXPECTS.search(comment)
-        return said[1].split(", ") if said else []
+        expected = EXPECTS.search(comment)
+        return expected[1].split(", ") if expected else []
 
     @cached_property
     def top_level(self) -> list[str]:

@@ -146,8 +146,8 @@ def test_an_extra_brings_what_its_feature_needs(extra: str, tmp_path: Path) -> N
         pytest.skip("Django 6 needs Python 3.12")
     names = [name for name in every_module() if _extra_of(name) == extra]
     code = dedent(SET_UP.get(extra, "")) + IMPORT_ALL + dedent(USES[extra])
-    told = run(extra, code, *names, cwd=tmp_path)
-    assert json.loads(told.splitlines()[0]) == {}
+    output = run(extra, code, *names, cwd=tmp_path)
+    assert json.loads(output.splitlines()[0]) == {}
 
 
 def test_every_extra_is_tried() -> None:

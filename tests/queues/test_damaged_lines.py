@@ -69,7 +69,7 @@ ENDS: Final[dict[str, tuple[Damage, str]]] = {
         "4 tasks are not queued",
     ),
     "an id is gone": (lambda c, k: c.lpop(k("ready:h")), "1 task is not queued"),
-    "ids are in line twice": (lambda c, k: c.rpush(k("ready:m"), "t0", "t0", "t1"), ""),
+    "ids are in a list twice": (lambda c, k: c.rpush(k("ready:m"), "t0", "t0", "t1"), ""),
     "ids have no task": (lambda c, k: c.rpush(k("ready:m"), "", GARBAGE, "x" * 9999), ""),
     "a body is gone": (lambda c, k: c.hdel(k("bodies"), "t0"), ""),
     "the body of a delayed task is gone": (lambda c, k: c.hdel(k("bodies"), "later"), ""),
@@ -85,15 +85,15 @@ ENDS: Final[dict[str, tuple[Damage, str]]] = {
 @pytest.mark.parametrize("name", ENDS)
 def test_a_run_until_idle_ends(site: Site, caplog: pytest.LogCaptureFixture, name: str) -> None:
     """It reports what is wrong once, if anything is left of it."""
-    damage, told = ENDS[name]
+    damage, message = ENDS[name]
     with prepared(site) as (hf, key), caplog.at_level(logging.ERROR, "holdfast.worker"):
         damage(site.client, key)
         ended(hf)
         assert site.client.llen(key("ready:m")) == 0
         assert hf.queue("sound").stats().ready == 0
     damages = [record.getMessage() for record in caplog.records if "is damaged" in record.msg]
-    assert not told or len(damages) == 1
-    assert told in "".join(damages)
+    assert not message or len(damages) == 1
+    assert message in "".join(damages)
 
 
 PARTS: Final = {

@@ -96,7 +96,7 @@ class IdleWorker:
         """List it as idle."""
         self.raw.zadd(keys.idle(self.unit), {self.channel: FAR_MS})
 
-    def heard(self) -> list[bytes]:
+    def received(self) -> list[bytes]:
         """Return the messages since the last call."""
         found = []
         while (message := self._pubsub.get_sharded_message(timeout=0.3)) is not None:
@@ -120,7 +120,7 @@ def idle(standalone: Server, namespace: str) -> Iterator[IdleWorker]:
 
 def test_the_idle_worker_gets_the_claim_with_the_task(hf: Holdfast, idle: IdleWorker) -> None:
     handle = hf.enqueue(note.call("hello"))
-    [message] = idle.heard()
+    [message] = idle.received()
     token, now_ms, has_events, length, rest = message[1:].split(b" ", 4)
     task_id, envelope = rest[: int(length)], rest[int(length) :]
     assert (message[:1], has_events, task_id) == (b"+", b"0", handle.task_id.encode())
@@ -133,7 +133,7 @@ def test_the_idle_worker_gets_the_claim_with_the_task(hf: Holdfast, idle: IdleWo
     assert ends_ms == int(now_ms) + DIRECT_S * 1000
     assert idle.raw.zcard(keys.idle(idle.unit)) == 0
     assert handle.cancel()
-    assert idle.heard() == [token + b" " + task_id]
+    assert idle.received() == [token + b" " + task_id]
 
 
 def enqueue_one(hf: Holdfast, idle: IdleWorker) -> None:
@@ -196,9 +196,9 @@ def behind_a_due_task(hf: Holdfast, idle: IdleWorker) -> None:
 def test_a_task_that_may_not_start_now_is_only_notified(
     hf: Holdfast, idle: IdleWorker, enqueue: Callable[[Holdfast, IdleWorker], None]
 ) -> None:
-    idle.heard()
+    idle.received()
     enqueue(hf, idle)
-    assert {*idle.heard()} == {b""}
+    assert {*idle.received()} == {b""}
     assert hf.queue(QUEUE).stats().running == 0
 
 
@@ -209,7 +209,7 @@ def test_tasks_that_come_later_hold_back_none(hf: Holdfast, idle: IdleWorker) ->
     hf.enqueue(note.call(1).options(priority="low"))
     idle.be_idle()
     enqueue_one(hf, idle)
-    [message] = idle.heard()
+    [message] = idle.received()
     assert message.startswith(b"+")
 
 
@@ -220,8 +220,8 @@ def test_workers_without_a_subscription_are_passed_over(
     gone = idle.unit.key("notify:gone.0@gone")
     idle.raw.zadd(keys.idle(idle.unit), {gone: FAR_MS - 1e6, idle.channel: FAR_MS - 1e3})
     hf.enqueue(note.call(1))
-    assert len(idle.heard()) == 1
-    assert other.heard() == []
+    assert len(idle.received()) == 1
+    assert other.received() == []
     other.close()
     idle.raw.delete(keys.idle(idle.unit))
     idle.raw.zadd(keys.idle(idle.unit), {gone: FAR_MS})
@@ -236,7 +236,7 @@ def test_a_worker_of_an_earlier_version_is_only_notified(
 ) -> None:
     earlier = IdleWorker(standalone, namespace, name="", queue=queue)
     hf.enqueue(note.call(1).options(queue=queue))
-    assert earlier.heard() == [b""]
+    assert earlier.received() == [b""]
     assert hf.queue(queue).stats().ready == 1
     earlier.close()
 
@@ -251,7 +251,7 @@ def test_an_enqueue_with_a_lost_reply_claims_once(
             hf.enqueue(note.call(1))
         idle.be_idle()
         handle = caught.value.repeat()
-        assert len(idle.heard()) == 1
+        assert len(idle.received()) == 1
         assert hf.queue(QUEUE).stats().running == 1
         assert handle.cancel()
 

@@ -31,7 +31,7 @@ async def block(seconds: float) -> None:
 UNITS = [Namespace.of("n").unit("queue", f"q{n}") for n in range(8)]
 
 
-def told(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
+def logged(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
     """Return the messages of a level."""
     return [record.getMessage() for record in caplog.records if record.levelno == level]
 
@@ -43,24 +43,24 @@ def test_an_outage_is_logged_at_once_and_again_and_once_when_it_is_over(
     outages = Outages("w", lambda unit: "h:6379", repeat_s=0.2)
     outages.failed(UNITS[0], "h:6379: refused")
     outages.failed(UNITS[0], "h:6379: refused")
-    [first] = told(caplog, logging.WARNING)
+    [first] = logged(caplog, logging.WARNING)
     assert "worker w cannot claim tasks of queue 'q0' since 2" in first
     time.sleep(0.25)
     outages.failed(UNITS[0], "h:6379: no answer within 5 s")
     outages.failed(UNITS[0], "h:6379: no answer within 5 s")
-    assert len(told(caplog, logging.WARNING)) == 2
-    assert "no answer within 5 s; asking until it answers" in told(caplog, logging.WARNING)[1]
+    assert len(logged(caplog, logging.WARNING)) == 2
+    assert "no answer within 5 s; asking until it answers" in logged(caplog, logging.WARNING)[1]
     assert outages.problems() == ["queue 'q0': h:6379: no answer within 5 s, for 0 s"]
     outages.answered(UNITS[0])
     outages.answered(UNITS[0])
-    assert len(told(caplog, logging.INFO)) == 1
+    assert len(logged(caplog, logging.INFO)) == 1
     assert outages.problems() == []
 
 
 def test_the_reason_of_an_outage_names_the_server_once(caplog: pytest.LogCaptureFixture) -> None:
     outages = Outages("w", lambda unit: "h:6379")
     outages.failed(UNITS[0], "h:6379: Error 111 connecting to h:6379. Connection refused.")
-    [text] = told(caplog, logging.WARNING)
+    [text] = logged(caplog, logging.WARNING)
     assert text.endswith("(0 s): h:6379: Connection refused; asking until it answers")
     assert outages.problems() == ["queue 'q0': h:6379: Connection refused, for 0 s"]
 
@@ -71,15 +71,15 @@ def test_queues_of_one_server_share_an_outage(caplog: pytest.LogCaptureFixture) 
     outages = Outages("w", lambda unit: "h:6379", repeat_s=0.1)
     for unit in UNITS:
         outages.failed(unit, "refused")
-    assert len(told(caplog, logging.WARNING)) == 1
+    assert len(logged(caplog, logging.WARNING)) == 1
     time.sleep(0.15)
     outages.failed(UNITS[0], "refused")
-    assert "'q4' and 3 more since" in told(caplog, logging.WARNING)[1]
+    assert "'q4' and 3 more since" in logged(caplog, logging.WARNING)[1]
     for unit in UNITS[1:]:
         outages.answered(unit)
-    assert told(caplog, logging.INFO) == []
+    assert logged(caplog, logging.INFO) == []
     outages.answered(UNITS[0])
-    assert len(told(caplog, logging.INFO)) == 1
+    assert len(logged(caplog, logging.INFO)) == 1
 
 
 def test_another_server_and_a_damaged_queue_have_outages_of_their_own(
@@ -89,7 +89,7 @@ def test_another_server_and_a_damaged_queue_have_outages_of_their_own(
     outages.failed(UNITS[0], "refused")
     outages.failed(UNITS[1], "refused")
     outages.failed(UNITS[2], "a key is of another type", alone=True)
-    assert len(told(caplog, logging.WARNING)) == 3
+    assert len(logged(caplog, logging.WARNING)) == 3
 
 
 async def test_a_worker_without_a_free_slot_notices_an_outage(

@@ -149,8 +149,8 @@ async def test_a_settlement_that_is_under_way_at_the_end_causes_no_warning(
         worker.stop()
         await asyncio.wait_for(running, 20)
     assert (await handle.status()).state == "done"
-    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert [text for text in told if "blocked the event loop" not in text] == []  # a slow machine
+    logged = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [text for text in logged if "blocked the event loop" not in text] == []  # a slow machine
 
 
 async def test_what_ends_after_it_was_given_back_breaks_nothing(
@@ -207,9 +207,9 @@ async def test_a_worker_with_only_hung_threads_reports_it(
     await hf.enqueue_many([sleeps_in_c.call() for _ in range(2)])
     await hf.enqueue(note.call("after"))
     await asyncio.wait_for(hf.worker(tasks, concurrency=2).run(until_idle=True), 20)
-    told = [record.getMessage() for record in caplog.records]
-    [deaf] = [n for n, text in enumerate(told) if "has no slot left: 2 plain functions" in text]
-    [again] = [n for n, text in enumerate(told) if "has a slot again" in text]
+    logged = [record.getMessage() for record in caplog.records]
+    [deaf] = [n for n, text in enumerate(logged) if "has no slot left: 2 plain functions" in text]
+    [again] = [n for n, text in enumerate(logged) if "has a slot again" in text]
     assert deaf < again
     assert began == ["after"]
 
@@ -223,8 +223,8 @@ async def test_the_log_shows_where_a_plain_task_hung(
     late = "failed: TimeoutError: it took longer than its timeout, 0.2 s"
     assert (await handle.status()).reason == late
     [record] = [record for record in caplog.records if record.levelname == "ERROR"]
-    told = logging.Formatter().format(record).splitlines()
-    [_, error, heading, *places] = told
+    logged = logging.Formatter().format(record).splitlines()
+    [_, error, heading, *places] = logged
     assert error.endswith("it took longer than its timeout, 0.2 s")
     assert heading == "Its thread was here (most recent call last):"
     outer, call, inner, *_ = places

@@ -25,15 +25,15 @@ class Size(msgspec.Struct):
 def resize(path: str, size: Size | None = None, *, fast: bool = False) -> None: ...
 
 
-def said(call: Call[Any]) -> list[str]:
-    """Return what the envelope says of the key, word by word."""
+def packed_unique(call: Call[Any]) -> list[str]:
+    """Return the words of the field `unique` of the envelope."""
     field = json.loads(packed(call, "id")[-1])["unique"]
     assert isinstance(field, str)
     return field.split(" ")
 
 
 def key(call: Call[Any]) -> str:
-    return said(call)[-1]
+    return packed_unique(call)[-1]
 
 
 @pytest.mark.parametrize(
@@ -74,26 +74,26 @@ def test_a_postponed_call_needs_a_delay_within_its_limit() -> None:
         packed(call, "id")
     with pytest.raises(ValueError, match="delay of task 'resize' is longer than at_most"):
         packed(call.options(delay=61), "id")
-    assert said(call.options(delay=60))[:3] == ["end", "postpone", "60000"]
+    assert packed_unique(call.options(delay=60))[:3] == ["end", "postpone", "60000"]
 
 
 def test_the_words_are_those_of_the_options() -> None:
-    assert said(resize.call("a"))[:3] == ["end", "skip", "0"]
+    assert packed_unique(resize.call("a"))[:3] == ["end", "skip", "0"]
     for until, word in (("start", "start"), (3600, "3600000"), (timedelta(minutes=1), "60000")):
         unique = Unique(until=until, when="raise")  # type: ignore[arg-type]
-        assert said(resize.call("a").options(unique=unique))[:3] == [word, "raise", "0"]
+        assert packed_unique(resize.call("a").options(unique=unique))[:3] == [word, "raise", "0"]
 
 
 def test_the_field_is_the_last_one_of_every_envelope() -> None:
     """The scripts look for it there, because an argument may contain the same text."""
-    said = "end skip 0 abc"
+    unique = "end skip 0 abc"
     full = Envelope(
         v=1,
         id="id",
         queue="q",
         task="t",
         args=[1],
-        kwargs={"unique": said},
+        kwargs={"unique": unique},
         priority="low",
         enqueued_ms=7,
         traceparent="00-a-b-01",
@@ -102,9 +102,9 @@ def test_the_field_is_the_last_one_of_every_envelope() -> None:
         timeout_ms=5,
         retry=StoredRetry(attempts=1),
         limit="2 0 0 0 t a",
-        unique=said,
+        unique=unique,
     )
-    assert full.packed().endswith(f',"limit":"2 0 0 0 t a","unique":"{said}"}}'.encode())
+    assert full.packed().endswith(f',"limit":"2 0 0 0 t a","unique":"{unique}"}}'.encode())
     assert len(full.packed()) < 400
     longest = Unique(when="postpone", until=999_999_999, at_most=999_999_999)
     call = resize.call("a").options(unique=longest, delay=1)

@@ -38,10 +38,10 @@ def test_a_record_of_a_task_is_a_line(standalone: Server, caplog: pytest.LogCapt
     with Holdfast.from_url(standalone.url, namespace=space) as hf:
         hf.enqueue(fail.call())
         hf.worker(registry).run(until_idle=True)
-    told = [record for record in caplog.records if hasattr(record, "holdfast_task")]
-    assert [record.holdfast_task for record in told] == [FORGED]
-    assert all(record.getMessage().isprintable() for record in told)
-    assert r"odd\n2026-11-22" in told[0].getMessage()
+    records = [record for record in caplog.records if hasattr(record, "holdfast_task")]
+    assert [record.holdfast_task for record in records] == [FORGED]
+    assert all(record.getMessage().isprintable() for record in records)
+    assert r"odd\n2026-11-22" in records[0].getMessage()
 
 
 def test_only_an_outcome_that_surprises_has_a_traceback(
@@ -173,8 +173,8 @@ async def test_one_of_many_waiting_workers_is_woken(standalone: Server) -> None:
         assert (stats.running, stats.waiting_workers) == (0, 0)
 
 
-async def test_a_ring_to_a_worker_that_is_full_makes_no_task_late(standalone: Server) -> None:
-    """It has waited longer than another one that has places, so it is rung, and can do nothing."""
+async def test_a_notification_to_a_full_worker_makes_no_task_late(standalone: Server) -> None:
+    """It has waited longest, so it is notified, and can do nothing."""
     # It is looked for again within a second; but a machine may stand still for longer.
     await eventually_async(lambda: begins_in_time(standalone))
 

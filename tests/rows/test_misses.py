@@ -229,7 +229,7 @@ def test_a_loader_that_dies(standalone: Server, hf: Holdfast) -> None:
     store = dead._store
     assert store.claim_missing({"1": 0})[0].answers == {
         "1": ("load", "")
-    }  # and nothing more is heard of it
+    }  # and nothing more comes of it
     began = time.monotonic()
     row = hf.row_cache("stock", source=Table({1: {"n": 1}}), lease=1.0).get(1)
     assert row.value == {"n": 1}
@@ -258,13 +258,13 @@ def test_a_reader_stops_waiting_at_its_timeout(hf: Holdfast) -> None:
 def test_loads_that_hang_do_not_pile_up(hf: Holdfast) -> None:
     source = Paused()
     cache = hf.row_cache("stock", source=source)
-    told: list[str] = []
-    while not any("32 timed-out loads have not ended yet" in each for each in told):
+    errors: list[str] = []
+    while not any("32 timed-out loads have not ended yet" in each for each in errors):
         try:
-            cache.get(len(told), timeout=0.02)
-            told.append("too busy to ask in so little time")
+            cache.get(len(errors), timeout=0.02)
+            errors.append("too busy to ask in so little time")
         except LoadFailed as error:
-            told.append(str(error))
+            errors.append(str(error))
     eventually(lambda: len(source.asked) == 32)
     hanging = [thread for thread in threading.enumerate() if thread.name == "holdfast load"]
     assert len(hanging) <= 32

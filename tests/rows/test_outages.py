@@ -32,7 +32,7 @@ def readers(cache: RowCache, ids: range) -> Iterator[Counter[str]]:
 
     Results that must not occur, and late ones, are counted under `wrong …`.
     """
-    told: Counter[str] = Counter()
+    answers: Counter[str] = Counter()
     stopped = threading.Event()
 
     def read(n: int) -> None:
@@ -40,27 +40,27 @@ def readers(cache: RowCache, ids: range) -> Iterator[Counter[str]]:
             began = time.monotonic()
             try:
                 row = cache.get(n, timeout=PATIENCE_S)
-                told[row.state] += 1
+                answers[row.state] += 1
             except (LoadFailed, ServerUnavailable) as error:
-                told[type(error).__name__] += 1
+                answers[type(error).__name__] += 1
             except Exception as error:  # noqa: BLE001 (any other error is a failure)
-                told[f"wrong {error!r}"] += 1
+                answers[f"wrong {error!r}"] += 1
             if time.monotonic() - began > PATIENCE_S + SLOW_S:
-                told["wrong: late"] += 1
+                answers["wrong: late"] += 1
 
     threads = [threading.Thread(target=read, args=(n,)) for n in (*ids, 10_000)]
     for thread in threads:
         thread.start()
     try:
-        yield told
+        yield answers
     finally:
         stopped.set()
         for thread in threads:
             thread.join()
 
 
-def wrong(told: Counter[str]) -> list[str]:
-    return [word for word in told if word.startswith("wrong")]
+def wrong(answers: Counter[str]) -> list[str]:
+    return [word for word in answers if word.startswith("wrong")]
 
 
 @pytest.mark.parametrize("gone_s", [2.0, pytest.param(30.0, marks=pytest.mark.long)])
@@ -82,20 +82,20 @@ def test_a_database_that_is_killed(standalone: Server, gone_s: float) -> None:
             connection.execute(sa.insert(table), [{"id": n, "n": 1} for n in range(5)])
         cache = hf.row_cache("stock", source=SqlRows(engine, table, key="id"), ttl=0.2)
         cache.schedule_many(dict.fromkeys(range(5), 0.1))
-        with running(cache), readers(cache, range(5)) as told:
-            eventually(lambda: told["fresh"] > 20 and told["absent"])
+        with running(cache), readers(cache, range(5)) as answers:
+            eventually(lambda: answers["fresh"] > 20 and answers["absent"])
             postgres.kill()
-            eventually(lambda: told["stale"] > 20)
+            eventually(lambda: answers["stale"] > 20)
             time.sleep(gone_s)
             assert cache.status().source_error
-            before = told["fresh"]
+            before = answers["fresh"]
             postgres.start()
             with engine.begin() as connection:
                 connection.execute(sa.update(table).values(n=2))
-            eventually(lambda: told["fresh"] > before + 20)
+            eventually(lambda: answers["fresh"] > before + 20)
             eventually(lambda: cache.get(1).value == {"id": 1, "n": 2})
             eventually(lambda: not cache.status().source_error)
-        assert wrong(told) == []
+        assert wrong(answers) == []
         engine.dispose()
 
 
@@ -180,16 +180,16 @@ def test_a_server_that_is_killed(fresh_server: Server, tmp_path: Path, gone_s: f
     with Holdfast.from_url(url, namespace=secrets.token_hex(4)) as hf:
         cache = hf.row_cache("stock", source=SqlRows(engine, table, key="id"))
         cache.schedule_many(dict.fromkeys(range(5), 0.1))
-        with running(cache), readers(cache, range(5)) as told:
-            eventually(lambda: told["fresh"] > 20)
+        with running(cache), readers(cache, range(5)) as answers:
+            eventually(lambda: answers["fresh"] > 20)
             fresh_server.kill()
-            eventually(lambda: told["ServerUnavailable"] > 20)
+            eventually(lambda: answers["ServerUnavailable"] > 20)
             time.sleep(gone_s)
-            before = told["fresh"]
+            before = answers["fresh"]
             fresh_server.start()
-            eventually(lambda: told["fresh"] > before + 20)
+            eventually(lambda: answers["fresh"] > before + 20)
             eventually(lambda: cache.status().lag < 1)
-        assert wrong(told) == []
+        assert wrong(answers) == []
     engine.dispose()
 
 

@@ -471,10 +471,10 @@ async def test_garbage_is_an_error_with_a_name(
     )
     reader = hf.row_cache("stock")
     if garbage:
-        told = r"^row 1 of row cache 'stock' cannot be decoded: "
-        with pytest.raises(DecodeError, match=told):
+        message = r"^row 1 of row cache 'stock' cannot be decoded: "
+        with pytest.raises(DecodeError, match=message):
             await reader.get(1)
-        with pytest.raises(DecodeError, match=told):
+        with pytest.raises(DecodeError, match=message):
             await reader.get_many([1])
     else:
         assert (await reader.get(1)).state == "uncached"

@@ -43,9 +43,9 @@ class Process:
 
     def rest(self) -> list[str]:
         """Return all further lines; wait for its end, and check its exit code."""
-        said, _ = self._process.communicate(timeout=100)
+        output, _ = self._process.communicate(timeout=100)
         assert self._process.returncode == 0
-        return said.split()
+        return output.split()
 
     def kill(self) -> None:
         """Kill it, as `kill -9` does."""

@@ -28,10 +28,10 @@ def test_start_status_stop(folder: Path) -> None:
 
 def test_status_as_json(folder: Path) -> None:
     with EmbeddedServer.open(folder):
-        told = json.loads(run(app, ["status", "--json", str(folder)]).output)
-        assert told["running"] is True
-        assert told["pid"] == status(folder).pid
-        assert len(told["users"]) == 1
+        shown = json.loads(run(app, ["status", "--json", str(folder)]).output)
+        assert shown["running"] is True
+        assert shown["pid"] == status(folder).pid
+        assert len(shown["users"]) == 1
     answer = run(app, ["status", "--json", str(folder)])
     assert answer.exit_code == 3
     assert json.loads(answer.output)["running"] is False

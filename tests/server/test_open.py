@@ -170,10 +170,10 @@ except ServerFailed as error:
     print(error)
 """
     with Process(script, tmp_path / path) as user:
-        said = user.line()
+        line = user.line()
 
-    assert path in said
-    assert "Permission denied" in said or "Not a directory" in said
+    assert path in line
+    assert "Permission denied" in line or "Not a directory" in line
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root could get into another's folder")

@@ -35,5 +35,5 @@ with Holdfast.from_url(sys.argv[1], namespace=sys.argv[2], telemetry=telemetry) 
         with recording.tracer.start_as_current_span("request"):
             hf.enqueue(order.call(1))
 for span in recording.spans:
-    told = {"trace": trace_of(span), "id": span_id(span), "parent": parent_of(span)}
-    say({"span": span.name, **told})
+    context = {"trace": trace_of(span), "id": span_id(span), "parent": parent_of(span)}
+    say({"span": span.name, **context})

@@ -45,8 +45,8 @@ def test_an_older_version_reads_what_has_a_trace(site: Site) -> None:
         )
 
 
-@pytest.mark.parametrize("told", [b"nonsense", b"x" * 569, b"\xff\xfe", b"", STORED])
-def test_what_another_program_wrote_as_a_trace_spoils_no_message(site: Site, told: bytes) -> None:
+@pytest.mark.parametrize("trace", [b"nonsense", b"x" * 569, b"\xff\xfe", b"", STORED])
+def test_what_another_program_wrote_as_a_trace_spoils_no_message(site: Site, trace: bytes) -> None:
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         box = hf.mailbox("jack")
         for body in ("one", "two"):
@@ -54,11 +54,11 @@ def test_what_another_program_wrote_as_a_trace_spoils_no_message(site: Site, tol
         log = entry(site, "jack")
         [(_, second)] = [(name, name) for name, _ in site.client.xrange(log)][1:]
         site.client.xdel(log, second)
-        site.client.xadd(log, {"jill": 'j"two"', "trace": told}, id=_next(second))
+        site.client.xadd(log, {"jill": 'j"two"', "trace": trace}, id=_next(second))
         first, found = box.fetch().messages
         assert isinstance(found, Message)
         assert (first.seq, found.seq, found.body) == (1, 2, "two")
-        assert found.trace == (TRACE if told == STORED else None)
+        assert found.trace == (TRACE if trace == STORED else None)
 
 
 def _next(name: bytes) -> str:
@@ -78,8 +78,8 @@ def test_many_with_traces_come_in_pages(site: Site) -> None:
             assert len(messages) == 60
             numbers = [message.seq for message in messages]
             assert numbers == list(range(numbers[0], numbers[0] + 60))
-            told = [message.trace for message in messages if isinstance(message, Message)]
-            assert told == [TRACE if (seq - 1) % 3 else None for seq in numbers]
+            traces = [message.trace for message in messages if isinstance(message, Message)]
+            assert traces == [TRACE if (seq - 1) % 3 else None for seq in numbers]
 
 
 def test_a_wrong_trace_is_sent_as_none(site: Site) -> None:

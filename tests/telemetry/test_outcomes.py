@@ -36,8 +36,12 @@ def run(site: Site, telemetry: Telemetry) -> None:
 def test_opentelemetry_distinguishes_outcomes(site: Site, recording: Recording) -> None:
     run(site, recording.telemetry)
     found = {
-        (told["holdfast.task.name"], told["holdfast.outcome"], told.get("error.type", ""))
-        for told, _ in recording.metric("messaging.process.duration")
+        (
+            attributes["holdfast.task.name"],
+            attributes["holdfast.outcome"],
+            attributes.get("error.type", ""),
+        )
+        for attributes, _ in recording.metric("messaging.process.duration")
     }
     assert found == set(ENDS)
     spans = [span for span in recording.spans if span.name == "process ends"]
@@ -52,7 +56,7 @@ def test_opentelemetry_distinguishes_outcomes(site: Site, recording: Recording) 
 def test_prometheus_distinguishes_outcomes(site: Site) -> None:
     registry = CollectorRegistry()
     run(site, PrometheusMetrics(registry))
-    told = generate_latest(registry).decode()
+    exposed = generate_latest(registry).decode()
     for task, outcome, _ in ENDS:
         labels = f'{{outcome="{outcome}",queue="ends",task="{task}"}}'
-        assert f"holdfast_task_duration_seconds_count{labels}" in told
+        assert f"holdfast_task_duration_seconds_count{labels}" in exposed

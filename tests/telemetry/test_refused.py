@@ -58,11 +58,11 @@ def test_opentelemetry_counts_rejected_tasks(site: Site, kind: str) -> None:
     body, outcome, error, name = REFUSED[kind]
     recording = Recording()
     refuse(site, body, recording.telemetry)
-    [(told, count)] = recording.metric("messaging.process.duration")
+    [(attributes, count)] = recording.metric("messaging.process.duration")
     assert count == 1
-    assert told.get("holdfast.task.name", "") == name
-    assert (told["holdfast.outcome"], told["error.type"]) == (outcome, error)
-    assert (told["messaging.destination.name"], told["messaging.operation.name"]) == (
+    assert attributes.get("holdfast.task.name", "") == name
+    assert (attributes["holdfast.outcome"], attributes["error.type"]) == (outcome, error)
+    assert (attributes["messaging.destination.name"], attributes["messaging.operation.name"]) == (
         "work",
         "process",
     )
@@ -75,9 +75,9 @@ def test_prometheus_counts_rejected_tasks(site: Site, kind: str) -> None:
     registry = CollectorRegistry()
     refuse(site, body, PrometheusMetrics(registry))
     labels = f'{{outcome="{outcome}",queue="work",task="{name}"}}'
-    told = generate_latest(registry).decode()
-    assert f"holdfast_task_duration_seconds_count{labels} 1.0" in told
-    assert "canary" not in told
+    exposed = generate_latest(registry).decode()
+    assert f"holdfast_task_duration_seconds_count{labels} 1.0" in exposed
+    assert "canary" not in exposed
 
 
 def test_it_stays_in_its_trace(site: Site) -> None:

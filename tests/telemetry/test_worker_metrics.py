@@ -57,14 +57,14 @@ def test_a_worker_exposes_its_metrics(worker: tuple[Process, Holdfast]) -> None:
     hf.enqueue_many([SENDING.call(True), SENDING.call(True), SENDING.call(False)])
     eventually(lambda: len(hf.queue("email").dead()) == 1)
 
-    def told() -> str:
+    def exposed() -> str:
         return httpx.get(found[1], timeout=60.0).text
 
     name = 'holdfast_task_duration_seconds_count{outcome="%s",queue="email",task="send"} %s'
-    eventually(lambda: name % ("done", "2.0") in told())
-    eventually(lambda: name % ("dead", "1.0") in told())
-    assert "process_cpu_seconds_total" in told()
-    assert "canary" not in told()
+    eventually(lambda: name % ("done", "2.0") in exposed())
+    eventually(lambda: name % ("dead", "1.0") in exposed())
+    assert "process_cpu_seconds_total" in exposed()
+    assert "canary" not in exposed()
     assert httpx.get(found[1], headers={"Host": "evil.test"}, timeout=60.0).status_code == 421
 
 
@@ -81,7 +81,7 @@ def test_a_client_measures_what_it_does(standalone: Server) -> None:
         box.fetch()
         with hf.lock("l").hold(), pytest.raises(LockTimeout):
             hf.lock("l").acquire(timeout=0.01)
-    told = generate_latest(registry).decode()
+    exposed = generate_latest(registry).decode()
     for line in (
         'holdfast_messages_sent_total{kind="queue",queue="email"} 1.0',
         'holdfast_messages_sent_total{kind="mailbox",queue=""} 1.0',
@@ -90,8 +90,8 @@ def test_a_client_measures_what_it_does(standalone: Server) -> None:
         'holdfast_lock_wait_seconds_count{kind="lock",outcome="timeout"} 1.0',
         'holdfast_call_duration_seconds_count{script="queues/enqueue"} 1.0',
     ):
-        assert line in told
-    assert "jack" not in told
+        assert line in exposed
+    assert "jack" not in exposed
 
 
 def test_labels_of_a_process_are_bounded() -> None:
@@ -105,7 +105,7 @@ def test_labels_of_a_process_are_bounded() -> None:
                 pass
         with telemetry.during("load", queues.unit("row_cache", f"cache-{n}")):
             pass
-    told = generate_latest(registry).decode()
+    exposed = generate_latest(registry).decode()
     for kind in ("queue-", "cache-", 'task="t'):
-        assert len(set(re.findall(rf"{kind}\d+", told))) == 200
-    assert 'holdfast_messages_sent_total{kind="queue",queue="other"} 100.0' in told
+        assert len(set(re.findall(rf"{kind}\d+", exposed))) == 200
+    assert 'holdfast_messages_sent_total{kind="queue",queue="other"} 100.0' in exposed

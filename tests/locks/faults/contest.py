@@ -162,7 +162,7 @@ def longest_silence_ns(history: list[Operation]) -> int:
     """Return the longest time in which a running process recorded nothing."""
     times: dict[str, list[int]] = {}
     for op in history:
-        heard = times.setdefault(op.process, [])
-        heard += [at for at in (op.invoke_ns, op.return_ns) if at is not None]
-    pairs = (pair for heard in times.values() for pair in pairwise(sorted(heard)))
+        instants = times.setdefault(op.process, [])
+        instants += [at for at in (op.invoke_ns, op.return_ns) if at is not None]
+    pairs = (pair for instants in times.values() for pair in pairwise(sorted(instants)))
     return max((later - earlier for earlier, later in pairs), default=0)

@@ -24,8 +24,8 @@ def is_stopped(fleet: WorkerFleet, key: str) -> bool:
 
 def cancelled_elsewhere(fleet: WorkerFleet, task_id: str) -> TaskHandle[int]:
     """Cancel a task as another process does: it knows its id."""
-    with fleet.client() as stranger:
-        handle = stranger.queue(chores.QUEUE).handle(task_id)
+    with fleet.client() as other_client:
+        handle = other_client.queue(chores.QUEUE).handle(task_id)
         assert handle.cancel() is True
         assert handle.cancel() is False
         assert handle.status().state == "cancelled"

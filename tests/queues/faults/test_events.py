@@ -23,7 +23,7 @@ tasks = TaskRegistry()
 go_on = threading.Event()
 
 
-@tasks.task(queue="told", result_ttl=60.0)
+@tasks.task(queue="noted", result_ttl=60.0)
 def tells(events: int, seconds: float = 0.0) -> int:
     for n in range(events):
         current_task().emit(n)
@@ -32,14 +32,14 @@ def tells(events: int, seconds: float = 0.0) -> int:
     return events
 
 
-@tasks.task(queue="told", result_ttl=60.0)
+@tasks.task(queue="noted", result_ttl=60.0)
 def holds_on() -> None:
     current_task().emit("began")
     go_on.wait(60)
     current_task().emit("too late")
 
 
-@tasks.task(queue="told", result_ttl=60.0, cpu=True)
+@tasks.task(queue="noted", result_ttl=60.0, cpu=True)
 def computes(events: int) -> None:
     for n in range(events):
         current_task().emit(n)
@@ -48,7 +48,7 @@ def computes(events: int) -> None:
 @pytest.fixture
 def hf(standalone: Server) -> Iterator[Holdfast]:
     go_on.clear()
-    with Holdfast.from_url(standalone.url, namespace=f"told-{secrets.token_hex(4)}") as hf:
+    with Holdfast.from_url(standalone.url, namespace=f"noted-{secrets.token_hex(4)}") as hf:
         yield hf
 
 
@@ -58,7 +58,7 @@ def test_lost_calls_store_each_event_once(proxy: Proxy, hf: Holdfast, lost: str)
     """Every other call is lost on its way there, or its reply on the way back."""
     with (
         Holdfast.from_url(f"{proxy.url}?socket_timeout=1", namespace=hf.namespace) as far,
-        BackgroundWorker(far.worker(tasks, queues={"told": 1})),
+        BackgroundWorker(far.worker(tasks, queues={"noted": 1})),
     ):
         hf.enqueue(tells.call(1)).result(timeout=60)
         match = EMIT.sha1.encode()
@@ -78,8 +78,8 @@ def test_lost_calls_store_each_event_once(proxy: Proxy, hf: Holdfast, lost: str)
 
 def test_an_attempt_that_lost_its_claim_adds_nothing(hf: Holdfast, standalone: Server) -> None:
     handle = hf.enqueue(holds_on.call())
-    unit = Namespace.of(hf.namespace).unit(keys.KIND, "told")
-    with BackgroundWorker(hf.worker(tasks, queues={"told": 1})), standalone.client() as client:
+    unit = Namespace.of(hf.namespace).unit(keys.KIND, "noted")
+    with BackgroundWorker(hf.worker(tasks, queues={"noted": 1})), standalone.client() as client:
         next(iter(handle.events(timeout=60)))
         record = client.hget(keys.state(unit), handle.task_id)
         token, _, rest = record.partition(b":")
@@ -87,7 +87,7 @@ def test_an_attempt_that_lost_its_claim_adds_nothing(hf: Holdfast, standalone: S
         later = b"%d:%s" % (int(token) + 1, rest)
         client.hset(keys.state(unit), handle.task_id, later)
         go_on.set()
-        eventually(lambda: hf.queue("told").handle(handle.task_id).status().state == "running")
+        eventually(lambda: hf.queue("noted").handle(handle.task_id).status().state == "running")
         time.sleep(0.2)
     assert [event.data for event in handle.events(timeout=0)] == ["began"]
 
@@ -96,7 +96,7 @@ def test_a_full_server_drops_events_and_the_task_is_done(fresh_server: Server) -
     go_on.clear()
     with Holdfast.from_url(fresh_server.url) as hf, fresh_server.client() as client:
         handle = hf.enqueue(holds_on.call())
-        with BackgroundWorker(hf.worker(tasks, queues={"told": 1})):
+        with BackgroundWorker(hf.worker(tasks, queues={"noted": 1})):
             next(iter(handle.events(timeout=60)))
             client.config_set("maxmemory-policy", "noeviction")
             client.config_set("maxmemory", 1)
@@ -110,7 +110,7 @@ def test_an_outage_delays_the_end_and_loses_nothing(proxy: Proxy, hf: Holdfast) 
     handle = hf.enqueue(tells.call(200, 0.005))
     with (
         Holdfast.from_url(f"{proxy.url}?socket_timeout=1", namespace=hf.namespace) as far,
-        BackgroundWorker(far.worker(tasks, queues={"told": 1})),
+        BackgroundWorker(far.worker(tasks, queues={"noted": 1})),
     ):
         next(iter(handle.events(timeout=60)))
         with proxy.refuse(1.5):
@@ -170,7 +170,7 @@ def test_after_a_kill_the_numbers_go_on(standalone: Server, tmp_path: Path, hf: 
 def test_readers_that_are_slow_get_gaps_and_no_doubles(hf: Holdfast) -> None:
     handle = hf.enqueue(tells.call(5000))
     numbers = 0
-    with BackgroundWorker(hf.worker(tasks, queues={"told": 1})):
+    with BackgroundWorker(hf.worker(tasks, queues={"noted": 1})):
         for event in handle.events(timeout=60):
             first, last = (
                 (event.first, event.last)
@@ -185,7 +185,7 @@ def test_readers_that_are_slow_get_gaps_and_no_doubles(hf: Holdfast) -> None:
 def test_a_child_process_waits_for_its_worker(hf: Holdfast) -> None:
     """It cannot fill the memory of the worker: what it reports has gaps, and an end."""
     handle = hf.enqueue(computes.call(20_000))
-    with BackgroundWorker(hf.worker(tasks, queues={"told": 1})):
+    with BackgroundWorker(hf.worker(tasks, queues={"noted": 1})):
         handle.result(timeout=60)
     *_, last = handle.events(timeout=0)
     assert (last.number, last.data) == (20_000, 19_999)

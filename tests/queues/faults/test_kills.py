@@ -35,7 +35,7 @@ def drop_clients(server: Server, _: float) -> None:
 
 
 def drop_subscribers(server: Server, _: float) -> None:
-    """Close the connections over which workers are rung."""
+    """Close the connections over which workers are notified."""
     _told(server, "CLIENT", "KILL", "TYPE", "pubsub")
 
 

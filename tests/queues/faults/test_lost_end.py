@@ -55,7 +55,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 def test_a_task_whose_end_is_lost_by_a_failover_runs_again(
     watched: Watched, name: str, task: object
 ) -> None:
-    """The primary acknowledged its end and died; the replica had not heard of it."""
+    """The primary acknowledged its end and died; the replica did not have it yet."""
     ran.clear()
     gate.clear()
     later.clear()

@@ -249,7 +249,7 @@ def test_what_ended_during_an_outage_does_not_run_again(
 
 
 def test_a_task_does_not_wait_for_a_worker_that_hangs(standalone: Server, tmp_path: Path) -> None:
-    """It was rung and never came; another one that waits finds the task by itself."""
+    """It was notified and never came; another one that waits finds the task by itself."""
     with WorkerFleet(standalone, tmp_path, workers=2, lease=LEASE_S) as fleet:
         eventually(lambda: fleet.hf.queue(chores.QUEUE).stats().waiting_workers == 2)
         fleet.enqueue(chores.plain.call("first"))
@@ -257,7 +257,7 @@ def test_a_task_does_not_wait_for_a_worker_that_hangs(standalone: Server, tmp_pa
         awake = holder(fleet, "first")
         eventually(lambda: fleet.hf.queue(chores.QUEUE).stats().waiting_workers == 2)
         [hanging] = [worker for worker in fleet.workers if worker is not awake]
-        hanging.pause()  # it has waited longer, so it is the one to be rung
+        hanging.pause()  # it has waited longer, so it is the one to be notified
         fleet.enqueue(chores.plain.call("second"))
         eventually(lambda: "second" in fleet.completed(), PROMISED_S + SLACK_S)
         assert holder(fleet, "second") is awake

@@ -86,8 +86,8 @@ def test_a_result_arrives_in_spite_of(
         [handle] = fleet.enqueue(chores.waits_on_the_loop.call("sold", str(gate)))
         try:
             with fleet.client() as other:
-                stranger = other.queue(chores.QUEUE).handle(handle.task_id)
-                waiting = [pool.submit(awaited, each) for each in (handle, stranger)]
+                other_handle = other.queue(chores.QUEUE).handle(handle.task_id)
+                waiting = [pool.submit(awaited, each) for each in (handle, other_handle)]
                 eventually(lambda: is_awaited(fleet) and fleet.runs("sold"))
                 if moment == "after":
                     gate.touch()

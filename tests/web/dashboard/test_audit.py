@@ -117,14 +117,14 @@ def test_flash_messages_are_signed(live: RunningApp, how: str) -> None:
     """A cookie that something else set says nothing."""
     made = live.passes.issue("ann", "operator")
 
-    def browser(said: str = "") -> Any:
-        cookie = f"holdfast_pass={made}" + (f"; holdfast_flash={said}" if said else "")
+    def browser(flash: str = "") -> Any:
+        cookie = f"holdfast_pass={made}" + (f"; holdfast_flash={flash}" if flash else "")
         return live.visitor(None, Cookie=cookie, Origin=live.url, Accept="text/html")
 
     live.hf.queue("email").pause()  # a form of a page acts only on what exists
     done = browser().post("/queue/pause", data={"queue": "email"})
-    said = done.headers["set-cookie"].partition("holdfast_flash=")[2].partition(";")[0].strip('"')
-    assert "email" in browser(said).get("/locks").text
-    text, _, signed = said.partition(".")
+    flash = done.headers["set-cookie"].partition("holdfast_flash=")[2].partition(";")[0].strip('"')
+    assert "email" in browser(flash).get("/locks").text
+    text, _, signed = flash.partition(".")
     forged = {"unsigned": text, "changed": f"{text[4:]}.{signed}"}[how]
     assert 'class="flash"' not in browser(forged).get("/locks").text

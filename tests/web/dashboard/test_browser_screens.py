@@ -45,10 +45,10 @@ def test_each_screen_shows_what_comes_by_itself(tab: Tab, live: RunningApp, tmp_
     keys = first.locator("dt:text-is('Keys') + dd")
     before = keys.inner_text()
     with ExitStack() as until_seen:
-        told = arrive(live.hf, tmp_path, until_seen)
+        news = arrive(live.hf, tmp_path, until_seen)
         expect(keys).not_to_have_text(before)
         for path, page in pages.items():
-            expect(page.locator("#live")).to_contain_text(told.get(path, NEWS))
+            expect(page.locator("#live")).to_contain_text(news.get(path, NEWS))
 
 
 def arrive(hf: Holdfast, folder: Path, until_seen: ExitStack) -> dict[str, str]:
@@ -102,42 +102,42 @@ def test_each_button_does_what_it_says(tab: Tab, live: RunningApp) -> None:
     work(hf, registry)
     page = tab(live)
     visit(page, live, "queue?name=email")
-    press(page, "Pause", said="email is paused")
+    press(page, "Pause", flash="email is paused")
     assert queue.stats().paused
-    press(page, "Resume", said="email is resumed")
+    press(page, "Resume", flash="email is resumed")
     assert not queue.stats().paused
-    press(page, "Replay all 3 dead", sure="3 dead tasks of email", said="3 tasks")
+    press(page, "Replay all 3 dead", sure="3 dead tasks of email", flash="3 tasks")
     assert (queue.stats().dead, queue.stats().ready) == (0, 3)
     work(hf, registry)
     visit(page, live, "failures")
-    press(page, "Replay 3", sure="3 dead tasks", said="3 tasks")
+    press(page, "Replay 3", sure="3 dead tasks", flash="3 tasks")
     assert (queue.stats().dead, queue.stats().ready) == (0, 3)
     visit(page, live, "queue?name=email")
-    press(page, "Delete all 3 waiting", sure="3 tasks of email", said="3")
+    press(page, "Delete all 3 waiting", sure="3 tasks of email", flash="3")
     assert queue.stats().ready == 0
     bad = hf.enqueue(send.call("bad"))
     work(hf, registry)
     visit(page, live, f"task?queue=email&id={bad.task_id}")
-    press(page, "Replay", said="Replayed 1 task")
+    press(page, "Replay", flash="Replayed 1 task")
     assert bad.status().state == "queued"
-    press(page, "Cancel", sure="Cancel this task?", said="Cancelled 1 task")
+    press(page, "Cancel", sure="Cancel this task?", flash="Cancelled 1 task")
     assert bad.status().state == "cancelled"
     hf.enqueue(send.call("bad"))
     work(hf, registry)
     visit(page, live, "queue?name=email")
-    press(page, "Delete all 1 dead", sure="1 dead task of email", said="1")
+    press(page, "Delete all 1 dead", sure="1 dead task of email", flash="1")
     assert queue.stats().dead == 0
     with hf.semaphore("api", limit=2).hold():
         visit(page, live, "semaphore?name=api")
         page.get_by_label("Limit").fill("5")
-        press(page, "Change", sure="the limit of api", said="5 permits")
+        press(page, "Change", sure="the limit of api", flash="5 permits")
     assert hf.semaphore("api").inspect().limit == 5
 
 
-def press(page: Page, button: str, *, said: str, sure: str = "") -> None:
+def press(page: Page, button: str, *, flash: str, sure: str = "") -> None:
     """And say yes, and see what was done."""
     page.get_by_role("button", name=button, exact=True).click()
     if sure:
         expect(page.locator("#sure-what")).to_contain_text(sure)
         page.locator("#sure button[value=yes]").click()
-    expect(page.locator(".flash")).to_contain_text(said)
+    expect(page.locator(".flash")).to_contain_text(flash)

@@ -201,7 +201,7 @@ def test_each_page_has_a_twin_in_json(live: RunningApp, path: str, query: dict[s
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "detail"),
     [
         ("tasks.json?state=none", "state must be one of"),
         ("tasks.json?page=0", "page must be 1 to 20"),
@@ -217,11 +217,11 @@ def test_each_page_has_a_twin_in_json(live: RunningApp, path: str, query: dict[s
         ("task.json?queue=a&id=a%20b", "no blanks"),
     ],
 )  # fmt: skip
-def test_a_wrong_request_is_explained(live: RunningApp, path: str, told: str) -> None:
+def test_a_wrong_request_is_explained(live: RunningApp, path: str, detail: str) -> None:
     """400 or 409, and which part of it was wrong."""
     answer = live.visitor("viewer").get(f"/{path}")
     assert (answer.status_code in (400, 409), is_problem(answer)) == (True, True)
-    assert told in answer.json()["detail"]
+    assert detail in answer.json()["detail"]
 
 
 def test_a_wrong_request_is_explained_in_words(live: RunningApp) -> None:

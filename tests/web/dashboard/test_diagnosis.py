@@ -49,11 +49,11 @@ def test_an_action_with_a_lost_reply_is_repeated_once(proxy: Proxy) -> None:
         for _ in range(2):
             again = client.post("/queue/replay", data=fields)
             assert (again.status_code, again.headers["location"]) == (303, "/dashboard/queues")
-            assert "Replayed 2 tasks of" in said(live, again.headers["set-cookie"])
+            assert "Replayed 2 tasks of" in flash(live, again.headers["set-cookie"])
         assert live.hf.queue(HOSTILE).stats().dead == 0
 
 
-def said(live: RunningApp, cookie: str) -> str:
+def flash(live: RunningApp, cookie: str) -> str:
     """Return the message that the next page shows."""
     value = cookie.partition(";")[0]
     page = live.visitor("viewer", Cookie=value, **HTML).get("/queues")

@@ -103,13 +103,13 @@ def press_row(page: Page, live: RunningApp, name: str) -> None:
     assert live.hf.row_cache(name).explain("lamp").state == "uncached"
 
 
-def press(page: Page, button: str, said: str) -> None:
+def press(page: Page, button: str, flash: str) -> None:
     """Press it, say yes if it asks, and see what was done."""
     page.get_by_role("button", name=button, exact=True).first.click()
     page.wait_for_selector("#sure[open], p.flash[role=status]")
     if page.locator("#sure[open]").count():
         page.locator("#sure button[value=yes]").click()
-    expect(page.locator(".flash")).to_contain_text(said)
+    expect(page.locator(".flash")).to_contain_text(flash)
 
 
 def test_a_name_turns_nothing_around(tab: Tab, live: RunningApp) -> None:

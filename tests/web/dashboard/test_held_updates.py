@@ -114,7 +114,7 @@ def test_the_focus_is_on_a_button(page: Page, live: RunningApp, key: str) -> Non
 
 @pytest.mark.long
 def test_the_focus_is_on_a_link(page: Page, live: RunningApp) -> None:
-    """It leads where it said."""
+    """The link leads to the page that it names."""
     page.get_by_role("link", name="billing", exact=True).focus()
     reorder(page, live)
     page.keyboard.press("Enter")

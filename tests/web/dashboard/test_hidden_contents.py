@@ -132,5 +132,5 @@ async def test_the_password_is_on_no_page(url: str) -> None:
             headers={"Authorization": f"Bearer {passes.issue('ann', 'viewer')}"},
         ) as client,
     ):
-        told = await client.get("/metrics")
-        assert (told.status_code, CANARY in told.text) == (200, False)
+        answer = await client.get("/metrics")
+        assert (answer.status_code, CANARY in answer.text) == (200, False)

@@ -156,13 +156,13 @@ def cleared(page: httpx.Response) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "text"),
     [("queues?page=3", "go to page 2"), ("tasks?queue=queue-01&page=5", "go to page 1")],
 )
-def test_a_page_behind_the_last_one_is_marked(live: RunningApp, path: str, told: str) -> None:
-    """It is not said that there is nothing."""
+def test_a_page_behind_the_last_one_is_marked(live: RunningApp, path: str, text: str) -> None:
+    """The page does not claim that there is nothing."""
     page = live.visitor("viewer", **HTML).get(f"/{path}").text
-    assert told in page
+    assert text in page
     assert "There is no page" in page
     assert "No queues yet" not in page
     assert "Nothing waits" not in page

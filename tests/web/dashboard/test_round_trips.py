@@ -65,7 +65,7 @@ def test_a_page_makes_few_calls(live: RunningApp, quiet: Server, path: str) -> N
     with quiet.client() as counting:
         counting.config_resetstat()
         assert client.get(f"/{path}", params=query).status_code == 200
-        told = counting.info("commandstats")
-    used = {name.removeprefix("cmdstat_"): each["calls"] for name, each in told.items()}
+        stats = counting.info("commandstats")
+    used = {name.removeprefix("cmdstat_"): each["calls"] for name, each in stats.items()}
     assert used.get("evalsha", 0) <= CALLS
     assert used.keys() & GROWING == set()

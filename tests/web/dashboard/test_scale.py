@@ -81,6 +81,6 @@ def test_a_page_stays_cheap(live: RunningApp, server: Server, path: str) -> None
 
 def usage(client: redis.Redis) -> tuple[float, float]:
     """Processor time of the server so far in ms, and how often it read from a socket."""
-    told = client.info("everything")
-    cpu_s = told["used_cpu_sys"] + told["used_cpu_user"]
-    return cpu_s * 1000, told["total_reads_processed"]
+    info = client.info("everything")
+    cpu_s = info["used_cpu_sys"] + info["used_cpu_user"]
+    return cpu_s * 1000, info["total_reads_processed"]

@@ -102,9 +102,9 @@ def test_the_overview_counts_what_ended(live: RunningApp) -> None:
     assert (seen["dead"], seen["died"], seen["ready"]) == (1, 1, 1)
     assert seen["oldest"] >= 0
     assert seen["health"]["level"] == "error"
-    said = " ".join(finding["text"] for finding in seen["health"]["findings"])
-    assert "no worker serves email" in said
-    assert "dead-lettered" in said
+    texts = " ".join(finding["text"] for finding in seen["health"]["findings"])
+    assert "no worker serves email" in texts
+    assert "dead-lettered" in texts
 
 
 def test_outcomes_that_tasks_choose_are_counted_apart(live: RunningApp) -> None:
@@ -195,12 +195,12 @@ def test_failures_of_one_cause_are_one_group(live: RunningApp) -> None:
     )
     assert listed["total"] == 3
     fields = {"queue": "email", "task": group["task"], "reason": group["reason"]}
-    said = done(live, "failures/replay", **fields, among="2")
-    assert said == ("Replayed 2 tasks of email.", 2)
+    flash = done(live, "failures/replay", **fields, among="2")
+    assert flash == ("Replayed 2 tasks of email.", 2)
     assert act(live, "failures/replay", **fields, among="1001").status_code == 400
     for _ in range(2):  # the second time it only answers, as after a lost reply
-        said = done(live, "failures/replay", **fields, key="mine")
-        assert said == ("Replayed 1 task of email.", 1)
+        flash = done(live, "failures/replay", **fields, key="mine")
+        assert flash == ("Replayed 1 task of email.", 1)
     assert done(live, "failures/replay", **fields)[1] == 0
     assert live.hf.queue("email").stats().ready == 3
     assert live.hf.queue("other").stats().dead == 1
@@ -246,8 +246,8 @@ def test_tasks_are_cancelled_and_replayed_by_id(live: RunningApp) -> None:
     """Cancel several at once; the response counts those that had already ended."""
     handles = live.hf.enqueue_many([send.call("jill"), send.call("jack"), send.call("bad")])
     ids = [handle.task_id for handle in handles]
-    said, changed = done(live, "task/cancel", queue="email", id=[*ids[:2], "unknown"])
-    assert (changed, "Already ended: 1." in said) == (2, True)
+    flash, changed = done(live, "task/cancel", queue="email", id=[*ids[:2], "unknown"])
+    assert (changed, "Already ended: 1." in flash) == (2, True)
     run(live)
     assert see(live, "task", queue="email", id=ids[2])["task"]["state"] == "dead"
     assert done(live, "task/replay", queue="email", id=ids[2])[1] == 1
@@ -314,11 +314,11 @@ def test_every_action_is_in_the_audit_log(
         act(live, "queue/purge", queue="email", which="all")
         act(live, "task/cancel", queue="email", id=["a", "b"])
     records = [record for record in caplog.records if record.name == "holdfast.audit"]
-    told = [
+    lines = [
         (each.user, each.role, each.action, each.target)  # type: ignore[attr-defined]
         for each in records
     ]
-    assert told == [
+    assert lines == [
         ("ann", "operator", "queue/pause", {"queue": "email"}),
         ("ann", "operator", "queue/purge", {"queue": "email", "which": "all"}),
         ("ann", "operator", "task/cancel", {"queue": "email", "id": ["a", "b"]}),

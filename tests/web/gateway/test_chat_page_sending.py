@@ -81,7 +81,7 @@ def spoil(page: Page, how: str) -> None:
 
 
 def bodies(chat: Chat) -> list[Any]:
-    """Return what was said in the chat."""
+    """Return the messages of the chat."""
     return [message.body for message in chat.history() if isinstance(message, Message)]
 
 
@@ -117,7 +117,7 @@ def test_a_lost_reply_is_no_second_message(page: Page, chat: Chat) -> None:
 @pytest.mark.parametrize("how", ["lose", "block"])
 def test_a_reload_forgets_nothing(page: Page, chat: Chat, how: str) -> None:
     """What is pending is sent by the next page, once, whether the gateway had it or not."""
-    page.evaluate("WebSocket.prototype.send = () => {}")  # nothing is heard of a delivery
+    page.evaluate("WebSocket.prototype.send = () => {}")  # no delivery is confirmed
     page.click("#line")
     page.click("#line")
     spoil(page, how)

@@ -72,6 +72,6 @@ async def test_an_error_of_ours_is_not_shown(
         answer = await client.request(method, path, headers=headers, data=form)
     assert answer.status_code == 500, answer.text
     assert "the log says why" in answer.text
-    for told in (CANARY, "Traceback", ".py", "Error"):
-        assert told not in answer.text
+    for secret in (CANARY, "Traceback", ".py", "Error"):
+        assert secret not in answer.text
     assert CANARY in caplog.text

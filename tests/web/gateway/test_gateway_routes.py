@@ -98,7 +98,7 @@ def test_a_request_without_a_valid_token_is_refused(
 
 @pytest.mark.parametrize(("method", "path"), REQUESTS)
 def test_a_user_reads_nothing_of_others(live: RunningApp, method: str, path: str) -> None:
-    """A stranger cannot change the data of others either."""
+    """Another user cannot change the data of others either."""
     before = (dict(live.chat.members()), live.hf.mailbox("jack").status().read_seq)
     answer = ask(live.of("eve"), method, path, live)
     assert SECRET_TEXT not in answer.text
@@ -185,7 +185,7 @@ def test_its_own_hosts_are_served(live: RunningApp, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "detail"),
     [
         ("/v1/mailbox?limit=0", "limit must be 1 to 500"),
         ("/v1/mailbox?limit=501", "limit must be 1 to 500"),
@@ -208,15 +208,15 @@ def test_its_own_hosts_are_served(live: RunningApp, host: str) -> None:
         ("/v1/chats/{chat}/messages/zero", "the number of a message"),
     ],
 )  # fmt: skip
-def test_a_wrong_request_is_explained(live: RunningApp, path: str, told: str) -> None:
+def test_a_wrong_request_is_explained(live: RunningApp, path: str, detail: str) -> None:
     """400, and which part of it was wrong."""
     answer = live.of("jack").get(path.replace("{chat}", live.chat.chat_id))
     assert (answer.status_code, is_problem(answer)) == (400, True)
-    assert told in answer.json()["detail"]
+    assert detail in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "told"),
+    ("body", "status", "detail"),
     [
         (b"{", 400, "JSON"),
         (b"NaN", 400, "JSON"),
@@ -228,13 +228,13 @@ def test_a_wrong_request_is_explained(live: RunningApp, path: str, told: str) ->
         (b"", 400, "JSON"),
     ],
 )  # fmt: skip
-def test_bodies_that_are_none(live: RunningApp, body: bytes, status: int, told: str) -> None:
+def test_bodies_that_are_none(live: RunningApp, body: bytes, status: int, detail: str) -> None:
     """Nothing is written."""
     answer = live.of("jill").post(
         "/v1/mailboxes/nobody", content=body, headers={"Content-Type": "application/json"}
     )
     assert (answer.status_code, is_problem(answer)) == (status, True)
-    assert told in answer.json()["detail"]
+    assert detail in answer.json()["detail"]
     assert live.hf.mailbox("nobody").status().unread == 0
 
 

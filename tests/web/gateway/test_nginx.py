@@ -141,10 +141,10 @@ def test_cookies_are_for_tls_only(browser: tuple[Browser, RunningApp, bool]) -> 
     pair = {"Cookie": cookie.partition(";")[0]}
     done = one.ask("POST", "/dashboard/queue/pause", data={"queue": "email"}, headers=pair)
     assert done.status_code == 303, done.text
-    [said] = done.headers.get_list("set-cookie")
-    assert said.startswith("__Host-holdfast_flash=")
-    assert "; secure" in said.lower()
-    both = {"Cookie": "; ".join(each.partition(";")[0] for each in (cookie, said))}
+    [flash] = done.headers.get_list("set-cookie")
+    assert flash.startswith("__Host-holdfast_flash=")
+    assert "; secure" in flash.lower()
+    both = {"Cookie": "; ".join(each.partition(";")[0] for each in (cookie, flash))}
     page = one.ask("GET", "/dashboard/queues", headers=both)
     assert (page.status_code, "email" in page.text) == (200, True)
     forgotten = one.ask("POST", "/dashboard/logout", headers=pair).headers.get_list("set-cookie")

@@ -201,14 +201,14 @@ def test_messages_are_sent(live: RunningApp) -> None:
         ([], 4400),
     ],
 )
-def test_who_does_not_introduce_itself_is_refused(den: RunningApp, hello: Any, code: int) -> None:
+def test_a_client_without_a_valid_hello_is_refused(den: RunningApp, hello: Any, code: int) -> None:
     """With an error that says why, and a code."""
     if isinstance(hello, dict) and hello.get("token") == "TOKEN":
         hello = hello | {"token": den.tokens.issue("jill")}
-    with raw(den) as stranger:
-        stranger.line.send(json.dumps(hello))
-        assert stranger.hear("error")["problem"]["status"] == code - 4000
-        assert closed(stranger) == code
+    with raw(den) as client:
+        client.line.send(json.dumps(hello))
+        assert client.hear("error")["problem"]["status"] == code - 4000
+        assert closed(client) == code
 
 
 def closed(device: Device) -> int | None:
@@ -228,7 +228,7 @@ def test_frames_that_are_none(den: RunningApp) -> None:
 
 
 def test_frames_are_not_compressed(den: RunningApp) -> None:
-    """Or a few bytes of a stranger would become hundreds of large frames before anybody looks."""
+    """Otherwise a few bytes of any client would become hundreds of large frames."""
     with raw(den, compression="deflate") as device:
         assert device.line.protocol.extensions == []
 
@@ -402,6 +402,8 @@ def test_tokens_do_not_get_into_logs(
             line.sendall(f"nonsense {token}\r\n\r\n".encode())
             line.recv(1000)
     output = "".join(capfd.readouterr())
-    said = [record for record in caplog.records if record.name.startswith(("uvicorn", "holdfast"))]
-    assert not any(token in record.getMessage() for record in said)
+    records = [
+        record for record in caplog.records if record.name.startswith(("uvicorn", "holdfast"))
+    ]
+    assert not any(token in record.getMessage() for record in records)
     assert token not in output

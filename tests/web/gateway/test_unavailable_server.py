@@ -86,9 +86,9 @@ def test_an_outage_is_reported_without_naming_the_server(fresh_server: Server) -
     with opened(fresh_server.url, "trouble-outage") as live:
         warmed(live)
         fresh_server.kill()
-        told = problem(live, "/v1/mailboxes/jack", "hi", {})
-        assert told["type"] == "urn:holdfast:problem:unavailable"
-        assert str(fresh_server.port) not in json.dumps(told)
+        found = problem(live, "/v1/mailboxes/jack", "hi", {})
+        assert found["type"] == "urn:holdfast:problem:unavailable"
+        assert str(fresh_server.port) not in json.dumps(found)
         fresh_server.start()
         send = lambda: live.of("jill").post("/v1/mailboxes/jack", json="hi")  # noqa: E731
         eventually(lambda: send().status_code == 201)

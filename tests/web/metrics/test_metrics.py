@@ -224,8 +224,8 @@ def test_it_makes_few_calls(crowded: RunningApp, quiet: Server) -> None:
     with quiet.client() as counting:
         counting.config_resetstat()
         assert client.get("/metrics").status_code == 200
-        told = counting.info("commandstats")
-    used = {name.removeprefix("cmdstat_"): each["calls"] for name, each in told.items()}
+        stats = counting.info("commandstats")
+    used = {name.removeprefix("cmdstat_"): each["calls"] for name, each in stats.items()}
     assert used.get("evalsha", 0) <= 2 * CALLS
     assert used.keys() & GROWING == set()
 

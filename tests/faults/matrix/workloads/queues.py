@@ -274,7 +274,7 @@ def judge_events(
     """Check the events: numbers without gaps, none twice, and all of the claim that counts.
 
     Args:
-        told: task → its events.
+        events_by_task: task → its events.
         counted: task → the token of the claim whose end counts, if there is one.
         all_stored: whether the server refused none.
     """
