@@ -20,7 +20,7 @@ RIVAL_WATCH_S: Final = 4
 """Rivals do the same over and over."""
 
 SETTLE_S: Final = 2.0
-"""Connecting, subscribing and standing in line are not idleness."""
+"""Connecting, subscribing and queueing do not count as idle."""
 
 LEASE_S: Final = 600
 

@@ -93,14 +93,14 @@ class Blocking(Contender):
 
     @abstractmethod
     def enqueue(self, number: int) -> Any:
-        """Put task *number* in line; return what its result can be asked from."""
+        """Enqueue task *number*; return what its result can be asked from."""
 
     @abstractmethod
     def result(self, handle: Any) -> Any:
         """Wait for the result of the task, and return it."""
 
     def enqueue_many(self, numbers: Sequence[int]) -> None:
-        """Put tasks in line; here one by one, for libraries that have no better way."""
+        """Enqueue tasks; here one by one, for libraries that have no better way."""
         for number in numbers:
             self.enqueue(number)
 
@@ -150,14 +150,14 @@ class Asyncio(Contender):
 
     @abstractmethod
     async def enqueue(self, number: int) -> Any:
-        """Put task *number* in line; return what its result can be asked from."""
+        """Enqueue task *number*; return what its result can be asked from."""
 
     @abstractmethod
     async def result(self, handle: Any) -> Any:
         """Wait for the result of the task, and return it."""
 
     async def enqueue_many(self, numbers: Sequence[int]) -> None:
-        """Put tasks in line; here by many coroutines, for libraries that have no better way."""
+        """Enqueue tasks; here by many coroutines, for libraries that have no better way."""
         await in_coroutines(self.enqueue, numbers)
 
     def obey(self, verb: str, **order: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How fast a producer puts tasks in line: one by one, from many coroutines, many at once."""
+"""How fast a producer enqueues: one by one, from many coroutines, many at once."""
 
 from __future__ import annotations
 

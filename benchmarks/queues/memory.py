@@ -1,6 +1,6 @@
 """What a waiting task takes of the server's memory.
 
-The server's `used_memory` with so many tasks in line, less what it was before with the same
+The server's `used_memory` with so many queued tasks, less what it was before with the same
 connections: so keys, list nodes and the slack of hash tables count, just as they are there. The
 task has one number as its argument; what Holdfast stores of it has an id of about 20 bytes and
 an envelope of about 60. Rivals get the same argument, and what they put around it is theirs.

@@ -77,7 +77,7 @@ def test_a_list_may_be_empty(crowd: Holdfast, run: Run) -> None:
     assert (missing.exit_code, "did you mean 'crowd'?" in missing.stderr) == (3, True)
 
 
-def test_what_is_overdue_is_next_in_line(hf: Holdfast, run: Run) -> None:
+def test_an_overdue_task_is_listed_next(hf: Holdfast, run: Run) -> None:
     """List it as queued, although the numbers count it as delayed."""
     hf.enqueue_many([note.call("x").options(delay=0.001) for _ in range(3)])
     hf.enqueue(note.call("x").options(delay=3600))

@@ -191,10 +191,10 @@ async def _awaited(do: Any, server: Server, folder: Path, op_id: str | None) -> 
 def within(seconds: float) -> Iterator[None]:
     """Raise `Hung` in the block when it takes longer than so many *seconds*."""
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def raise_hung(number: int, frame: FrameType | None) -> None:
         raise Hung(f"not over within {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, raise_hung)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield

@@ -59,18 +59,18 @@ def test_tasks_run_without_channels(hf: Holdfast) -> None:
 
 def test_a_place_is_handed_over(hf: Holdfast) -> None:
     lock = hf.lock("door")
-    lease, heirs = lock.acquire(), []
+    lease, fences = lock.acquire(), []
 
     def wait() -> None:
-        with lock.hold(timeout=30) as heir:
-            heirs.append(heir.fence)
+        with lock.hold(timeout=30) as next_lease:
+            fences.append(next_lease.fence)
 
     waiter = threading.Thread(target=wait)
     waiter.start()
     eventually(lambda: lock.inspect().waiters)
     lease.release()
     waiter.join()
-    assert heirs[0] > lease.fence
+    assert fences[0] > lease.fence
 
 
 def test_messages_come(hf: Holdfast) -> None:

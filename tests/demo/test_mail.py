@@ -447,7 +447,7 @@ def test_clocks_that_contradict_each_other_are_not_judged_by() -> None:
     assert not judge([], PRIORITIES, {}, []).judged
 
 
-def test_a_mail_that_an_earlier_run_put_in_line_has_no_place() -> None:
+def test_a_mail_that_an_earlier_run_enqueued_has_no_place() -> None:
     """Ignore it: the time of its enqueue is not known."""
     history = History()
     history.mail("reset", 2.0, claimed=5.0)

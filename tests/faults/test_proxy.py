@@ -284,11 +284,11 @@ def test_pushes_are_lost_without_a_reset_and_are_no_replies(
     proxy: Proxy, direct: redis.Redis, protocol: int
 ) -> None:
     with _client(proxy, protocol=protocol) as client, client.pubsub() as pubsub:
-        pubsub.subscribe("bell", "other")
+        pubsub.subscribe("channel", "other")
         assert [_next(pubsub)["type"] for _ in range(2)] == ["subscribe", "subscribe"]
-        fault = proxy.drop_pushes(1, match=b"bell")
+        fault = proxy.drop_pushes(1, match=b"channel")
         for text in ("one", "two"):
-            direct.publish("bell", text)
+            direct.publish("channel", text)
         assert _next(pubsub)["data"] == b"two"
     assert fault.fired == 1
     assert proxy.dropped[0].kind == "push"
@@ -298,7 +298,7 @@ def test_pushes_are_lost_without_a_reset_and_are_no_replies(
 def test_the_confirmation_of_a_subscription_can_be_lost(proxy: Proxy, protocol: int) -> None:
     fault = proxy.drop_reply(match=b"SUBSCRIBE")
     with _client(proxy, protocol=protocol) as client, client.pubsub() as pubsub:
-        pubsub.subscribe("bell")
+        pubsub.subscribe("channel")
         with pytest.raises(LOST):
             pubsub.parse_response()
     assert fault.fired == 1

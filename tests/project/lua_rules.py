@@ -359,7 +359,7 @@ def loops_are_bounded(file: LuaFile) -> Iterator[str]:
         yield "unpack overflows on long lists: say in this file what bounds it"
 
 
-def rings_are_hints(file: LuaFile) -> Iterator[str]:
+def notifications_are_hints(file: LuaFile) -> Iterator[str]:
     """Check that a refused SPUBLISH (ACL) does not stop a step."""
     if "redis.call('SPUBLISH'" in code(file.source):
         yield "SPUBLISH may be refused: notify with redis.pcall"
@@ -441,7 +441,12 @@ SCRIPT_RULES: Final = (
     every_name_is_defined,
 )
 PART_RULES: Final = (part_says_what_it_expects, part_only_defines)
-FILE_RULES: Final = (time_comes_from_the_clock, loops_are_bounded, rings_are_hints, is_short)
+FILE_RULES: Final = (
+    time_comes_from_the_clock,
+    loops_are_bounded,
+    notifications_are_hints,
+    is_short,
+)
 
 
 def described(entries: list[Entry]) -> dict[str, str]:

@@ -121,7 +121,7 @@ def test_no_rule_minds_the_good_example(rule: Rule) -> None:
         (rules.time_comes_from_the_clock, "'RPUSH'", "'TIME'", "include it"),
         (rules.loops_are_bounded, "for i = FIRST, #ARGV do", "while true do", "bounds this loop"),
         (rules.loops_are_bounded, "now_ms)", "unpack(taken))", "unpack"),
-        (rules.rings_are_hints, "'RPUSH'", "'SPUBLISH'", "redis.pcall"),
+        (rules.notifications_are_hints, "'RPUSH'", "'SPUBLISH'", "redis.pcall"),
         (rules.is_short, "return", "\n" * 80 + "return", "the limit is 80"),
         (rules.includes_are_in_order, "clock", "settle", "expects record, return_task"),
         (rules.includes_are_in_order, "clock", "clock\n-- include clock", "twice"),

@@ -251,7 +251,7 @@ def test_what_waits_can_be_cancelled(hf: Holdfast) -> None:
 def test_a_new_task_never_takes_the_place_of_a_cancelled_one_of_its_id(
     hf: Holdfast,
 ) -> None:
-    """The old place stays in line until its turn; what is enqueued after waits for its own time."""
+    """The old entry stays queued until its turn; what is enqueued after waits for its own time."""
     queue = hf.queue("life")
     (hf.enqueue(doubled.call(1).options(task_id="one"))).cancel()
     began_at = time.monotonic()

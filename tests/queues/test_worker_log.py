@@ -136,7 +136,7 @@ async def test_an_idle_worker_sends_at_most_three_commands_a_second(standalone: 
     assert spent <= 3 * (time.monotonic() - began)
 
 
-async def test_a_worker_that_missed_its_ring_finds_the_task_by_itself(
+async def test_a_worker_that_missed_its_notification_finds_the_task_by_itself(
     standalone: Server, proxy: Proxy
 ) -> None:
     """A lost hint costs a second or so, never a task."""
@@ -150,10 +150,10 @@ async def test_a_worker_that_missed_its_ring_finds_the_task_by_itself(
         await hf.enqueue(note.call())
         await eventually_async(lambda: len(started) == 1)
         await eventually_async(lambda: waiting(hf, 1))
-        ring = proxy.drop_pushes(1)
+        dropped = proxy.drop_pushes(1)
         await hf.enqueue(note.call())
         await eventually_async(lambda: len(started) == 2)
-        await eventually_async(lambda: ring.fired)
+        await eventually_async(lambda: dropped.fired)
         worker.stop()
         await running
 

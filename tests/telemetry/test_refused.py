@@ -45,7 +45,7 @@ def forgotten() -> Iterator[None]:
 
 
 def refuse(site: Site, body: bytes, telemetry: Telemetry) -> None:
-    """Put *body* in line, as any raw client may, and let a worker meet it."""
+    """Enqueue *body*, as any raw client may, and run a worker."""
     prefix = f"{site.namespace}:{{queue:work}}:"
     site.client.hset(prefix + "bodies", "bad", body)
     site.client.rpush(prefix + "ready:m", "bad")

@@ -113,7 +113,7 @@ class Basic:
             self.give_back(token)
 
     def attempt(self) -> str | None:
-        """Stand in line, look at the rank, and leave again if it is too high."""
+        """Join the queue, read the rank, and leave again if it is too high."""
         token, now_s = str(uuid.uuid4()), time.time()
         with self._client.pipeline() as pipe:
             pipe.zremrangebyscore(self._times, "-inf", now_s - self._lease_s)

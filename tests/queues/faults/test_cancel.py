@@ -59,7 +59,7 @@ def test_a_running_task_is_stopped_at_once(
         assert handle.status().state == "cancelled"
 
 
-def drop_rings(proxy: Proxy, _: Server, task_id: str) -> Callable[[], bool]:
+def drop_notifications(proxy: Proxy, _: Server, task_id: str) -> Callable[[], bool]:
     fault = proxy.drop_pushes(1, match=task_id.encode())
     return lambda: fault.fired == 1
 
@@ -69,7 +69,7 @@ def cut_subscriptions(_: Proxy, server: Server, task_id: str) -> Callable[[], bo
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("loss", [drop_rings, cut_subscriptions])
+@pytest.mark.parametrize("loss", [drop_notifications, cut_subscriptions])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_cancellation_that_is_not_received_comes_with_the_next_renewal(
     standalone: Server,
@@ -78,7 +78,7 @@ def test_a_cancellation_that_is_not_received_comes_with_the_next_renewal(
     function: str,
     loss: Callable[[Proxy, Server, str], Callable[[], bool]],
 ) -> None:
-    """The ring was lost, or the worker was not connected at that moment."""
+    """The notification was lost, or the worker was not connected at that moment."""
     lease_s = 4.5  # so its worker asks for it after 1.5 s
     with WorkerFleet(standalone, tmp_path, workers=1, lease=lease_s, url=proxy.url) as fleet:
         [handle] = fleet.enqueue(getattr(chores, function).call("deaf", str(tmp_path / "never")))

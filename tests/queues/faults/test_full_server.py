@@ -42,7 +42,7 @@ def test_enqueueing_reports_that_the_server_is_full(hf: Holdfast) -> None:
     assert hf.queue("work").stats().ready == 4
 
 
-def test_what_is_in_line_is_worked_off(hf: Holdfast) -> None:
+def test_queued_tasks_are_worked_off(hf: Holdfast) -> None:
     handles = [hf.queue("work").handle(text) for text in ("first", "second", "third", "fourth")]
     assert handles[1].cancel()
     assert hf.queue("work").handle("later").cancel()

@@ -183,7 +183,7 @@ def test_an_id_without_an_envelope_is_passed_over(hf: Holdfast, site: Site) -> N
     assert ran == [1]
 
 
-def test_an_id_that_is_in_line_twice_is_settled_once(hf: Holdfast, site: Site) -> None:
+def test_an_id_that_is_queued_twice_is_settled_once(hf: Holdfast, site: Site) -> None:
     put(site, b"bad", envelope())
     site.client.rpush(f"{site.namespace}:{{queue:work}}:ready:m", "bad")
     drain(hf)

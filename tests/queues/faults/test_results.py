@@ -38,7 +38,7 @@ def is_awaited(fleet: WorkerFleet) -> bool:
     return bool(fleet.raw.exists(keys.awaited(fleet.unit)))
 
 
-def lose_rings(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
+def lose_notifications(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
     proxy.drop_pushes(1_000, match=b"notify:")
 
 
@@ -68,7 +68,7 @@ def kill(fleet: WorkerFleet, proxy: Proxy, server: Server) -> None:
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize(
     "trouble",
-    [lose_rings, cut, pytest.param(refuse, marks=pytest.mark.long), restart, kill],
+    [lose_notifications, cut, pytest.param(refuse, marks=pytest.mark.long), restart, kill],
 )
 def test_a_result_arrives_in_spite_of(
     fresh_server: Server,

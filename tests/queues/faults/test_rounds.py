@@ -16,9 +16,9 @@ from conftest import Site
 from faults.nemesis import Nemesis, kill, pause
 from faults.proxy import Proxy
 from faults.servers import Server
+from queues.faults.round_workload import RoundWorkload
 from queues.faults.test_kills import DRAINED_S, LEASE_S, LOST, SERVER_TROUBLE, TROUBLE_S
 from queues.faults.worker_fleet import WorkerFleet
-from queues.faults.workload import RoundWorkload
 
 ROUNDS = 1
 

@@ -815,7 +815,7 @@ class QueueModel:
         found += self._differing_results(stored)
         found += self._differing_kept(stored)
         found += limits.differences(self, stored.limits)
-        # A cancelled id in a ready line may ring for nothing, too.
+        # A cancelled id in a ready line may notify for nothing, too.
         unsure = self.idle_unsure or bool(stored.tombstones)
         if stored.idle != self.idle and not (unsure and not stored.idle):
             found.append(f"idle: expected {self.idle!r}, the server has {stored.idle!r}")

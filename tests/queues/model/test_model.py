@@ -57,7 +57,7 @@ def test_what_is_taken_back_and_claimed_in_one_step_still_expires(machine: Queue
     machine.public_answers_are_true()
 
 
-def test_one_suspect_at_a_time(machine: QueueMachine) -> None:
+def test_one_poison_task_at_a_time(machine: QueueMachine) -> None:
     """Three tasks were with a worker that vanished: each is given to a worker of its own."""
     machine.begin(0, [a_task(task_id) for task_id in "abcd"], perishable="")
     machine.vanish(0, worker=0, want=3, max_crashes=3)
