@@ -260,11 +260,11 @@ def test_children_of_a_process_end_with_all_of_them(processes: WorkerProcesses) 
 @pytest.mark.parametrize(
     ("target", "code", "text"),
     [
-        pytest.param("cli.processes:nothing", 2, "has no 'nothing'", marks=pytest.mark.long),
+        pytest.param("cli.process_tasks:nothing", 2, "has no 'nothing'", marks=pytest.mark.long),
         pytest.param(
             "cli.missing:tasks", 2, "there is no module 'cli.missing'", marks=pytest.mark.long
         ),
-        ("cli.processes:tasks", 1, "the disk is full"),
+        ("cli.process_tasks:tasks", 1, "the disk is full"),
     ],
 )
 def test_what_cannot_start_ends_the_supervisor_with_one_error(
