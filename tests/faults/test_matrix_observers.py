@@ -32,7 +32,7 @@ def test_an_unaffected_queue_fails_if_its_own_node_is_away(cluster: Cluster) -> 
     with (
         cluster.proxied() as proxies,
         # A call that is under way just then may have been applied.
-        pytest.raises(AssertionError, match=r"struck too: (ServerUnavailable|OutcomeUnknown)"),
+        pytest.raises(AssertionError, match=r"affected too: (ServerUnavailable|OutcomeUnknown)"),
         UnaffectedQueue(cluster, cluster.nodes[1]) as unaffected,
         proxies[cluster.owner(unaffected.slot)].refuse(),
     ):
