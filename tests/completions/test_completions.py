@@ -218,4 +218,5 @@ def test_a_search_finds_what_the_model_finds(hf: Holdfast, data: st.DataObject) 
         assert len(found) == len(whole) + len(words)
         keys = [folded(match.name).encode() for match in found[: len(whole)]]
         assert keys == sorted(keys)
-        assert names.search(prefix, limit=2) == found[:2]
+        for _ in range(2):  # the second one may need no script
+            assert names.search(prefix, limit=2) == found[:2]

@@ -1,8 +1,12 @@
 """Completions and recent names in one client."""
 
+from typing import Any
+
 import pytest
 
 from holdfast import AsyncCompletions, AsyncHoldfast, DefinitionConflict, InvalidName, Match
+from holdfast.core._async.caller import AsyncCaller
+from holdfast.core.script import Script
 
 
 async def found(names: AsyncCompletions, prefix: str, limit: int = 10) -> list[str]:
@@ -160,3 +164,31 @@ async def test_known_completions(hf: AsyncHoldfast) -> None:
     await hf.completions("guild:4").add_many(["jack"])
     await hf.completions("guild:5").search("je")
     assert sorted(await hf.known_completions()) == ["guild:3", "guild:4"]
+
+
+async def test_a_prefix_of_many_names_needs_no_script(
+    hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first search with a prefix shows it; a wrong prediction costs only a call."""
+    scripts: list[str] = []
+    whole = AsyncCaller.call
+
+    async def counted(self: AsyncCaller, script: Script, *args: Any, **options: Any) -> Any:
+        scripts.append(script.name)
+        return await whole(self, script, *args, **options)
+
+    names = hf.completions("guild")
+    await names.add_many([*(f"ann {n}" for n in range(9)), "bob ann"])
+    first, every = [f"ann {n}" for n in range(3)], [*(f"ann {n}" for n in range(9)), "bob ann"]
+    assert await found(names, "ann", limit=3) == first
+    monkeypatch.setattr(AsyncCaller, "call", counted)
+    assert await found(names, "ann", limit=3) == first
+    assert await found(names, "an", limit=3) == first
+    assert scripts == []
+    assert await found(names, "bo", limit=3) == ["bob ann"]
+    assert await found(names, "ann", limit=10) == every
+    assert await found(names, "a", limit=3) == first
+    assert scripts == ["completions/search"] * 2
+    for n in range(8):
+        await names.remove(f"ann {n}")
+    assert await found(names, "a", limit=3) == ["ann 8", "bob ann"]

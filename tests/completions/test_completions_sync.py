@@ -1,9 +1,13 @@
 # Generated from test_completions_async.py by tools/unasync.py: edit that, then run `make sync`.
 """Completions and recent names in one client."""
 
+from typing import Any
+
 import pytest
 
 from holdfast import Completions, DefinitionConflict, Holdfast, InvalidName, Match
+from holdfast.core._sync.caller import Caller
+from holdfast.core.script import Script
 
 
 def found(names: Completions, prefix: str, limit: int = 10) -> list[str]:
@@ -159,3 +163,31 @@ def test_known_completions(hf: Holdfast) -> None:
     hf.completions("guild:4").add_many(["jack"])
     hf.completions("guild:5").search("je")
     assert sorted(hf.known_completions()) == ["guild:3", "guild:4"]
+
+
+def test_a_prefix_of_many_names_needs_no_script(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first search with a prefix shows it; a wrong prediction costs only a call."""
+    scripts: list[str] = []
+    whole = Caller.call
+
+    def counted(self: Caller, script: Script, *args: Any, **options: Any) -> Any:
+        scripts.append(script.name)
+        return whole(self, script, *args, **options)
+
+    names = hf.completions("guild")
+    names.add_many([*(f"ann {n}" for n in range(9)), "bob ann"])
+    first, every = [f"ann {n}" for n in range(3)], [*(f"ann {n}" for n in range(9)), "bob ann"]
+    assert found(names, "ann", limit=3) == first
+    monkeypatch.setattr(Caller, "call", counted)
+    assert found(names, "ann", limit=3) == first
+    assert found(names, "an", limit=3) == first
+    assert scripts == []
+    assert found(names, "bo", limit=3) == ["bob ann"]
+    assert found(names, "ann", limit=10) == every
+    assert found(names, "a", limit=3) == first
+    assert scripts == ["completions/search"] * 2
+    for n in range(8):
+        names.remove(f"ann {n}")
+    assert found(names, "a", limit=3) == ["ann 8", "bob ann"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -13,6 +13,7 @@ from ...core._async.catalog import AsyncCatalog
 from ...core.names import Unit
 from ...core.script import Script
 from ...core.stored import stored_int
+from ...core.telemetry import NO_FACTS, Fact
 from ...errors import ServerUnavailable
 from .. import keys
 from ..checks import (
@@ -23,6 +24,7 @@ from ..checks import (
     checked_text,
 )
 from ..folding import MAX_WORDS, WHOLE, WORD, folded, index_prefixes
+from ..full_prefixes import FullPrefixes
 from ..match import Match
 
 ADD: Final = Script.load("holdfast.completions", "add")
@@ -53,6 +55,7 @@ class AsyncCompletions:
         self._caller = caller
         self._catalog = catalog
         self._unit = unit
+        self._full = FullPrefixes()
 
     def __repr__(self) -> str:
         return f"AsyncCompletions({self._unit.name!r})"
@@ -163,12 +166,18 @@ class AsyncCompletions:
         if len(start.encode()) > MAX_FOLDED_BYTES:
             return []
         index = keys.index(self._unit)
+        if self._full.is_likely(start, limit):
+            found = await self._first(WHOLE + start, limit, facts=SEARCH.facts)
+            if len(found) == limit:
+                return [Match.parse(member, index) for member in found]
         found = await self._caller.call(
             SEARCH,
             self._unit,
             SEARCH.keys(self._unit),
             (WHOLE + start, WORD + start, limit, MAX_WORDS),
         )
+        is_full = len(found) == limit and found[-1].startswith(WHOLE.encode())
+        self._full.note(start, limit, is_full=is_full)
         return [Match.parse(member, index) for member in found]
 
     async def has(self, name: str) -> bool:
@@ -177,14 +186,7 @@ class AsyncCompletions:
         Raises:
             InvalidName: The name is one that cannot be stored.
         """
-        prefix = index_prefixes(checked_name(name))[0].encode()
-        first, last = b"[" + prefix, b"(" + prefix + b"\xff"
-        index = keys.index(self._unit)
-        return bool(
-            await self._caller.read(
-                self._unit, "ZRANGE", index, first, last, "BYLEX", "LIMIT", 0, 1
-            )
-        )
+        return bool(await self._first(index_prefixes(checked_name(name))[0], 1))
 
     async def count(self) -> int:
         """Return the number of entries. A name with several ids has one entry for each id."""
@@ -193,6 +195,18 @@ class AsyncCompletions:
             self._unit, "ZLEXCOUNT", index, f"[{WHOLE}", f"({WORD}"
         )
         return reply
+
+    async def _first(
+        self, beginning: str, limit: int, facts: Mapping[str, Fact] = NO_FACTS
+    ) -> list[bytes]:
+        """Return the first *limit* entries of the index with this *beginning*."""
+        first, index = beginning.encode(), keys.index(self._unit)
+        found: list[bytes] = await self._caller.read(
+            self._unit,
+            *("ZRANGE", index, b"[" + first, b"(" + first + b"\xff", "BYLEX", "LIMIT", 0, limit),
+            facts=facts,
+        )
+        return found
 
     @property
     def _answer(self) -> str:

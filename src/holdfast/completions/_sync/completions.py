@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -14,6 +14,7 @@ from ...core._sync.catalog import Catalog
 from ...core.names import Unit
 from ...core.script import Script
 from ...core.stored import stored_int
+from ...core.telemetry import NO_FACTS, Fact
 from ...errors import ServerUnavailable
 from .. import keys
 from ..checks import (
@@ -24,6 +25,7 @@ from ..checks import (
     checked_text,
 )
 from ..folding import MAX_WORDS, WHOLE, WORD, folded, index_prefixes
+from ..full_prefixes import FullPrefixes
 from ..match import Match
 
 ADD: Final = Script.load("holdfast.completions", "add")
@@ -54,6 +56,7 @@ class Completions:
         self._caller = caller
         self._catalog = catalog
         self._unit = unit
+        self._full = FullPrefixes()
 
     def __repr__(self) -> str:
         return f"Completions({self._unit.name!r})"
@@ -162,12 +165,18 @@ class Completions:
         if len(start.encode()) > MAX_FOLDED_BYTES:
             return []
         index = keys.index(self._unit)
+        if self._full.is_likely(start, limit):
+            found = self._first(WHOLE + start, limit, facts=SEARCH.facts)
+            if len(found) == limit:
+                return [Match.parse(member, index) for member in found]
         found = self._caller.call(
             SEARCH,
             self._unit,
             SEARCH.keys(self._unit),
             (WHOLE + start, WORD + start, limit, MAX_WORDS),
         )
+        is_full = len(found) == limit and found[-1].startswith(WHOLE.encode())
+        self._full.note(start, limit, is_full=is_full)
         return [Match.parse(member, index) for member in found]
 
     def has(self, name: str) -> bool:
@@ -176,18 +185,25 @@ class Completions:
         Raises:
             InvalidName: The name is one that cannot be stored.
         """
-        prefix = index_prefixes(checked_name(name))[0].encode()
-        first, last = b"[" + prefix, b"(" + prefix + b"\xff"
-        index = keys.index(self._unit)
-        return bool(
-            self._caller.read(self._unit, "ZRANGE", index, first, last, "BYLEX", "LIMIT", 0, 1)
-        )
+        return bool(self._first(index_prefixes(checked_name(name))[0], 1))
 
     def count(self) -> int:
         """Return the number of entries. A name with several ids has one entry for each id."""
         index = keys.index(self._unit)
         reply: int = self._caller.read(self._unit, "ZLEXCOUNT", index, f"[{WHOLE}", f"({WORD}")
         return reply
+
+    def _first(
+        self, beginning: str, limit: int, facts: Mapping[str, Fact] = NO_FACTS
+    ) -> list[bytes]:
+        """Return the first *limit* entries of the index with this *beginning*."""
+        first, index = beginning.encode(), keys.index(self._unit)
+        found: list[bytes] = self._caller.read(
+            self._unit,
+            *("ZRANGE", index, b"[" + first, b"(" + first + b"\xff", "BYLEX", "LIMIT", 0, limit),
+            facts=facts,
+        )
+        return found
 
     @property
     def _answer(self) -> str:
