@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -10,10 +10,10 @@ from typing import Final
 from ...core import ledger
 from ...core._async.caller import Argument, AsyncCaller
 from ...core._async.catalog import AsyncCatalog
+from ...core._async.prepared_call import AsyncPreparedRead
 from ...core.names import Unit
 from ...core.script import Script
 from ...core.stored import stored_int
-from ...core.telemetry import NO_FACTS, Fact
 from ...errors import ServerUnavailable
 from .. import keys
 from ..checks import (
@@ -167,9 +167,10 @@ class AsyncCompletions:
             return []
         index = keys.index(self._unit)
         if self._full.is_likely(start, limit):
-            found = await self._first(WHOLE + start, limit, facts=SEARCH.facts)
-            if len(found) == limit:
-                return [Match.parse(member, index) for member in found]
+            command = _first_entries(index, WHOLE + start, limit)
+            names = await AsyncPreparedRead(self._caller, self._unit, command).attempt()
+            if names is not None and len(names) == limit:
+                return [Match.parse(member, index) for member in names]
         found = await self._caller.call(
             SEARCH,
             self._unit,
@@ -186,7 +187,9 @@ class AsyncCompletions:
         Raises:
             InvalidName: The name is one that cannot be stored.
         """
-        return bool(await self._first(index_prefixes(checked_name(name))[0], 1))
+        entry = index_prefixes(checked_name(name))[0]
+        command = _first_entries(keys.index(self._unit), entry, 1)
+        return bool(await self._caller.read(self._unit, *command))
 
     async def count(self) -> int:
         """Return the number of entries. A name with several ids has one entry for each id."""
@@ -196,21 +199,15 @@ class AsyncCompletions:
         )
         return reply
 
-    async def _first(
-        self, beginning: str, limit: int, facts: Mapping[str, Fact] = NO_FACTS
-    ) -> list[bytes]:
-        """Return the first *limit* entries of the index with this *beginning*."""
-        first, index = beginning.encode(), keys.index(self._unit)
-        found: list[bytes] = await self._caller.read(
-            self._unit,
-            *("ZRANGE", index, b"[" + first, b"(" + first + b"\xff", "BYLEX", "LIMIT", 0, limit),
-            facts=facts,
-        )
-        return found
-
     @property
     def _answer(self) -> str:
         return f"an answer in the ledger of {self._unit}"
+
+
+def _first_entries(index: str, beginning: str, limit: int) -> tuple[Argument, ...]:
+    """Return the command for the first *limit* entries of the key *index* with this *beginning*."""
+    first = beginning.encode()
+    return ("ZRANGE", index, b"[" + first, b"(" + first + b"\xff", "BYLEX", "LIMIT", 0, limit)
 
 
 def _pair(given: NameAndId) -> tuple[str, str | None]:

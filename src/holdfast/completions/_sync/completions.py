@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -11,10 +11,10 @@ from typing import Final
 from ...core import ledger
 from ...core._sync.caller import Argument, Caller
 from ...core._sync.catalog import Catalog
+from ...core._sync.prepared_call import PreparedRead
 from ...core.names import Unit
 from ...core.script import Script
 from ...core.stored import stored_int
-from ...core.telemetry import NO_FACTS, Fact
 from ...errors import ServerUnavailable
 from .. import keys
 from ..checks import (
@@ -166,9 +166,10 @@ class Completions:
             return []
         index = keys.index(self._unit)
         if self._full.is_likely(start, limit):
-            found = self._first(WHOLE + start, limit, facts=SEARCH.facts)
-            if len(found) == limit:
-                return [Match.parse(member, index) for member in found]
+            command = _first_entries(index, WHOLE + start, limit)
+            names = PreparedRead(self._caller, self._unit, command).attempt()
+            if names is not None and len(names) == limit:
+                return [Match.parse(member, index) for member in names]
         found = self._caller.call(
             SEARCH,
             self._unit,
@@ -185,7 +186,9 @@ class Completions:
         Raises:
             InvalidName: The name is one that cannot be stored.
         """
-        return bool(self._first(index_prefixes(checked_name(name))[0], 1))
+        entry = index_prefixes(checked_name(name))[0]
+        command = _first_entries(keys.index(self._unit), entry, 1)
+        return bool(self._caller.read(self._unit, *command))
 
     def count(self) -> int:
         """Return the number of entries. A name with several ids has one entry for each id."""
@@ -193,21 +196,15 @@ class Completions:
         reply: int = self._caller.read(self._unit, "ZLEXCOUNT", index, f"[{WHOLE}", f"({WORD}")
         return reply
 
-    def _first(
-        self, beginning: str, limit: int, facts: Mapping[str, Fact] = NO_FACTS
-    ) -> list[bytes]:
-        """Return the first *limit* entries of the index with this *beginning*."""
-        first, index = beginning.encode(), keys.index(self._unit)
-        found: list[bytes] = self._caller.read(
-            self._unit,
-            *("ZRANGE", index, b"[" + first, b"(" + first + b"\xff", "BYLEX", "LIMIT", 0, limit),
-            facts=facts,
-        )
-        return found
-
     @property
     def _answer(self) -> str:
         return f"an answer in the ledger of {self._unit}"
+
+
+def _first_entries(index: str, beginning: str, limit: int) -> tuple[Argument, ...]:
+    """Return the command for the first *limit* entries of the key *index* with this *beginning*."""
+    first = beginning.encode()
+    return ("ZRANGE", index, b"[" + first, b"(" + first + b"\xff", "BYLEX", "LIMIT", 0, limit)
 
 
 def _pair(given: NameAndId) -> tuple[str, str | None]:

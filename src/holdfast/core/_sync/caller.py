@@ -8,7 +8,7 @@ after a lost reply to a read. All other outcomes are returned or raised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..ledger import Operation, Writers
 from ..lifetime import Lifetime
 from ..names import Namespace, Unit
 from ..script import Script
-from ..telemetry import NO_FACTS, Fact, during
+from ..telemetry import during
 from ..transport.outcome import Moved, NoScript, Outcome, Replied
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
@@ -268,20 +268,8 @@ class Caller:
         ):
             self._value(outcome, attempt)
 
-    def read(
-        self,
-        unit: Unit,
-        *command: Argument,
-        kind: CallKind = CallKind.ORDINARY,
-        facts: Mapping[str, Fact] = NO_FACTS,
-    ) -> Any:
+    def read(self, unit: Unit, *command: Argument, kind: CallKind = CallKind.ORDINARY) -> Any:
         """Run one command that changes nothing on the server of *unit*.
-
-        Args:
-            unit: the unit of the command; all its keys are in the slot of the unit.
-            command: the command with its arguments.
-            kind: which connection sends the command.
-            facts: facts for telemetry, which records the command if there are any.
 
         Raises:
             ServerUnavailable: the server did not answer, or answered with an error.
@@ -289,14 +277,9 @@ class Caller:
         session, verb = self._session(str(command[0]), unit), str(command[0])
         if monotonic() >= session.layout.due_at:
             self._check_layout(session, self._read_attempt(verb, unit, kind))
-        request, settings, router, first = Request.of(*command), self.settings, session.router, None
-        if settings.plain and (connection := router.cached_connection(unit, kind)) is not None:
-            first = connection.submit(request)
-        if isinstance(first, Replied):  # This is the usual case.
-            return first.value
         attempt = self._read_attempt(verb, unit, kind)
-        with during(settings.telemetry if facts else None, "call", unit, facts=facts):
-            return self._value(self.delivery.deliver(router, attempt, request, first), attempt)
+        outcome = self.delivery.deliver(session.router, attempt, Request.of(*command))
+        return self._value(outcome, attempt)
 
     def address_of(self, unit: Unit) -> Address | None:
         """Return the address of the server of *unit*; None if it is not known yet."""
