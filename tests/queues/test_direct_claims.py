@@ -29,6 +29,8 @@ tasks = TaskRegistry()
 ran: list[tuple[object, int, int]] = []
 """Argument, attempt and thread of each run."""
 gates: dict[str, threading.Event] = {}
+lease_left_ms: list[Callable[[str], float]] = []
+"""Reads from the server how long the lease of a task still lasts."""
 
 
 def note_run(value: object) -> None:
@@ -58,6 +60,12 @@ async def wait(gate: str) -> None:
     note_run(gate)
     while not gates[gate].is_set():  # noqa: ASYNC110 (the test sets it in another thread)
         await asyncio.sleep(0.01)
+
+
+@tasks.task(queue=QUEUE)
+async def note_lease() -> None:
+    await asyncio.sleep(0.02)
+    note_run(lease_left_ms[0](current_task().task_id))
 
 
 @tasks.task(queue="beside")

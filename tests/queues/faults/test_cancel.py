@@ -9,6 +9,7 @@ from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, TaskFailed, TaskHandle
+from holdfast.queues import keys
 from queues.faults import chores
 from queues.faults.worker_fleet import WorkerFleet
 
@@ -32,6 +33,13 @@ def cancelled_elsewhere(fleet: WorkerFleet, task_id: str) -> TaskHandle[int]:
     return handle
 
 
+def lease_left_s(fleet: WorkerFleet, task_id: str) -> float:
+    """Return how long the lease of a running task still lasts."""
+    seconds, microseconds = fleet.raw.time()
+    ends_ms = fleet.raw.zscore(keys.leases(fleet.unit), task_id)
+    return float(ends_ms) / 1000 - seconds - microseconds / 1e6
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_running_task_is_stopped_at_once(
@@ -45,6 +53,7 @@ def test_a_running_task_is_stopped_at_once(
         fleet.enqueue(task.call("neighbour", str(gate)), many=2)
         [handle] = fleet.enqueue(task.call("cancelled", str(tmp_path / "never")))
         eventually(lambda: len({run.key for run in fleet.history() if run.kind == "complete"}) == 3)
+        eventually(lambda: lease_left_s(fleet, handle.task_id) > lease_s / 2)
         cancelled_elsewhere(fleet, handle.task_id)
         eventually(lambda: is_stopped(fleet, "cancelled"), lease_s / 4)
         with pytest.raises(TaskFailed) as caught:
@@ -107,6 +116,7 @@ def test_the_same_id_may_be_used_again_at_once(
         [worker] = fleet.workers
         [old] = fleet.enqueue(task.call("old", str(old_gate)).options(task_id="sale"))
         eventually(lambda: fleet.runs("old"))
+        eventually(lambda: lease_left_s(fleet, "sale") > 30)  # the next renewal is far away
         deaf = proxy.drop_pushes(1, match=b"sale")
         assert old.cancel()
         [new] = fleet.enqueue(task.call("new", str(new_gate)).options(task_id="sale"))

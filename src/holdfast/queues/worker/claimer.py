@@ -25,7 +25,7 @@ from .claim import Claim
 from .damage import QueueDamage
 from .direct_claims import DirectClaims
 from .event_sender import EventSender
-from .held_claims import RENEW, HeldClaims
+from .held_claims import HeldClaims
 from .idle_pace import UNDIVIDED, IdlePace
 from .outages import Outages
 from .server_contact import ServerContact
@@ -98,7 +98,7 @@ class Claimer:
         self.was_used: bool = False
         self.settling: set[Claim] = set()
         self._caller, self._gathered = caller, Event()
-        self._worker, self._lease_ms = worker, lease_ms
+        self._worker = worker
         self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
         self._running = self._enough = 0
         self._parked: dict[bytes, Deadline] = {}  # not known here; until another worker looks again
@@ -106,13 +106,14 @@ class Claimer:
         self._settlements: deque[Settlement] = deque()
         self._pending: Step | None = None
         self._more, self._next_step = True, Deadline(0)
-        self._renew_keys = RENEW.keys(unit)
         self._next_due_keys = NEXT_DUE.keys(unit)
         self._look_keys = (*self._next_due_keys, *(key(unit) for key in _FOUND_BY_LOOKS))
         self.contact: ServerContact = ServerContact(caller, unit, outages)
         self._sender = StepSender(caller, unit, worker, lease_ms, self.damage, self.contact)
         self.events: EventSender = EventSender(caller, unit, lambda: self._sender.answer_by)
-        self.direct: DirectClaims = DirectClaims(self._held, self.events, lease_ms, self.release)
+        self.direct: DirectClaims = DirectClaims(
+            caller, self._held, self.events, lease_ms, self.release
+        )
         self._is_listed = self._is_claimed_for = self._has_retired = False
 
     @property
@@ -373,11 +374,7 @@ class Claimer:
         unknown = [claim for claim in claims if claim.identity not in known]
         self.release(unknown, "the server reports it as running here, but this worker ended it")
         if held := [claim for claim in claims if claim in self._held]:
-            pairs = [part for claim in held for part in (claim.key, claim.token)]
-            with contextlib.suppress(HoldfastError):  # the next step reports the claims again
-                await self._caller.call(
-                    RENEW, self.unit, self._renew_keys, [self._lease_ms, *pairs], durable=False
-                )
+            await self._held.renew(self._caller, held)
 
     def _settled(self, settlement: Settlement, *, accepted: bool) -> None:
         """Forget the claim of a settlement that the server has answered."""

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ...core._async.caller import AsyncCaller
 from ...core.clock import since_boot
-from ...core.concurrency._async.background_task import yield_to_loop
+from ...core.concurrency._async.background_task import RunningTask, spawn, yield_to_loop
 from ...core.concurrency._async.primitives import Event
 from .claim import Claim
 from .event_sender import EventSender
@@ -26,7 +27,11 @@ class DirectClaims:
     that clock, so the worker knows since when it holds the claim, even if it hears of it late. A
     claim that has ended by then is not started.
 
+    A claim is renewed before its task starts. So a task that runs has the whole lease of the
+    worker, however short the life of the claim was.
+
     Args:
+        caller: sends the renewals.
         held: the claims that the worker holds.
         events: sends what the tasks of the queue report.
         lease_ms: life of a claim without renewal.
@@ -39,6 +44,7 @@ class DirectClaims:
 
     def __init__(
         self,
+        caller: AsyncCaller,
         held: HeldClaims,
         events: EventSender,
         lease_ms: int,
@@ -47,7 +53,8 @@ class DirectClaims:
         self.start: Callable[[Claim], bool] = lambda _claim: False
         self._has_started = False
         self.heard: Event = Event()
-        self._held = held
+        self._caller, self._held = caller, held
+        self._renewals: set[RunningTask[None]] = set()
         self._events = events
         self._lease_s = lease_ms / 1000
         self._release = release
@@ -77,6 +84,9 @@ class DirectClaims:
         self._waiting.append(claim)
         # As if the lease had begun earlier: it ends in time, and is renewed soon.
         self._held.keep(claim, made_at + DIRECT_S - self._lease_s)
+        renewal = spawn(self._held.renew(self._caller, [claim]), "holdfast first renewal")
+        self._renewals.add(renewal)
+        renewal.add_done_callback(self._renewals.discard)
         if has_events == b"1":
             self._events.expect([claim])
         if not in_step:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from ...core._async.caller import AsyncCaller
+from ...core.clock import since_boot
 from ...core.concurrency.loop_thread import OwnLoop
 from ...core.names import Unit
 from ...core.renewer import RenewedLease, Renewer
 from ...core.script import Script
+from ...errors import HoldfastError
 from .claim import Claim
 
 RENEW: Final = Script.load("holdfast.queues", "renew")
+
+_LOST: Final = "lost its lease, or was cancelled"
 
 
 class HeldClaims:
@@ -57,9 +63,25 @@ class HeldClaims:
             claim.token,
             self._lease_ms,
             asked_at,
-            partial(self._lose_soon, claim, "lost its lease, or was cancelled"),
+            partial(self._lose_soon, claim, _LOST),
         )
         self._renewer.keep(lease)
+
+    async def renew(self, caller: AsyncCaller, claims: Sequence[Claim]) -> None:
+        """Renew the leases of *claims* now, and report those that are lost.
+
+        If the server does not answer, the renewer tries again.
+        """
+        pairs = [part for claim in claims for part in (claim.key, claim.token)]
+        asked_at, args = since_boot(), [self._lease_ms, *pairs]
+        with contextlib.suppress(HoldfastError):
+            reply = await caller.call(RENEW, self._unit, self._keys, args, durable=False)
+            lost = set(zip(reply[::2], map(int, reply[1::2]), strict=True))
+            for claim in claims:
+                if claim.identity in lost:
+                    self._lose(claim, _LOST)
+                elif lease := self._leases.get(claim):
+                    lease.taken_at = max(lease.taken_at, asked_at)
 
     def drop(self, claim: Claim) -> None:
         """Stop renewing the lease of *claim*, which was settled."""
