@@ -324,6 +324,30 @@ def test_a_task_keeps_its_claim_also_while_it_blocks_the_loop(hf: Holdfast) -> N
     assert [attempt for _, attempt, _ in ran] == [1]
 
 
+def test_a_task_that_runs_has_the_whole_lease(
+    standalone: Server, hf: Holdfast, namespace: str
+) -> None:
+    """So another worker cannot take it while its own is frozen for less than the lease."""
+    raw, unit = standalone.shared_client, Namespace.of(namespace).unit(keys.KIND, QUEUE)
+
+    def left_ms(task_id: str) -> float:
+        seconds, microseconds = raw.time()
+        ends_ms = raw.zscore(keys.leases(unit), task_id)
+        return float(ends_ms) - seconds * 1000 - microseconds / 1000
+
+    lease_left_ms[:] = [left_ms]
+    gates["open"] = threading.Event()
+    with working(hf, lease=60.0):
+        hf.enqueue(wait.call("open"))  # its lease keeps the renewer busy, which looks now and then
+        for _ in range(8):
+            listed(hf, QUEUE)
+            hf.enqueue(note_lease.call()).result(timeout=20)
+        gates["open"].set()
+    found = [left for left, *_ in ran if isinstance(left, float)]
+    assert len(found) == 8
+    assert min(found) > 30_000
+
+
 def test_a_claim_that_is_received_too_late_runs_elsewhere(hf: Holdfast) -> None:
     """The worker is frozen: another one takes the task, and the late worker leaves it alone."""
     with working(hf):
