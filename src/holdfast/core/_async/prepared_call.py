@@ -92,8 +92,8 @@ class AsyncPreparedRead:
         """Send the commands once, if calls can use the fast path (`AsyncCaller.fast_path`).
 
         Returns:
-            The reply to each command; of a single command, its reply. None if there is none, or one
-            of them is an error: then use `AsyncCaller.call`.
+            The reply to each command; of a single command, its reply. None if the server did not
+            reply, or one of the replies is an error: then use `AsyncCaller.call`.
 
         Raises:
             ServerUnavailable: the server did not answer in time.

@@ -28,7 +28,7 @@ def raise_interruption(error: BaseException) -> None:
 
 
 def _replaced_by(error: BaseException | None) -> BaseException | None:
-    """Return the exception that a library caught and replaced with *error*; None if there is none.
+    """Return the exception that a library caught and replaced with *error*, or None.
 
     redis-py 6 replaces a TimeoutError twice. An exception that the program handles around the call
     is a context, too; it was not caught by a frame of the call.

@@ -114,7 +114,7 @@ class Claimer:
         self.direct: DirectClaims = DirectClaims(
             caller, self._held, self.events, lease_ms, self.release
         )
-        self._is_listed = self._is_claimed_for = self._has_retired = False
+        self._is_listed = self._may_be_claimed_for = self._has_retired = False
 
     @property
     def has_member_ends(self) -> Event:
@@ -246,7 +246,8 @@ class Claimer:
             self._parked.pop(claim.key, None)
         self._pending = None
         self.direct.synchronize(reply.asked_at, reply.server_ms)
-        self._is_claimed_for = self._is_listed and not (step.want or reply.was_idle)
+        # Another script took it from the list: to notify it, or to claim a task for it.
+        self._may_be_claimed_for = self._is_listed and not (step.want or reply.was_idle)
         self._is_listed = step.want > 0 and reply.left != -1
         for _ in step.settlements:
             self._settlements.popleft()
@@ -287,7 +288,7 @@ class Claimer:
         self.direct.heard.clear()
         with contextlib.suppress(HoldfastError):  # its leases will end
             self.release(await self.step(0))
-            if self._is_claimed_for:
+            if self._may_be_claimed_for:
                 await self.direct.heard.wait(_HEAR_S)
         self._has_retired = self._pending is None or not self._pending.want
         self.direct.start_waiting()

@@ -139,11 +139,19 @@ class StepReply:
     @classmethod
     def parsed(cls, asked_at: float, reply: Sequence[Any], has_member_ends: Event) -> StepReply:
         """Return the *reply* of the script. Set the event if members of groups have ended."""
-        wait_ms, left, accepted, missing, claims, ended, any_events, member_ends, *rest = reply
+        wait_ms, left, accepted, missing, claims, ended, *facts = reply
+        any_events, member_ends, server_ms, was_idle = facts
         if member_ends:
             has_member_ends.set()
-        server_ms, was_idle = rest
         return cls(
-            *(asked_at, wait_ms, left, accepted.decode(), missing, list(Claim.parsed(claims))),
-            *(ended, any_events == 1, server_ms, was_idle == 1),
+            asked_at=asked_at,
+            wait_ms=wait_ms,
+            left=left,
+            accepted=accepted.decode(),
+            missing=missing,
+            claims=list(Claim.parsed(claims)),
+            ended=ended,
+            any_events=any_events == 1,
+            server_ms=server_ms,
+            was_idle=was_idle == 1,
         )

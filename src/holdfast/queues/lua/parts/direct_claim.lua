@@ -3,8 +3,8 @@
 --
 -- The channel of a worker that accepts this ends with `@WORKER`. The worker gets the message `+TOKEN NOW_MS EVENTS
 -- BYTES ID ENVELOPE` without the blank between ID and ENVELOPE; BYTES is the length of the id, and EVENTS is 1 if a
--- task of the queue has events. It renews the lease soon. If it does not hear, the lease ends early, and the task is
--- taken back as that of a vanished worker.
+-- task of the queue has events. It renews the lease before the task starts. If it does not receive the message, the
+-- lease ends early, and the task is taken back as that of a vanished worker.
 
 local DIRECT_MS = 2000      -- life of the claim until its worker renews it
 local DIRECT_BYTES = 65536  -- a larger envelope is not sent over the channel
@@ -44,23 +44,16 @@ end
 
 -- Gives the new task *id* to the first live idle worker, or queues it and notifies that worker.
 local function start_or_queue(queue, settings, id, envelope, priority, now_ms, now_us)
-  local may_start
-  for _ = 1, NOTIFY_TRIES do
-    local first = redis.call('ZPOPMIN', queue.idle)
-    if not first[1] then
-      break
+  local may_start  -- not known until a worker is found that accepts claims
+  local function offer(channel)
+    local worker = channel:match(':notify:[^@]*@(%S+)$')
+    if worker and may_start == nil then
+      may_start = may_start_now(queue, settings, id, envelope, priority, now_ms)
     end
-    if tonumber(first[2]) > now_ms then
-      local worker = first[1]:match(':notify:[^@]*@(%S+)$')
-      if worker and may_start == nil then
-        may_start = may_start_now(queue, settings, id, envelope, priority, now_ms)
-      end
-      if worker and may_start and send_claim(queue, first[1], worker, id, envelope, priority, now_ms, now_us) then
-        return
-      elseif redis.pcall('SPUBLISH', first[1], '') ~= 0 then
-        break
-      end
-    end
+    return worker and may_start and send_claim(queue, channel, worker, id, envelope, priority, now_ms, now_us)
   end
-  redis.call('RPUSH', queue.ready[priority], id)
+
+  if not notify_one(queue.idle, now_ms, offer) then
+    redis.call('RPUSH', queue.ready[priority], id)
+  end
 end

@@ -16,8 +16,8 @@ local function wait_of(step, claims, left)
   return next_ms(step, claims.poison_left)
 end
 
--- Returns wait_ms, left and missing of the reply, as a table. *returned*: whether the step may have queued tasks again. Sets
--- `step.was_idle`: whether the worker was in the list of idle workers until this step.
+-- Returns wait_ms, left and missing of the reply, as a table. Sets `step.was_idle`: whether this step took the worker
+-- from the list of idle workers. *returned*: whether the step may have queued tasks again.
 local function plan_next(step, claims, returned)
   local idle, is_full = step.keys.idle, claims.count >= step.want and not step.is_held
   if not is_full and claims.bytes < CLAIM_BYTES then  -- the queue had no more
