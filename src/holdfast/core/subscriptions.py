@@ -6,6 +6,7 @@ A process that has waited for a unit often waits again, and opening a subscripti
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Generic, Protocol, TypeVar
 
 from .concurrency._sync.primitives import Mutex
@@ -32,16 +33,21 @@ S = TypeVar("S", bound=Subscription)
 class SubscriptionCache(Generic[S]):
     """The subscriptions of one process, by unit. All threads may use it.
 
+    Joining an open subscription, and leaving it, take no lock. So a subscription is marked before
+    it is closed, and a waiter that has joined a marked one tries again.
+
     Args:
         made: returns a new subscription to a unit, not yet open.
-        idle: number of subscriptions without waiters that stay open.
+        idle: number of subscriptions without waiters that stay open, at least 1.
     """
 
     def __init__(self, made: Callable[[Unit], S], idle: int) -> None:
         self._made = made
         self._most_idle = idle
         self._subscriptions: dict[str, S] = {}  # by the prefix of the unit
-        self._idle: dict[str, None] = {}  # the one that has been idle longest is first
+        self._idle_since: dict[str, int] = {}  # by prefix; a later time is a higher number
+        self._times = count()
+        self._closing = ""  # prefix of the subscription that is being closed, if it has no waiter
         self._guard = Mutex()
 
     def find(self, unit: Unit) -> S | None:
@@ -49,14 +55,21 @@ class SubscriptionCache(Generic[S]):
         return self._subscriptions.get(unit.prefix) if self._subscriptions else None
 
     def enter(self, unit: Unit, join: Callable[[S], None]) -> S:
-        """Call *join* with the subscription to *unit*, and return it. Open it if it is not open."""
+        """Call *join* with the subscription to *unit*, and return it. Open it if it is not open.
+
+        It may call *join* twice with the same subscription.
+        """
+        subscription = self._subscriptions.get(unit.prefix)
+        if subscription is not None:
+            join(subscription)
+            is_stable = self._closing != unit.prefix  # Read this before the next line.
+            if is_stable and self._subscriptions.get(unit.prefix) is subscription:
+                return subscription
         with self._guard:
             subscription = self._subscriptions.get(unit.prefix)
             if subscription is None:
-                subscription = self._opened(unit, join)
-            else:
-                self._idle.pop(unit.prefix, None)
-                join(subscription)
+                return self._opened(unit, join)
+            join(subscription)
             return subscription
 
     def _opened(self, unit: Unit, join: Callable[[S], None]) -> S:
@@ -78,22 +91,33 @@ class SubscriptionCache(Generic[S]):
         If the subscription has no waiter then, it becomes idle. If too many are idle, close the one
         that has been idle longest.
         """
+        subscription = self._subscriptions.get(unit.prefix)
+        if subscription is None:
+            return
+        depart(subscription)
+        if subscription.empty:
+            self._idle_since[unit.prefix] = next(self._times)
+            if len(self._subscriptions) > self._most_idle:
+                self._close_oldest()
+
+    def _close_oldest(self) -> None:
+        """Close the subscription that has been idle longest, if too many are idle."""
         with self._guard:
-            subscription = self._subscriptions.get(unit.prefix)
-            if subscription is None:
+            idle = [prefix for prefix, each in self._subscriptions.items() if each.empty]
+            if len(idle) <= self._most_idle:
                 return
-            depart(subscription)
-            if not subscription.empty:
-                return
-            self._idle[unit.prefix] = None
-            if len(self._idle) > self._most_idle:
-                oldest = next(iter(self._idle))
-                del self._idle[oldest]
-                self._subscriptions.pop(oldest).close()
+            self._closing = oldest = min(idle, key=lambda prefix: self._idle_since.get(prefix, 0))
+            try:
+                # Now a waiter that joins tries again, unless it has joined before this check.
+                if self._subscriptions[oldest].empty:
+                    self._idle_since.pop(oldest, None)
+                    self._subscriptions.pop(oldest).close()
+            finally:
+                self._closing = ""
 
     def close(self) -> None:
         """Close all subscriptions, even those with waiters."""
         with self._guard:
-            subscriptions, self._subscriptions, self._idle = self._subscriptions, {}, {}
+            subscriptions, self._subscriptions, self._idle_since = self._subscriptions, {}, {}
             for subscription in subscriptions.values():
                 subscription.close()

@@ -16,8 +16,8 @@ import os
 import secrets
 import socket
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from itertools import count
 from typing import ClassVar, Final
 
@@ -196,7 +196,9 @@ class WaiterRegistry:
 
     def is_preceded(self, unit: Unit, member: str) -> bool:
         """Return whether an acquisition that began earlier has neither queued nor ended."""
-        arrivals = self._arrivals.get(unit.prefix) or OrderedDict[str, float]()
+        arrivals = self._arrivals.get(unit.prefix)
+        if not arrivals or (len(arrivals) == 1 and member in arrivals):  # The usual case.
+            return False
         first = _first(arrivals) or member
         if since_boot() - arrivals.get(first, 0.0) < LONGEST_ARRIVAL_S:
             return first != member
@@ -221,14 +223,13 @@ class WaiterRegistry:
         if waiters is not None:
             waiters.recheck()
 
-    @contextmanager
-    def waiting(self, unit: Unit, member: str, waiter: Waiter) -> Iterator[UnitWaiters]:
-        """Pass notifications for *member* to *waiter* in this context."""
-        units = self._units
-        try:
-            yield units.enter(unit, lambda waiters: waiters.add(member, waiter))
-        finally:
-            units.leave(unit, lambda waiters: waiters.remove(member))
+    def enter(self, unit: Unit, member: str, waiter: Waiter) -> UnitWaiters:
+        """Pass notifications for *member* to *waiter*, until `leave`."""
+        return self._units.enter(unit, lambda waiters: waiters.add(member, waiter))
+
+    def leave(self, unit: Unit, member: str) -> None:
+        """Stop passing notifications for *member*. Safe if `enter` was interrupted."""
+        self._units.leave(unit, lambda waiters: waiters.remove(member))
 
     def close(self) -> None:
         """Close all subscriptions. Safe to repeat."""

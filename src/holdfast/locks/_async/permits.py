@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core._async.prepared_call import AsyncPreparedCall
@@ -14,10 +15,25 @@ from ...core.names import Unit
 from ...core.renewer import RenewedLease, Renewer
 from ...core.script import Script
 from ...errors import OutcomeUnknown, ServerUnavailable
+from .. import keys
 from ..lost_signal import LostSignal
 from ..options import LockOptions
 from ..permit_scripts import PERMIT_SCRIPTS, RENEW, PermitScripts
 from ..waiters import WaiterRegistry
+
+
+class _ContendedCalls(NamedTuple):
+    """The calls of a process that has waited, packed in advance.
+
+    Attributes:
+        channel: the channel with which the process waits.
+        queue: appends an acquisition to the wait queue.
+        release: releases a permit.
+    """
+
+    channel: str
+    queue: AsyncPreparedCall
+    release: AsyncPreparedCall
 
 
 class AsyncPermits:
@@ -32,6 +48,7 @@ class AsyncPermits:
         scripts: those of its kind.
 
     Attributes:
+        holders: key of the holders.
         wait_queue: key of the wait queue.
     """
 
@@ -50,6 +67,7 @@ class AsyncPermits:
         self.options = options
         self.keep: Callable[[RenewedLease], None] = renewer.keep
         self.drop: Callable[[RenewedLease], None] = renewer.drop
+        self.holders: str = keys.holders(unit)
         self.wait_queue: str = scripts.wait_queue(unit)
         self._renewer = renewer
         self._scripts = scripts
@@ -63,6 +81,7 @@ class AsyncPermits:
             caller, scripts.acquire, unit, self._acquire_keys, options.lease_ms, self._limit
         )
         self._release = AsyncPreparedCall(caller, scripts.release, unit, self._release_keys)
+        self._contended: _ContendedCalls | None = None
 
     def with_limit(self, limit: int) -> AsyncPermits:
         """Return the same permits with another limit."""
@@ -102,10 +121,14 @@ class AsyncPermits:
             repeated: whether the reply to the same call was lost before.
         """
         args: list[Argument] = [member, self.options.lease_ms, self._limit]
-        channel = self.waiters.channel(self.unit)
+        channel, prepared = self.waiters.channel(self.unit), None
         if channel or ticket:
             args += [channel, ticket]
-        return await self._call(self._scripts.acquire, self._acquire_keys, args, harmless=repeated)
+        if channel and ticket == "0" and not repeated:
+            prepared = self._calls_of(channel).queue
+        return await self._call(
+            self._scripts.acquire, self._acquire_keys, args, prepared, harmless=repeated
+        )
 
     async def release(self, member: str) -> Any:
         """Release the permit of *member*, and return the reply of `release.lua`.
@@ -145,11 +168,16 @@ class AsyncPermits:
         """
         args: list[Argument] = [member]
         release, channel = self._scripts.release, self.waiters.channel(self.unit)
+        prepared = None
         if in_flight or channel or waiter:
             args += [int(in_flight), channel, waiter]
+            if not in_flight and not waiter:
+                prepared = self._calls_of(channel).release
         try:
             if not repeated:
-                return await self._call(release, self._release_keys, args, durable=durable)
+                return await self._call(
+                    release, self._release_keys, args, prepared, durable=durable
+                )
         except OutcomeUnknown:
             pass
         # `gone` means that the call with the lost reply released it: no other client could have.
@@ -195,21 +223,46 @@ class AsyncPermits:
             renewed.until = since_boot() + self._longest_hold_s
         return renewed
 
+    def _calls_of(self, channel: str) -> _ContendedCalls:
+        """Return the calls of a process that waits with *channel*, packed in advance."""
+        calls = self._contended
+        if calls is None or calls.channel != channel:
+            prepare, scripts = partial(AsyncPreparedCall, self.caller), self._scripts
+            options = (self.options.lease_ms, self._limit)
+            calls = self._contended = _ContendedCalls(
+                channel,
+                prepare(scripts.acquire, self.unit, self._acquire_keys, *options, channel, "0"),
+                prepare(scripts.release, self.unit, self._release_keys, 0, channel, ""),
+            )
+        return calls
+
     async def _call(
         self,
         script: Script,
         keys: Sequence[str | bytes],
         args: Sequence[Argument],
+        prepared: AsyncPreparedCall | None = None,
         *,
         harmless: bool = False,
         durable: bool = True,
     ) -> Any:
-        """Call *script*, and pass the messages in its reply to the waiters of this process."""
+        """Call *script*, and pass the messages in its reply to the waiters of this process.
+
+        Args:
+            script: the script.
+            keys: its keys.
+            args: its arguments.
+            prepared: the same call, packed in advance; None: it is not.
+            harmless: as in `AsyncCaller.call`.
+            durable: as in `AsyncCaller.call`.
+        """
         is_lost = True  # whether a reply with messages for waiters of this process may be lost
         try:
-            reply = await self.caller.call(
-                script, self.unit, keys, args, harmless=harmless, durable=durable
-            )
+            reply = None if prepared is None else await prepared.attempt(str(args[0]))
+            if reply is None:
+                reply = await self.caller.call(
+                    script, self.unit, keys, args, harmless=harmless, durable=durable
+                )
             if isinstance(reply, bytes):  # There is no other client.
                 reply = [reply]
             else:

@@ -23,7 +23,7 @@ from ...errors import (
     ServerUnavailable,
 )
 from .. import keys
-from ..waiters import Waiter
+from ..waiters import UnitWaiters, Waiter
 from .lease import Lease
 from .permits import Permits
 
@@ -234,7 +234,7 @@ class Acquisition:
             case b"queued":
                 self._ticket = reply[2].decode()
                 self._asked_at, self._server_ms = asked_at, int(reply[3])
-                self._first_end_ms = stored_score(reply[4], keys.holders(self._unit))
+                self._first_end_ms = stored_score(reply[4], self._permits.holders)
                 self._holder = reply[5].decode(errors="backslashreplace")
             case b"busy":
                 self._holder = reply[2].decode(errors="backslashreplace")
@@ -255,28 +255,40 @@ class Acquisition:
         """Wait in the queue until a permit is granted. Return None at the deadline."""
         flag = AutoResetEvent()
         waiter = Waiter(flag)
-        outage: Deadline | None = None
-        with self._permits.waiters.waiting(self._unit, self._member, waiter) as waiters:
+        try:
+            waiters = self._permits.waiters.enter(self._unit, self._member, waiter)
             if not waiters.is_live:  # The server removes a waiter that it cannot notify.
                 flag.wait(min(_SUBSCRIBED_S, self._deadline.left_s()))
                 waiter.must_recheck = False
             self._wait_for_earlier(flag)
             self._ticket, self._waiter = "0", f"{self._member} {waiters.channel}"
             lease = self._ask()
-            while lease is None and not self._deadline.passed:
-                flag.wait(self._next_check_s(waiter), waiters.wait)
-                try:
-                    lease = self._claimed(waiter) or self._check(waiter)
-                    outage = None
-                except ServerUnavailable:
-                    waiter.must_recheck = True
-                    outage = outage or Deadline(self._permits.caller.settings.timeout_s)
-                    if outage.passed:
-                        raise
+            if lease is None:
+                lease = self._queued(flag, waiter, waiters)
+        finally:
+            self._permits.waiters.leave(self._unit, self._member)
         if lease is None:
             give_up(self._permits, self._member, self._waiter, in_flight=self._in_flight)
             self._waiter = ""
         return lease
+
+    def _queued(self, flag: AutoResetEvent, waiter: Waiter, waiters: UnitWaiters) -> Lease | None:
+        """Wait until *waiter*, which is queued, gets a permit. Return None at the deadline."""
+        outage: Deadline | None = None
+        while not self._deadline.passed:
+            flag.wait(self._next_check_s(waiter), waiters.wait)
+            try:
+                lease = self._claimed(waiter) or self._check(waiter)
+            except ServerUnavailable:
+                waiter.must_recheck = True
+                outage = outage or Deadline(self._permits.caller.settings.timeout_s)
+                if outage.passed:
+                    raise
+                continue
+            if lease is not None:
+                return lease
+            outage = None
+        return None
 
     def _wait_for_earlier(self, flag: AutoResetEvent) -> None:
         """Wait until all acquisitions that began earlier in this process have queued or ended."""
@@ -334,7 +346,8 @@ class Acquisition:
         return self._permits.caller.read(self._unit, *command)
 
     def _next_check_s(self, waiter: Waiter) -> float:
-        ends_ms = min(filter(None, (self._first_end_ms, waiter.recheck_ms)), default=0)
+        first_ms, recheck_ms = self._first_end_ms, waiter.recheck_ms
+        ends_ms = min(first_ms, recheck_ms) or first_ms or recheck_ms  # 0: not set
         until_s = (ends_ms - self._latest_ms()) / 1000 if ends_ms else CHECK_EVERY_S
         return min(max(until_s, _SHORTEST_CHECK_S), CHECK_EVERY_S, self._deadline.left_s())
 

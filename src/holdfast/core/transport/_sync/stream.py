@@ -72,7 +72,10 @@ class Stream:
 
     def write(self, payload: bytes) -> None:
         """Send *payload*."""
-        sent = self._sent(payload)
+        try:
+            sent = self._socket.send(payload, self._flags)
+        except _NOT_NOW:
+            sent = 0
         if sent < len(payload):
             self._send_rest(memoryview(payload)[sent:])
 
@@ -96,13 +99,6 @@ class Stream:
                 self._feed(self._flags)
         return reply
 
-    def _sent(self, payload: bytes | memoryview) -> int:
-        """Send as much of *payload* as the socket accepts, and return the number of bytes."""
-        try:
-            return self._socket.send(payload, self._flags)
-        except _NOT_NOW:
-            return 0
-
     def _send_rest(self, left: memoryview) -> None:
         """Send *left*, and wait whenever the socket accepts no more."""
         until = monotonic() + self._timeout_s
@@ -110,7 +106,8 @@ class Stream:
             left_ms = max(until - monotonic(), 0) * 1000
             if not self._room.poll(min(left_ms, _LONGEST_POLL_MS)):
                 raise TimeoutError
-            left = left[self._sent(left) :]
+            with contextlib.suppress(*_NOT_NOW):
+                left = left[self._socket.send(left, self._flags) :]
 
     def _feed(self, flags: int) -> None:
         try:
