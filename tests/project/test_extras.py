@@ -13,8 +13,8 @@ from project.installed import PROJECT, run
 from project.sources import PACKAGE, modules
 
 GEO: Final = (
-    "address_columns", "geo_counter", "geo_data", "geolite2", "key", "mmdb", "mmdb_records",
-    "small_block",
+    "address_columns", "geo_counter", "geo_data", "geolite2", "key", "known_addresses", "mmdb",
+    "mmdb_records", "small_block",
 )  # fmt: skip
 
 NEEDS: Final = {

@@ -1,5 +1,6 @@
 """Lines that are counted by the location of their address."""
 
+from collections.abc import Iterable
 from datetime import date
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 from holdfast import GeoKey, GeoTable
 from holdfast.tallies.counted import SAMPLES, LineCounts
+from holdfast.tallies.geo import known_addresses
 from holdfast.tallies.geo.address_columns import ipv4_number, is_ipv4
 from holdfast.tallies.geo.geo_counter import GeoCounter
+from holdfast.tallies.geo.known_addresses import KnownAddresses
 from tallies.reference import VALID_DAYS, Reference
 from tallies.tables import record, small_table, write_mmdb
 
@@ -180,6 +183,54 @@ def test_a_reload_applies_to_later_lines(tmp_path: Path, small_block: int) -> No
     table.reload()
     counter.add(b"1.0.0.1 2011-10-10\n1.0.4.1 2011-10-10\n", VALID_DAYS)
     assert counter.take().values == {("2011-10-10", "country"): {"AU": 2, "NZ": 1, "??": 1}}
+
+
+# Numbers of addresses, which several counters share
+
+
+def lines_with(addresses: Iterable[bytes]) -> bytes:
+    return b"".join(b"%s 2011-10-10 x\n" % address for address in addresses)
+
+
+@pytest.mark.parametrize("most", [3, known_addresses.MAX_KNOWN])
+def test_later_counters_use_the_numbers_of_earlier_ones(
+    table: GeoTable, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbering begins again when more than *most* texts have numbers."""
+    monkeypatch.setattr(known_addresses, "MAX_KNOWN", most)
+    known = KnownAddresses()
+    texts = [b"8.8.8.8", b"nonsense", b"2001:4860::1", b"::ffff:8.8.8.8", b"1.0.0.1", b"", b"::1"]
+    for first in range(len(texts)):
+        counter = GeoCounter(GeoKey(table), known, small_block=BY_COLUMNS)
+        reference = Reference(table)
+        for data in (lines_with(texts[first:]), lines_with(texts[: first + 2])):
+            assert counter.add(data, VALID_DAYS) == reference.add(data)
+        check(counter.take(), reference)
+
+
+@both_algorithms
+def test_addresses_may_have_45_bytes_and_longer_texts_are_none(
+    table: GeoTable, small_block: int
+) -> None:
+    longest = b"0000:0000:0000:0000:0000:ffff:255.255.255.255"
+    data = lines_with([longest, b"0" + longest, b"x" * 1000, b"8.8.8.8"]) + b"y" * 500 + b"\n"
+    counter, reference = GeoCounter(GeoKey(table), small_block=small_block), Reference(table)
+    assert counter.add(data, VALID_DAYS) == reference.add(data) == 5
+    counts = counter.take()
+    check(counts, reference)
+    assert counts.rejected == {"2011-10-10": {"no address": 2}, "": {"malformed": 1}}
+
+
+def test_known_addresses_are_looked_up_again_after_a_reload(tmp_path: Path) -> None:
+    table, known = small_table(tmp_path), KnownAddresses()
+    found = []
+    for _ in range(2):
+        counter = GeoCounter(GeoKey(table, dimensions=["country"]), known, small_block=BY_COLUMNS)
+        counter.add(lines_with([b"1.0.0.1"]), VALID_DAYS)
+        found.append(counter.take().values["2011-10-10", "country"])
+        write_mmdb(tmp_path / "places.mmdb", {"1.0.0.0/24": record(("NZ", None, None))})
+        table.reload()
+    assert found == [{"AU": 1}, {"NZ": 1}]
 
 
 # Columns of texts: they are parsed as Python parses IPv4 addresses

@@ -68,12 +68,11 @@ class AsyncTally:
         Raises:
             ServerUnavailable: lines that were not committed are not counted. Repeat the call.
         """
-        _new_counter(key)
+        new_counter = _counters_for(key)
         if not hasattr(source, "files") or isinstance(source, type) or hasattr(source, "consumer"):
             raise TypeError(f"expected feed.consumer(…) or AsyncLocalFiles(…), got {source!r}")
         await self._catalog.note(self._unit)
         await self._writer.settle()
-        new_counter = partial(_new_counter, key)
         aggregation = AsyncAggregation(
             self._caller, self._unit, self._writer, new_counter, progress
         )
@@ -185,19 +184,22 @@ class AsyncTally:
             return dict(zip(values, (int(float(score)) for score in flat[1::2]), strict=True))
 
 
-def _new_counter(key: GeoKey | Callable[[bytes], Counted | None]) -> LineCounter:
-    """Return a new counter for *key*.
+def _counters_for(
+    key: GeoKey | Callable[[bytes], Counted | None],
+) -> Callable[[], LineCounter]:
+    """Return a function that returns a new counter for *key*.
 
     Raises:
         TypeError: *key* is neither a `GeoKey` nor a function.
     """
     if isinstance(key, GeoKey):
         from ..geo.geo_counter import GeoCounter
+        from ..geo.known_addresses import KnownAddresses
 
-        return GeoCounter(key)
+        return partial(GeoCounter, key, KnownAddresses())
     if not callable(key):
         raise TypeError(f"key must be a GeoKey or a function of a line, got {key!r}")
-    return FunctionCounter(key)
+    return partial(FunctionCounter, key)
 
 
 def _checked_limit(limit: Any) -> int:

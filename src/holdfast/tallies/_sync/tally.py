@@ -69,12 +69,11 @@ class Tally:
         Raises:
             ServerUnavailable: lines that were not committed are not counted. Repeat the call.
         """
-        _new_counter(key)
+        new_counter = _counters_for(key)
         if not hasattr(source, "files") or isinstance(source, type) or hasattr(source, "consumer"):
             raise TypeError(f"expected feed.consumer(…) or LocalFiles(…), got {source!r}")
         self._catalog.note(self._unit)
         self._writer.settle()
-        new_counter = partial(_new_counter, key)
         aggregation = Aggregation(self._caller, self._unit, self._writer, new_counter, progress)
         return aggregation.run(source)
 
@@ -184,19 +183,22 @@ class Tally:
             return dict(zip(values, (int(float(score)) for score in flat[1::2]), strict=True))
 
 
-def _new_counter(key: GeoKey | Callable[[bytes], Counted | None]) -> LineCounter:
-    """Return a new counter for *key*.
+def _counters_for(
+    key: GeoKey | Callable[[bytes], Counted | None],
+) -> Callable[[], LineCounter]:
+    """Return a function that returns a new counter for *key*.
 
     Raises:
         TypeError: *key* is neither a `GeoKey` nor a function.
     """
     if isinstance(key, GeoKey):
         from ..geo.geo_counter import GeoCounter
+        from ..geo.known_addresses import KnownAddresses
 
-        return GeoCounter(key)
+        return partial(GeoCounter, key, KnownAddresses())
     if not callable(key):
         raise TypeError(f"key must be a GeoKey or a function of a line, got {key!r}")
-    return FunctionCounter(key)
+    return partial(FunctionCounter, key)
 
 
 def _checked_limit(limit: Any) -> int:

@@ -29,20 +29,31 @@ def ipv4_number(column: pl.Expr) -> pl.Expr:
     return parts[0] * 2**24 + parts[1] * 2**16 + parts[2] * 2**8 + parts[3]
 
 
-def with_ipv6_texts(groups: pl.DataFrame) -> pl.DataFrame:
-    """Replace the column `ipv4` of *groups*, and add `ipv6`: the numbers of addresses that are
-    written in IPv6 form. An IPv4 address in IPv6 form gets its number in `ipv4`.
+def parsed(texts: pl.Series) -> pl.DataFrame:
+    """Return the addresses in distinct *texts* as columns `ipv4` and `ipv6`, in the same order.
+
+    At most one of the two has a number. An IPv4 address in IPv6 form gets its number in `ipv4`.
     """
-    texts = groups["address"].unique()
-    texts = texts.filter(texts.str.contains(":", literal=True))
+    text = pl.col("text")
+    columns = pl.DataFrame({"text": texts}).with_columns(
+        ipv4=pl.when(is_ipv4(text)).then(ipv4_number(text))
+    )
+    others = texts.filter(texts.str.contains(":", literal=True))
+    if not len(others):
+        return columns.select("ipv4", ipv6=pl.lit(None, dtype=pl.UInt128))
     ipv4, ipv6 = [], []
-    for text in texts:
+    for other in others:
         found = None
         with suppress(ValueError):
-            found = parse_address(text)
+            found = parse_address(other)
         ipv4.append(int(found) if isinstance(found, IPv4Address) else None)
         ipv6.append(int(found) if isinstance(found, IPv6Address) else None)
     numbers = pl.DataFrame(
-        [texts, pl.Series("ipv4", ipv4, dtype=pl.UInt32), pl.Series("ipv6", ipv6, dtype=pl.UInt128)]
-    )
-    return groups.drop("ipv4").join(numbers, on="address", how="left")
+        [
+            others,
+            pl.Series("mapped", ipv4, dtype=pl.UInt32),
+            pl.Series("ipv6", ipv6, dtype=pl.UInt128),
+        ]
+    ).rename({others.name: "text"})
+    joined = columns.join(numbers, on="text", how="left", maintain_order="left")
+    return joined.select(pl.coalesce("ipv4", "mapped"), "ipv6")
