@@ -196,3 +196,26 @@ async def test_a_cancelled_batcher_leaves_no_item_queued(
     recorded.open.set()
     assert await asyncio.wait_for(tasks[0], 30) == 2
     assert await one(batcher, 4) == 8
+
+
+async def test_full_batches_of_one_moment_are_sent_one_turn_after_the_other() -> None:
+    """So the first one is written before the next one is packed, and the server begins with it."""
+    turn = 0
+    begun: dict[int, list[int]] = {}
+
+    async def work(key: str, items: Sequence[int]) -> Sequence[Any]:
+        begun.setdefault(turn, []).append(len(items))
+        await asyncio.sleep(0.05)
+        return items
+
+    batcher: Batcher[str, int, int] = Batcher(work, MOST, 100)
+    submitted = asyncio.gather(*all_of(batcher, *range(2 * MOST + 1)), *all_of(batcher, 1))
+    others = asyncio.gather(*[one(batcher, 1, key=key) for key in "abcabc"])
+    for turn in range(1, 10):  # noqa: B007 (`work` reads it)
+        await asyncio.sleep(0)
+    await asyncio.gather(submitted, others)
+    full = [turn for turn, sizes in sorted(begun.items()) if MOST in sizes]
+    assert len(full) == 2
+    assert full[1] == full[0] + 1
+    # Batches of other keys do not wait for them, nor for each other.
+    assert begun[full[0]] == [MOST, 1, 1, 1]

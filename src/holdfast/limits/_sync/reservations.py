@@ -27,8 +27,9 @@ from ..limit import Limit
 
 RESERVE_MANY: Final = Script.load("holdfast.limits", "reserve_many")
 
-MAX_RESERVATIONS: Final = 50
-"""Maximum number of reservations in one call. More would save nothing, but delay other clients."""
+MAX_RESERVATIONS: Final = 20
+"""Maximum number of reservations in one call. With more, the server would wait while this process
+prepares a call, and this process while the server executes it."""
 
 MAX_CHARGES: Final = 64
 """Maximum number of costs in one call: one for each reservation and limit."""

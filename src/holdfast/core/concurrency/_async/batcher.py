@@ -19,6 +19,9 @@ class Batcher(Generic[Key, Item, Outcome]):
     shares a batch with all items of its key that are submitted in the same turn of the loop. Each
     batch runs in its own task, so a cancelled caller does not stop the items of others.
 
+    Items of one turn that fill several batches are sent in turns that follow each other. So the
+    server works on the first batch while this process packs the next one.
+
     Args:
         work: sends items of one key, and returns the outcome of each item in order. The outcome of
             an item in a batch may be an exception.
@@ -64,7 +67,7 @@ class Batcher(Generic[Key, Item, Outcome]):
     def _add(self, key: Key, item: Item, size: int) -> asyncio.Future[Outcome]:
         batch = self._open.get(key)
         if batch is None or batch.is_full(self._most, self._most_size - size):
-            batch = self._open[key] = _Batch()
+            batch = self._open[key] = _Batch(0 if batch is None else batch.turns + 1)
             self._in_progress[key] += 1
             # Not `create_task`, because a task factory of the user may start the task at once,
             # before the batch has items.
@@ -78,6 +81,8 @@ class Batcher(Generic[Key, Item, Outcome]):
         return future
 
     async def _send(self, key: Key, batch: _Batch[Item, Outcome]) -> None:
+        for _ in range(batch.turns):
+            await asyncio.sleep(0)
         self._close_batch(key, batch)
         items = [each for each in batch.items if not each[1].done()]  # Leave out cancelled items.
         if not items:
@@ -115,11 +120,16 @@ class Batcher(Generic[Key, Item, Outcome]):
 
 
 class _Batch(Generic[Item, Outcome]):
-    """Items that are sent together, with the futures of their outcomes."""
+    """Items that are sent together, with the futures of their outcomes.
 
-    __slots__ = ("items", "size")
+    Args:
+        turns: number of turns of the loop that it waits after its first turn.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("items", "size", "turns")
+
+    def __init__(self, turns: int) -> None:
+        self.turns = turns
         self.items: list[tuple[Item, asyncio.Future[Outcome]]] = []
         self.size = 0
 
