@@ -252,7 +252,8 @@ def _grouped(addresses: pl.Series, days: pl.Series) -> pl.DataFrame:
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:
     lines = pl.len().cast(pl.UInt64).alias("lines")
-    return rows.group_by("key").agg(lines, pl.col("first").min())
+    query = rows.lazy().group_by("key").agg(lines, pl.col("first").min())
+    return query.collect(engine="streaming")  # the other engine keeps the rows of each group
 
 
 def _or_null(number: pl.Expr) -> pl.Expr:
