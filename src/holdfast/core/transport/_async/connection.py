@@ -24,7 +24,7 @@ does not answer in time, queued calls are `Unsent`, and calls in flight are `Los
 
 MAX_BYTES_IN_FLIGHT: Final = 4 * 2**20
 
-EARLY_BATCH: Final = 16
+EARLY_BATCH: Final = 6
 """Number of queued calls that are sent before the turn of the loop ends, so that the server can
 already execute them."""
 
