@@ -10,7 +10,7 @@ import pytest
 from faults.hostile import KINDS
 from faults.servers import Server
 from holdfast import Counted, Holdfast, LocalFiles
-from holdfast.tallies._sync.tally import _new_counter
+from holdfast.tallies._sync.tally import _counters_for
 from holdfast.tallies.function_counter import FunctionCounter
 from tallies.reference import VALID_DAYS
 
@@ -86,7 +86,7 @@ def test_overlong_lines_are_counted_as_rejected() -> None:
 
 def test_a_key_of_another_type_is_rejected() -> None:
     with pytest.raises(TypeError, match="a GeoKey or a function"):
-        _new_counter("country")  # type: ignore[arg-type]
+        _counters_for("country")  # type: ignore[arg-type]
 
 
 # A key may raise any exception: its line is rejected, and the others are counted
