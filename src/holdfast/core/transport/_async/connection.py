@@ -15,7 +15,7 @@ from ..outcome import Lost, Outcome, Replied, Unsent, missing_durability, outcom
 from ..rejection import NotOpened
 from ..request import Request
 from ..settings import Address, Settings
-from .pending_call import PendingCall, answer_late
+from .pending_call import PendingCall, answer_late, is_early_batch
 from .stream import AsyncPlainStream, AsyncStream, open_stream
 
 MAX_IN_FLIGHT: Final = 256
@@ -23,10 +23,6 @@ MAX_IN_FLIGHT: Final = 256
 does not answer in time, queued calls are `Unsent`, and calls in flight are `Lost`."""
 
 MAX_BYTES_IN_FLIGHT: Final = 4 * 2**20
-
-EARLY_BATCH: Final = 6
-"""Number of queued calls that are sent before the turn of the loop ends, so that the server can
-already execute them."""
 
 _FRESH_S: Final = 0.001
 """Seconds after its last use for which a connection counts as open. Later, it may have been closed
@@ -36,8 +32,7 @@ _GRACE_S: Final = 0.02
 """Seconds that an overdue call still has, so that a busy loop first processes what has arrived."""
 
 _STALLED_S: Final = 0.1
-"""Seconds after which a queued call counts as stalled: a signal handler has interrupted the step to
-send it."""
+"""Seconds after which a queued call counts as stalled: a signal handler interrupted its sending."""
 
 _INTERRUPTED: Final = "a signal handler interrupted the client during this call"
 _TOO_LATE: Final = "calls before it took too long"
@@ -108,7 +103,7 @@ class AsyncConnection:
         if self._sending is None:
             self._begin(now)
         elif (
-            len(self._queued) == EARLY_BATCH and self._in_flight and self._barrier is None
+            is_early_batch(len(self._queued), len(self._in_flight)) and self._barrier is None
         ) or now - self._queued[0].since > _STALLED_S:
             self._sending.cancel()
             self._send()

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Final
 
 import msgspec
 
 from ..outcome import Outcome
 from ..request import Request
+
+EARLY_BATCH: Final = 16
+"""Number of queued calls that are sent before the turn of the loop ends, so that the server can
+already execute them."""
+
+SMALL_BATCH: Final = 6
+"""The same while at most twice as many are in flight: then the server soon has nothing to do."""
 
 
 class PendingCall(msgspec.Struct, eq=False):
@@ -51,3 +59,8 @@ def answer_late(
         else:
             left.append(call)
     return left
+
+
+def is_early_batch(queued: int, in_flight: int) -> bool:
+    """Return whether to send the *queued* calls before the turn of the loop ends."""
+    return queued >= (EARLY_BATCH if in_flight > 2 * SMALL_BATCH else SMALL_BATCH) and in_flight > 0
