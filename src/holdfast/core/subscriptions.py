@@ -110,10 +110,12 @@ class SubscriptionCache(Generic[S]):
             try:
                 # Now a waiter that joins tries again, unless it has joined before this check.
                 if self._subscriptions[oldest].empty:
-                    self._idle_since.pop(oldest, None)
                     self._subscriptions.pop(oldest).close()
             finally:
                 self._closing = ""
+            for prefix in list(self._idle_since):
+                if prefix not in self._subscriptions:
+                    self._idle_since.pop(prefix, None)
 
     def close(self) -> None:
         """Close all subscriptions, even those with waiters."""
