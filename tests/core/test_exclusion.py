@@ -44,6 +44,19 @@ def in_thread(function: Callable[[], object]) -> bool:
     return not thread.is_alive()
 
 
+def all_are_inside(semaphore: LocalSemaphore, count: int) -> bool:
+    """Return whether *count* threads can be inside at the same time."""
+    meeting = threading.Barrier(count)
+
+    def meet() -> None:
+        with semaphore:
+            meeting.wait(PATIENCE_S)
+
+    with ThreadPoolExecutor(count) as pool:
+        met = [pool.submit(meet) for _ in range(count)]
+    return not any(each.exception() for each in met)
+
+
 @pytest.mark.parametrize("limit", [1, 2])
 def test_an_interrupted_thread_does_not_keep_others_out(limit: int) -> None:
     for step in range(1, 100):
@@ -53,6 +66,8 @@ def test_an_interrupted_thread_does_not_keep_others_out(limit: int) -> None:
             place = interrupted_at(step, use, files=ALL)
         assert in_thread(use), place
         use()
+        # One entry of two may be left, and keeps nobody out. It is removed when somebody waits.
+        assert all_are_inside(semaphore, limit), place
         assert not semaphore._entries
         if place is None:
             break
