@@ -66,7 +66,7 @@ def test_an_interrupted_thread_does_not_keep_others_out(limit: int) -> None:
             place = interrupted_at(step, use, files=ALL)
         assert in_thread(use), place
         use()
-        # One entry of two may be left, and keeps nobody out. It is removed when somebody waits.
+        # One entry of two may be left, and delays no thread. It is removed when a thread waits.
         assert all_are_inside(semaphore, limit), place
         assert not semaphore._entries
         if place is None:

@@ -77,6 +77,7 @@ MAY_UNPACK: Final = {
     "messages/parts/retention": "no more than PAGE readers",
     "queues/enqueue": "no more than two for each task, and a producer sends at most 500",
     "queues/enqueue_plain": "no more than two for each task, and a producer sends at most 500",
+    "queues/emit": "no more than two for each task, and a worker sends at most 64",
     "queues/permissions": "no more than five words for each command",
     "queues/parts/append_events": "no more than 1,000 events, which is what a worker sends",
     "queues/parts/add_tasks": "no more than two for each task; a producer sends at most 500",

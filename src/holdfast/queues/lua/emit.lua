@@ -30,32 +30,45 @@ if answer then
   return answer
 end
 
--- Returns the attempt of the claim *token* of the task *id*; nil if the claim has ended.
-local function attempt_of(id, token)
-  local held, attempt = (redis.call('HGET', state, id) or ''):match('^(%d+):(%d+):')
-  return held == token and redis.call('ZSCORE', leases, id) and attempt
+local ids = {}
+for i = FIRST, #ARGV, TASK do
+  ids[#ids + 1] = ARGV[i]
+end
+
+-- Returns the attempt of the claim *token* in the *record* of a task with a lease; nil if the claim has ended.
+local function attempt_of(record, is_leased, token)
+  local held, attempt = (record or ''):match('^(%d+):(%d+):')
+  return held == token and is_leased and attempt
 end
 
 -- Reads all of it before the first write: a key of another type must not stop the script half-way.
 local digits, attempts, known, added = {}, {}, {}, {}
 local function read_all(keys, first_events)
-  for i = FIRST, #ARGV, TASK do
-    local n = (i - FIRST) / TASK + 1
-    attempts[n] = attempt_of(ARGV[i], ARGV[i + 1])
+  local records = redis.call('HMGET', state, unpack(ids))
+  local scores = redis.call('ZMSCORE', leases, unpack(ids))
+  local entries = redis.call('HMGET', progress, unpack(ids))
+  for n, id in ipairs(ids) do
+    local i = FIRST + TASK * (n - 1)
+    attempts[n] = attempt_of(records[n], scores[n], ARGV[i + 1])
     digits[n] = attempts[n] and '1' or '0'
-    known[n] = read_events(progress, ARGV[i], keys[first_events + n - 1])
+    known[n] = known_events(progress, id, entries[n], keys[first_events + n - 1])
     added[n] = cmsgpack.unpack(ARGV[i + 4])
   end
 end
 
 local function append_all(keys, first_events)
-  for i = FIRST, #ARGV, TASK do
-    local n = (i - FIRST) / TASK + 1
+  local fields = {}
+  for n, id in ipairs(ids) do
+    local i = FIRST + TASK * (n - 1)
     if attempts[n] then
-      append_events(progress, ARGV[i], keys[first_events + n - 1], known[n], attempts[n], now_ms,
+      fields[#fields + 1] = id
+      fields[#fields + 1] = append_events(keys[first_events + n - 1], known[n], attempts[n], now_ms,
         tonumber(ARGV[i + 2]), ARGV[i + 3], added[n])
-      notify_followers(progress, ARGV[i])
+      notify_followers(progress, id)
     end
+  end
+  if #fields > 0 then
+    redis.call('HSET', progress, unpack(fields))
   end
 end
 

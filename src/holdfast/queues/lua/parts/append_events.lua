@@ -5,11 +5,10 @@ local EVENTS_LIMIT = 1000     -- events that are kept of a task
 local BYTES_LIMIT = 1048576   -- bytes of them
 local UNENDED_MS = 604800000  -- a task that has not ended keeps its events for a week after the last one
 
--- Returns what is stored of a task: the number of its last event, the bytes of its events, its progress, and how
--- many events its list has. Call this before the first write.
-local function read_events(progress, id, events)
-  local entry = redis.call('HGET', progress, id) or '0:0:'
-  local number, bytes, shown = entry:match('^(%d+):(%d+):(.*)$')
+-- Returns what is stored of a task: the number of its last event, the bytes of its events, its progress, and how many
+-- events its list has. *entry* is that of the task in `progress`; false: there is none. Call this before the first write.
+local function known_events(progress, id, entry, events)
+  local number, bytes, shown = (entry or '0:0:'):match('^(%d+):(%d+):(.*)$')
   return {
     number = whole(number, 0, EXACT, 'field ' .. id, progress), bytes = whole(bytes, 0, EXACT, 'field ' .. id, progress),
     shown = shown, length = redis.call('LLEN', events),
@@ -30,9 +29,10 @@ local function trim_events(events, length, bytes)
   return bytes
 end
 
--- Adds *added*, an array of kinds and JSON, to the list *events* of the task *id*. *known* is what `read_events`
--- returned. The worker has dropped *dropped* events before them, and *shown* is the latest progress, if it is new.
-local function append_events(progress, id, events, known, attempt, now_ms, dropped, shown, added)
+-- Adds *added*, an array of kinds and JSON, to the list *events* of a task. *known* is what `known_events` returned.
+-- The worker has dropped *dropped* events before them, and *shown* is the latest progress, if it is new. Returns the
+-- entry of the task in `progress`, for the caller to write.
+local function append_events(events, known, attempt, now_ms, dropped, shown, added)
   local number, bytes, length, records = known.number + dropped, known.bytes, known.length, {}
   if known.number == 0 or dropped > 0 or length == 0 then  -- the list has no gap; or an earlier task has left it
     redis.call('UNLINK', events)
@@ -49,5 +49,5 @@ local function append_events(progress, id, events, known, attempt, now_ms, dropp
     redis.call('PEXPIRE', events, UNENDED_MS)
   end
   shown = shown == '' and known.shown or string.format('%.0f:', now_ms) .. shown
-  redis.call('HSET', progress, id, string.format('%.0f:%.0f:', number + #records, bytes) .. shown)
+  return string.format('%.0f:%.0f:', number + #records, bytes) .. shown
 end
