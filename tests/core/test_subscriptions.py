@@ -20,7 +20,7 @@ class Recorded:
 
     Attributes:
         before_check: called before the next check for waiters.
-        after_check: called after the next check that finds no waiter.
+        after_check: called after the next check.
         before_close: called before it is closed.
     """
 
@@ -77,7 +77,9 @@ def test_one_with_a_waiter_stays_open() -> None:
     assert [each.state for each in others] == ["closed", "closed", "open"]
 
 
-def test_a_waiter_that_joins_before_the_last_check_keeps_it_open() -> None:
+@pytest.mark.parametrize("moment", ["before_check", "after_check", "before_close"])
+def test_a_waiter_that_joins_while_it_is_closed_is_not_lost(moment: str) -> None:
+    """It keeps the subscription open, or gets a new one."""
     cache = SubscriptionCache(Recorded, idle=1)
     first = visit(cache, "first")
     found: list[Recorded] = []
@@ -87,58 +89,22 @@ def test_a_waiter_that_joins_before_the_last_check_keeps_it_open() -> None:
         subscription.waiters.add("other")
         has_joined.set()
 
-    def enter() -> None:
-        found.append(cache.enter(unit_named("first"), join))
-
-    thread = threading.Thread(target=enter)
-
-    def start() -> None:
-        thread.start()
-        assert has_joined.wait(10)
-
-    def before_last_check() -> None:  # The first check chooses the subscription.
-        first.before_check = start
-
-    first.before_check = before_last_check
-    second = visit(cache, "second")
-    thread.join(10)
-    assert found == [first]
-    assert (first.state, second.state) == ("open", "open")
-    assert first.waiters == {"other"}
-    assert cache.find(unit_named("first")) is first
-
-
-@pytest.mark.parametrize("moment", ["after the last check", "before it is closed"])
-def test_a_waiter_that_joins_too_late_gets_a_new_one(moment: str) -> None:
-    cache = SubscriptionCache(Recorded, idle=1)
-    first = visit(cache, "first")
-    found: list[Recorded] = []
-    has_looked = threading.Event()
-
-    def join(subscription: Recorded) -> None:
-        subscription.waiters.add("other")
-        has_looked.set()
-
     thread = threading.Thread(target=lambda: found.append(cache.enter(unit_named("first"), join)))
 
     def start() -> None:
         thread.start()
-        has_looked.wait(0.2)  # It may wait for the end of this already.
+        # Before the close it waits for the end of this, and joins then.
+        has_joined.wait(0.2 if moment == "before_close" else 10)
 
-    def before_last_check() -> None:  # The first check chooses the subscription.
-        first.before_check = lambda: setattr(first, "after_check", start)
-
-    if moment == "after the last check":
-        first.before_check = before_last_check
-    else:
-        first.before_close = start
-    visit(cache, "second")
+    setattr(first, moment, start)
+    second = visit(cache, "second")
     thread.join(10)
-    [again] = found
-    assert first.state == "closed"
-    assert again is not first
-    assert again.state == "open"
-    assert again.waiters == {"other"}
+    [got] = found
+    is_kept = moment == "before_check"
+    assert (got is first, first.state) == ((True, "open") if is_kept else (False, "closed"))
+    assert (got.state, got.waiters) == ("open", {"other"})
+    assert cache.find(unit_named("first")) is got
+    assert second.state == "open"
 
 
 def test_one_that_is_closed_before_a_waiter_joins_is_opened_anew() -> None:
@@ -154,3 +120,16 @@ def test_one_that_is_closed_before_a_waiter_joins_is_opened_anew() -> None:
     assert first.state == "closed"
     assert (again.state, again.waiters) == ("open", {"late"})
     assert cache.find(unit_named("first")) is again
+
+
+def test_subscriptions_with_waiters_cost_a_leaving_one_nothing() -> None:
+    """Only idle ones are searched for the one to close."""
+    cache = SubscriptionCache(Recorded, idle=1)
+    busy = [
+        cache.enter(unit_named(f"busy {n}"), lambda each: each.waiters.add("waiter"))
+        for n in range(100)
+    ]
+    for each in busy:
+        each.before_check = lambda: pytest.fail("a subscription with a waiter was checked")
+    others = [visit(cache, name) for name in "abc"]
+    assert [each.state for each in others] == ["closed", "closed", "open"]

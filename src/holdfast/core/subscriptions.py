@@ -6,7 +6,6 @@ A process that has waited for a unit often waits again, and opening a subscripti
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Generic, Protocol, TypeVar
 
 from .concurrency._sync.primitives import Mutex
@@ -45,8 +44,8 @@ class SubscriptionCache(Generic[S]):
         self._made = made
         self._most_idle = idle
         self._subscriptions: dict[str, S] = {}  # by the prefix of the unit
-        self._idle_since: dict[str, int] = {}  # by prefix; a later time is a higher number
-        self._times = count()
+        # Prefixes of subscriptions that may be idle; the one that has been idle longest is first.
+        self._idle: dict[str, None] = {}
         self._closing = ""  # prefix of the subscription that is being closed, if it has no waiter
         self._guard = Mutex()
 
@@ -62,6 +61,7 @@ class SubscriptionCache(Generic[S]):
         subscription = self._subscriptions.get(unit.prefix)
         if subscription is not None:
             join(subscription)
+            self._idle.pop(unit.prefix, None)
             is_stable = self._closing != unit.prefix  # Read this before the next line.
             if is_stable and self._subscriptions.get(unit.prefix) is subscription:
                 return subscription
@@ -70,6 +70,7 @@ class SubscriptionCache(Generic[S]):
             if subscription is None:
                 return self._opened(unit, join)
             join(subscription)
+            self._idle.pop(unit.prefix, None)
             return subscription
 
     def _opened(self, unit: Unit, join: Callable[[S], None]) -> S:
@@ -96,30 +97,30 @@ class SubscriptionCache(Generic[S]):
             return
         depart(subscription)
         if subscription.empty:
-            self._idle_since[unit.prefix] = next(self._times)
-            if len(self._subscriptions) > self._most_idle:
+            self._idle[unit.prefix] = None
+            if len(self._idle) > self._most_idle:
                 self._close_oldest()
 
     def _close_oldest(self) -> None:
         """Close the subscription that has been idle longest, if too many are idle."""
         with self._guard:
-            idle = [prefix for prefix, each in self._subscriptions.items() if each.empty]
+            idle = list(self._idle)
             if len(idle) <= self._most_idle:
                 return
-            self._closing = oldest = min(idle, key=lambda prefix: self._idle_since.get(prefix, 0))
+            self._closing = oldest = idle[0]
             try:
+                self._idle.pop(oldest, None)
+                subscription = self._subscriptions.get(oldest)
                 # Now a waiter that joins tries again, unless it has joined before this check.
-                if self._subscriptions[oldest].empty:
-                    self._subscriptions.pop(oldest).close()
+                if subscription is not None and subscription.empty:
+                    del self._subscriptions[oldest]
+                    subscription.close()
             finally:
                 self._closing = ""
-            for prefix in list(self._idle_since):
-                if prefix not in self._subscriptions:
-                    self._idle_since.pop(prefix, None)
 
     def close(self) -> None:
         """Close all subscriptions, even those with waiters."""
         with self._guard:
-            subscriptions, self._subscriptions, self._idle_since = self._subscriptions, {}, {}
+            subscriptions, self._subscriptions, self._idle = self._subscriptions, {}, {}
             for subscription in subscriptions.values():
                 subscription.close()
