@@ -63,23 +63,43 @@ async def test_calls_are_sent_however_long_a_turn_of_the_loop_takes(standalone: 
     await connection.close()
 
 
-async def test_what_is_submitted_together_travels_together(
-    standalone: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connection = connection_to(standalone.url)
-    written: list[bytes] = []
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return a list to which each write of a connection is added."""
+    payloads: list[bytes] = []
     write = AsyncStream.write
 
     def noted(stream: AsyncStream, payload: bytes) -> None:
-        written.append(payload)
+        payloads.append(payload)
         write(stream, payload)
 
     monkeypatch.setattr(AsyncStream, "write", noted)
+    return payloads
+
+
+async def test_what_is_submitted_together_travels_together(
+    standalone: Server, written: list[bytes]
+) -> None:
+    connection = connection_to(standalone.url)
     for _ in range(2):  # when it opens, and when it is open
         assert await asyncio.gather(*connection.submit_all([PING] * 10)) == [Replied(b"PONG")] * 10
         assert written == [PING.payload * 10]
         written.clear()
     assert connection.submit_all([]) == []
+    await connection.close()
+
+
+async def test_calls_of_a_turn_are_sent_in_batches(
+    standalone: Server, written: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In small ones while the server has little to do, so that it begins before the turn ends."""
+    monkeypatch.setattr("holdfast.core.transport._async.connection._FRESH_S", 60.0)
+    connection = connection_to(standalone.url)
+    assert await connection.submit(PING) == Replied(b"PONG")
+    written.clear()
+    await asyncio.gather(*[connection.submit(PING) for _ in range(50)])
+    sizes = [len(payload) // len(PING.payload) for payload in written]
+    assert sizes == [1, 6, 6, 16, 16, 5]
     await connection.close()
 
 
