@@ -6,7 +6,7 @@ local BYTES_LIMIT = 1048576   -- bytes of them
 local UNENDED_MS = 604800000  -- a task that has not ended keeps its events for a week after the last one
 
 -- Returns what is stored of a task: the number of its last event, the bytes of its events, its progress, and how many
--- events its list has. *entry* is that of the task in `progress`; false: there is none. Call this before the first write.
+-- events its list has. *entry* is its entry in `progress`, or false. Call this before the first write.
 local function known_events(progress, id, entry, events)
   local number, bytes, shown = (entry or '0:0:'):match('^(%d+):(%d+):(.*)$')
   return {
