@@ -96,7 +96,7 @@ class BenchmarkRun:
         server: what to talk to.
         rounds: of each case, after one more that warms up.
         quick: less work in a round, for a look.
-        rivals: libraries that take part, whose installation needs the network.
+        rivals: libraries to compare with; their installation needs the network.
         limit_s: what each is given to recover from a killed worker.
         largest: how much is stored at most where costs of sizes are compared.
     """

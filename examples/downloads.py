@@ -43,7 +43,7 @@ class Crawler:
     """Fetches what may be fetched.
 
     Args:
-        hf: counts the downloads; None: nobody does.
+        hf: counts the downloads; None: they are not counted.
     """
 
     def __init__(self, hf: Holdfast | None) -> None:

@@ -53,10 +53,10 @@ class Guild:
         """Put mail into the box of a member; returns its number there.
 
         Args:
-            sender: who writes.
-            to: whom.
-            text: what.
-            op_id: whoever writes again under this name, because no answer came, has written once.
+            sender: the user who writes.
+            to: the user who receives it.
+            text: the text of the message.
+            op_id: a call that is repeated with this id, because no answer came, writes once.
 
         Raises:
             NoSuchMate: *to* is none.

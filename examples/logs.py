@@ -1,7 +1,7 @@
 """Fake Game's event logs: sent to those who count them, and counted by where the players are.
 
     python logs.py          # three small days and two consumers, on a Valkey of its own
-    holdfast demo logs      # a week and four processes, one of which is killed
+    holdfast demo logs      # a week and four processes; one is killed
 
 The servers of the game write a line for each event: who (by address), when, what. A day has a log
 of each realm. The feed takes them to the consumers, each log to one of them, and they count into

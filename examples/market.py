@@ -72,7 +72,7 @@ class Market(ABC):
         prefix: of all keys. Its braces keep them in one slot of a cluster.
 
     Attributes:
-        retries: how often something was begun again because somebody else was faster.
+        retries: how often an action was begun again because another client was faster.
     """
 
     def __init__(self, redis: Redis, *, prefix: str = "fakegame:{market}") -> None:

@@ -66,7 +66,7 @@ class Check(NamedTuple):
 
     Attributes:
         extras: separated by commas, as in brackets.
-        beside: other packages that the page tells to install.
+        beside: other packages that the page says to install.
         pages: the pages, each with the number of its example.
         code: what else is run.
         commands: of `holdfast`, each must end well.

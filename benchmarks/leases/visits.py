@@ -19,8 +19,8 @@ class Rules:
         callers: of each process that take part; None: all.
         hold_s: how long each stays inside.
         begin_ns: when all begin, by the system's monotonic clock, the same in all processes.
-        count_ns: from when on visits count: some are late for the beginning.
-        end_ns: when nobody asks any more.
+        count_ns: when visits begin to count, because some clients start late.
+        end_ns: when no client asks any more.
     """
 
     name: str

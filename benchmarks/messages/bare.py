@@ -39,9 +39,9 @@ class BareInbox:
     """The inbox of one user.
 
     Args:
-        url: of the server.
-        user: whose inbox.
-        chats: of the user.
+        url: address of the server.
+        user: the owner of the inbox.
+        chats: the chats of the user.
     """
 
     def __init__(self, url: str, user: str, chats: Sequence[str]) -> None:

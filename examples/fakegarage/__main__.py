@@ -23,8 +23,8 @@ def main() -> int:
         for _ in garage.run():
             if time.monotonic() - shown_at >= 1.0:
                 shown_at = time.monotonic()
-                print(garage.told())
-    print(garage.told())
+                print(garage.progress_line())
+    print(garage.progress_line())
     problems = garage.problems()
     print("\n".join(problems) or "Everybody has everything, in order.")
     return 1 if problems else 0

@@ -21,7 +21,7 @@ class Account:
     """What one phone has done and got.
 
     Attributes:
-        user: whose phone it is.
+        user: the owner of the phone.
         done: what it has done, by id → the number of the message that this made.
         got: by chat (or mailbox): number → message.
         acked: by chat (or mailbox): up to which number it knows that it has acknowledged.

@@ -25,7 +25,7 @@ class Count:
     Attributes:
         to_write: messages of the whole day.
         written: those that their writers know to be sent.
-        to_deliver: likewise, counted once for each reader who did not write them.
+        to_deliver: the same messages, counted once for each reader who did not write them.
         delivered: those that are on disk there.
     """
 

@@ -75,7 +75,7 @@ class Day:
 
     Attributes:
         seconds: how long it lasts.
-        processes: the users whose phones run in each process.
+        processes: the users with phones in each process.
         readers: of each chat, by its id, and of each mailbox, by its user. No user is called like
             a chat.
         acts: of each user, in order.

@@ -34,9 +34,9 @@ class Garage:
         namespace: of all mailboxes and chats.
 
     Attributes:
-        accounts: of each user: what its phone has done and got.
-        said: the latest messages of which their writers know that they are sent.
-        down: users whose process was killed, and is not back yet.
+        accounts: by user, what the phone has done and received.
+        said: the latest messages that are sent, as their writers know.
+        down: users with a process that was killed and is not back yet.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Garage:
         """Return how far all chats are."""
         return count(self.day, self.accounts, chats=True)
 
-    def told(self) -> str:
+    def progress_line(self) -> str:
         """Return the progress in a line."""
         counts = self.mailboxes, self.chats
         written, delivered, to_deliver = (

@@ -39,7 +39,7 @@ class Phone:
 
     Args:
         hf: its own connection to the server.
-        user: whose it is.
+        user: its owner.
         journal: what it has on disk.
     """
 

@@ -26,11 +26,11 @@ class PhoneProcess:
     """One process of `phones.py`.
 
     Args:
-        order: the line that tells it what to do.
+        order: the line with its task.
         log: the file for what goes wrong in it.
 
     Attributes:
-        users: whose phones are in it.
+        users: the owners of the phones in it.
         kills: how often it was killed.
     """
 

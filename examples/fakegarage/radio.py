@@ -46,7 +46,7 @@ class Radio:
         """Go into a tunnel. At its mouth no answer comes in any more.
 
         Args:
-            mute: nothing goes out, either. Else it arrives, and nobody here knows that it did.
+            mute: nothing is sent, either. Otherwise it arrives, but the sender does not learn that.
         """
         self._deaf, self._mute = True, mute
         await asyncio.sleep(FADING_S)

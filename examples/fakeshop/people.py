@@ -23,7 +23,7 @@ from holdfast import AsyncHoldfast, Holdfast, HoldfastError
 from .shop import ITEMS, Stock, buy, cache_of
 from .staff import FAILED
 
-TELL_S = 0.25
+REPORT_S = 0.25
 CONNECTIONS = 20
 """Of one process to the database."""
 
@@ -42,8 +42,8 @@ class Tally:
         """Keep the largest."""
         self.counts[what] = max(self.counts.get(what, 0), number)
 
-    def tell(self) -> None:
-        """Print it, and reset it."""
+    def report(self) -> None:
+        """Print the counts, and reset them."""
         counts, self.counts = self.counts, {}
         print(json.dumps(counts), flush=True)
 
@@ -96,8 +96,8 @@ def read(order: dict[str, Any], engine: sa.Engine, tally: Tally, ended: threadin
 
             lookers = [asyncio.create_task(look()) for _ in range(order["people"])]
             while not ended.is_set():
-                await asyncio.sleep(TELL_S)
-                tally.tell()
+                await asyncio.sleep(REPORT_S)
+                tally.report()
             await asyncio.gather(*lookers)
             pool.shutdown()
 
@@ -123,7 +123,9 @@ def shop_around(
                     tally.add("sold")
                 time.sleep(random.uniform(0, 2 * order["buy_every_s"]))
 
-        _told([threading.Thread(target=buyer) for _ in range(order["people"])], tally, ended)
+        _run_and_report(
+            [threading.Thread(target=buyer) for _ in range(order["people"])], tally, ended
+        )
 
 
 def refresh(order: dict[str, Any], engine: sa.Engine, tally: Tally, ended: threading.Event) -> None:
@@ -132,17 +134,17 @@ def refresh(order: dict[str, Any], engine: sa.Engine, tally: Tally, ended: threa
         cache = cache_of(hf, engine)
         thread = threading.Thread(target=cache.run)
         threading.Thread(target=lambda: (ended.wait(), cache.stop()), daemon=True).start()
-        _told([thread], tally, ended)
+        _run_and_report([thread], tally, ended)
 
 
-def _told(threads: list[threading.Thread], tally: Tally, ended: threading.Event) -> None:
+def _run_and_report(threads: list[threading.Thread], tally: Tally, ended: threading.Event) -> None:
     for thread in threads:
         thread.start()
-    while not ended.wait(TELL_S):
-        tally.tell()
+    while not ended.wait(REPORT_S):
+        tally.report()
     for thread in threads:
         thread.join()
-    tally.tell()  # what was bought while they went home
+    tally.report()  # what was bought while they went home
 
 
 if __name__ == "__main__":

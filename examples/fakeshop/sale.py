@@ -104,10 +104,10 @@ class Sale:
                 staff.hire("refresher", 1)
             began = self._begun(staff)
             while (seconds := time.monotonic() - began) < self._seconds:
-                yield Snapshot(cached, seconds, staff.told())
+                yield Snapshot(cached, seconds, staff.counts())
                 time.sleep(TICK_S)
                 staff.look_after()
-            last = Snapshot(cached, time.monotonic() - began, staff.told())
+            last = Snapshot(cached, time.monotonic() - began, staff.counts())
         finally:
             staff.end()
             self.problems += staff.problems
@@ -116,11 +116,11 @@ class Sale:
     def _begun(self, staff: Staff) -> float:
         """Wait until there are readers; what was done until then does not count for rates."""
         limit = time.monotonic() + BEGIN_S
-        while not staff.told().get("reads"):
+        while not staff.counts().get("reads"):
             time.sleep(0.02)
             staff.look_after()
             if time.monotonic() > limit:
-                failed = ", ".join(Snapshot(False, 0, staff.told()).failed) or "no error either"
+                failed = ", ".join(Snapshot(False, 0, staff.counts()).failed) or "no error either"
                 raise PeopleFailed(f"no process has read anything for {BEGIN_S:.0f} s: {failed}")
         staff.after_fork()
         return time.monotonic()
@@ -133,7 +133,7 @@ class Sale:
 
     def _check(self, engine: sa.Engine, *, cached: bool) -> None:
         """Check that sold items are gone from the shelf, and no others."""
-        sold, left = int(self._staff.told().get("sold", 0)), left_in(engine)
+        sold, left = int(self._staff.counts().get("sold", 0)), left_in(engine)
         if sold + left != ITEMS * EACH:
             self.problems.append(f"{sold:,} were sold and {left:,} are left of {ITEMS * EACH:,}")
         if (noted := len(sold_in(engine))) != sold:

@@ -31,14 +31,14 @@ class Stock(Base):
 class Sold(Base):
     """The ledger: what was sold, in the same transaction in which it left the shelf.
 
-    It is an outbox as well: who mails the buyer notes that in `told`, afterwards. A mail under the
+    It is an outbox as well: `is_mailed` is set after the mail to the buyer was enqueued. A mail under the
     name of its sale is sent once, however often it is handed over.
     """
 
     __tablename__ = "fakeshop_sold"
     id: Mapped[int] = mapped_column(primary_key=True)
     item: Mapped[int]
-    told: Mapped[bool] = mapped_column(default=False)
+    is_mailed: Mapped[bool] = mapped_column(default=False)
 
 
 def open_shop(engine: sa.Engine) -> None:
@@ -61,18 +61,18 @@ def sold_in(engine: sa.Engine) -> list[int]:
         return list(connection.execute(sa.select(Sold.id)).scalars())
 
 
-def untold(engine: sa.Engine, limit: int) -> list[Sold]:
-    """Return the sales that no seller was notified of, as far as is known."""
+def without_mail(engine: sa.Engine, limit: int) -> list[Sold]:
+    """Return sales that have no mail yet, as far as is known."""
     with Session(engine, expire_on_commit=False) as session:
-        wanted = sa.select(Sold).where(~Sold.told).order_by(Sold.id).limit(limit)
+        wanted = sa.select(Sold).where(~Sold.is_mailed).order_by(Sold.id).limit(limit)
         return list(session.execute(wanted).scalars())
 
 
-def told(engine: sa.Engine, sales: list[Sold]) -> None:
-    """Record that the sellers were notified of these sales."""
+def mark_mailed(engine: sa.Engine, sales: list[Sold]) -> None:
+    """Record that these sales have their mails."""
     with engine.begin() as connection:
         ids = [sale.id for sale in sales]
-        connection.execute(sa.update(Sold).where(Sold.id.in_(ids)).values(told=True))
+        connection.execute(sa.update(Sold).where(Sold.id.in_(ids)).values(is_mailed=True))
 
 
 def cache_of(hf: Any, engine: sa.Engine) -> Any:

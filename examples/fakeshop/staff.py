@@ -39,7 +39,7 @@ class Staff:
     """Everybody who is at work.
 
     Args:
-        order: what all of them are told: where the server and the database are, and how to work.
+        order: what all of them get: the addresses of the server and the database, and how to work.
 
     Attributes:
         problems: of those who did not end as they should, in sentences.
@@ -70,8 +70,8 @@ class Staff:
         process.stdin.write(json.dumps({**self._order, "role": role, "people": people}) + "\n")
         process.stdin.flush()
 
-    def told(self) -> dict[str, float]:
-        """Sums of what they did so far, by what it was."""
+    def counts(self) -> dict[str, float]:
+        """Return how often the processes did each kind of action so far."""
         with self._guard:
             return dict(self._counts)
 
@@ -132,9 +132,9 @@ class Staff:
             if line.endswith("\n"):  # who is killed may leave a part of one
                 self._add(json.loads(line))
 
-    def _add(self, told: Mapping[str, float]) -> None:
+    def _add(self, counts: Mapping[str, float]) -> None:
         with self._guard:
-            for what, number in told.items():
+            for what, number in counts.items():
                 before = self._counts.get(what, 0)
                 self._counts[what] = max(before, number) if what == "oldest_s" else before + number
 

@@ -62,7 +62,7 @@ class ChatDemo(Demo):
         self.end()
 
     def line(self) -> str:
-        line: str = self._garage.told()
+        line: str = self._garage.progress_line()
         return line.partition("s  ")[2]
 
     def figures(self) -> Figures:

@@ -64,9 +64,8 @@ class Followed:
 class ReportsDemo(Demo):
     """Render reports, and follow their progress.
 
-    A worker renders reports, page by page, and tells of each page. For each
-    report a reader follows, who sometimes loses its connection and continues
-    after the last event. The worker is killed, too.
+    A worker renders reports and publishes an event for each page. A reader follows each report; it
+    sometimes loses its connection and continues after the last event. The worker is killed, too.
 
     At the end the events of each report are compared with its pages. The exit
     code is 1 if a number is missing or comes twice, or if an event is missing.

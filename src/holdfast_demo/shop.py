@@ -99,7 +99,7 @@ class ShopDemo(Demo):
         yield from until(lambda: not list(differing(self._stock(), self._shown())))
 
     def line(self) -> str:
-        counts = self._staff.told()
+        counts = self._staff.counts()
         reads, sold, asked = (int(counts.get(what, 0)) for what in ("reads", "sold", "queries"))
         return f"{reads:,} reads from the cache, {asked:,} SELECTs to keep it fresh, {sold:,} sold"
 

@@ -15,16 +15,16 @@ from faults.servers import Server
 from faults.urls import patient
 from holdfast import AsyncHoldfast, CacheTimeout, Holdfast
 
-CROWD = Path(__file__).with_name("crowd.py")
+MANY_CALLERS = Path(__file__).with_name("many_callers.py")
 PROCESSES = 4
 CALLERS = 50
 
 
-def crowd(server: Server, how: str) -> tuple[int, list[tuple[int, Counter[str]]]]:
+def run_callers(server: Server, how: str) -> tuple[int, list[tuple[int, Counter[str]]]]:
     """Run the processes. Return the calls of the function, and the reports of those that lived."""
     namespace = secrets.token_hex(4)
     with ExitStack() as stack:
-        arguments = (CROWD, server.url, namespace, f"{PROCESSES}", how)
+        arguments = (MANY_CALLERS, server.url, namespace, f"{PROCESSES}", how)
         workers = [stack.enter_context(Process.python(*arguments)) for _ in range(PROCESSES)]
         ends = [each.wait(100) for each in workers]
         reports = [
@@ -36,19 +36,19 @@ def crowd(server: Server, how: str) -> tuple[int, list[tuple[int, Counter[str]]]
 
 
 def test_the_function_is_called_once(standalone: Server) -> None:
-    calls, reports = crowd(standalone, "slow")
+    calls, reports = run_callers(standalone, "slow")
     assert calls == 1
     assert [got for _, got in reports] == [Counter(value=CALLERS)] * PROCESSES
 
 
 def test_a_killed_caller_is_replaced(standalone: Server) -> None:
-    calls, reports = crowd(standalone, "killed")
+    calls, reports = run_callers(standalone, "killed")
     assert calls == 2
     assert [got for _, got in reports] == [Counter(value=CALLERS)] * (PROCESSES - 1)
 
 
 def test_the_error_reaches_all_waiters(standalone: Server) -> None:
-    calls, reports = crowd(standalone, "failing")
+    calls, reports = run_callers(standalone, "failing")
     assert [got for _, got in reports] == [
         Counter({"LookupError: no such thing": CALLERS})
     ] * PROCESSES
@@ -56,7 +56,7 @@ def test_the_error_reaches_all_waiters(standalone: Server) -> None:
 
 
 def test_waiters_of_a_hanging_caller_end_in_time(standalone: Server) -> None:
-    calls, reports = crowd(standalone, "hanging")
+    calls, reports = run_callers(standalone, "hanging")
     total = sum((got for _, got in reports), Counter[str]())
     assert total == Counter(timeout=PROCESSES * CALLERS - calls, value=calls)
     assert 1 <= calls <= 4

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli.crowd import Run, crowded
+from cli.filled_queue import Run, filled_queue
 from conftest import Site, own_site
 from faults.servers import Server
 from holdfast import Holdfast
@@ -66,7 +66,7 @@ def run_in(home: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Pa
 
 
 @pytest.fixture
-def crowd(hf: Holdfast) -> Iterator[Holdfast]:
+def filled(hf: Holdfast) -> Iterator[Holdfast]:
     """Yield the same client, with tasks in every state in the queue `crowd`."""
-    with crowded(hf):
+    with filled_queue(hf):
         yield hf

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from cli.conftest import runner
-from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.filled_queue import HOSTILE, VISIBLE, Run, rows
 from cli.programs import CTRL_C, on_terminal
 from conftest import Site
 from faults.processes import Process

@@ -6,7 +6,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.filled_queue import HOSTILE, VISIBLE, Run, rows
 from cli.programs import CTRL_C, on_terminal
 from conftest import Site
 from faults.servers import Server

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.filled_queue import HOSTILE, VISIBLE, Run, rows
 from cli.programs import on_terminal
 from faults.servers import Server
 from holdfast import Holdfast, Sample

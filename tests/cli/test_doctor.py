@@ -7,7 +7,7 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-from cli.crowd import Run, rows
+from cli.filled_queue import Run, rows
 from cli.programs import holdfast, on_terminal
 from conftest import Site
 from faults.servers import Server

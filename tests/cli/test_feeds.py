@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cli.crowd import HOSTILE, Run, rows
+from cli.filled_queue import HOSTILE, Run, rows
 from cli.programs import on_terminal
 from conftest import Site
 from faults.servers import Server

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.filled_queue import HOSTILE, VISIBLE, Run, rows
 from conftest import Site
 from holdfast import Holdfast
 
 
-def test_a_sound_namespace(crowd: Holdfast, run: Run, home: Site) -> None:
+def test_a_sound_namespace(filled: Holdfast, run: Run, home: Site) -> None:
     """Print one line for people, and nothing for scripts."""
     result = run("fsck")
     assert (result.exit_code, result.stderr) == (0, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.crowd import Run, rows
+from cli.filled_queue import Run, rows
 from holdfast import RESULT, Holdfast, Retry, TaskRegistry, chain
 
 tasks = TaskRegistry()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.crowd import Run
+from cli.filled_queue import Run
 from cli.programs import holdfast
 from holdfast import Holdfast, TaskRegistry
 

@@ -10,15 +10,15 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from cli.crowd import Run, rows
+from cli.filled_queue import Run, rows
 from faults.waiting import eventually
 from holdfast import Holdfast, LockState
 
 
 @contextmanager
-def crowded(hf: Holdfast, number: int) -> Iterator[LockState]:
-    """Hold and list lock `crowded` while *number* clients wait for it."""
-    lock = hf.lock("crowded")
+def contended(hf: Holdfast, number: int) -> Iterator[LockState]:
+    """Hold and list lock `contended` while *number* clients wait for it."""
+    lock = hf.lock("contended")
 
     def wait() -> None:
         with lock.hold():
@@ -29,7 +29,7 @@ def crowded(hf: Holdfast, number: int) -> Iterator[LockState]:
         for thread in threads:
             thread.start()
         eventually(lambda: len(lock.inspect().waiters) == number)
-        eventually(lambda: "crowded" in hf.locks())
+        eventually(lambda: "contended" in hf.locks())
         yield lock.inspect()
     for thread in threads:
         thread.join()
@@ -48,28 +48,28 @@ def busy(hf: Holdfast) -> Iterator[Holdfast]:
 
 def test_what_is_in_use_is_listed(busy: Holdfast, run: Run) -> None:
     """List them by name, with permits and waiters."""
-    with crowded(busy, 1):
+    with contended(busy, 1):
         _, *lines = run("locks", "ls").stdout.splitlines()
         found = rows(run("locks", "ls", "--json"))
     assert [line.split() for line in lines] == [
         ["api", "semaphore", "2/3", "0"],
-        ["crowded", "lock", "1/1", "1"],
+        ["contended", "lock", "1/1", "1"],
         ["market", "lock", "1/1", "0"],
     ]
-    assert found[1] == {"name": "crowded", "kind": "lock", "limit": 1, "holders": 1, "waiters": 1}
+    assert found[1] == {"name": "contended", "kind": "lock", "limit": 1, "holders": 1, "waiters": 1}
 
 
 def test_a_lock_is_shown_with_its_holder_and_the_next_waiter(hf: Holdfast, run: Run) -> None:
     """Print host, process, remaining lease, fence, and the waiters in order."""
     here = f"{socket.gethostname()}, process {os.getpid()}"
-    with crowded(hf, 2) as state:
-        shown = run("locks", "show", "crowded")
-        [row] = rows(run("locks", "show", "crowded", "--json"))
+    with contended(hf, 2) as state:
+        shown = run("locks", "show", "contended")
+        [row] = rows(run("locks", "show", "contended", "--json"))
     assert shown.exit_code == 0, shown.output
     assert f"holder    {here}, " in shown.stdout
     assert f"fence     {state.fence}\n" in shown.stdout
     assert f"waiter 1  {here}\nwaiter 2  {here}\n" in shown.stdout
-    assert (row["name"], row["kind"], row["limit"]) == ("crowded", "lock", 1)
+    assert (row["name"], row["kind"], row["limit"]) == ("contended", "lock", 1)
     assert row["fence"] == state.fence
     [holder] = row["holders"]
     assert 0 < holder.pop("remaining") <= 10

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.crowd import Run
+from cli.filled_queue import Run
 from cli.programs import CTRL_C, on_terminal
 from conftest import Site
 from faults.processes import Process

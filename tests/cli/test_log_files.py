@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.filled_queue import HOSTILE, VISIBLE, Run, rows
 from cli.programs import CTRL_C, on_terminal
 from faults.servers import Server
 from holdfast import (
@@ -213,7 +213,7 @@ def test_hostile_values_are_shown_as_what_they_are(run: Run, hf: Holdfast, logs:
         (["tally", "t", "--from", ".", "--geo", "x.mmdb", "--geo", "y.mmdb"], 2, "one --geo"),
     ],
 )
-def test_what_is_missing_is_said(run: Run, args: list[str], code: int, message: str) -> None:
+def test_what_is_missing_is_reported(run: Run, args: list[str], code: int, message: str) -> None:
     """Print a sentence, and exit with a code."""
     result = run("logs", *args)
     assert result.exit_code == code, result.output

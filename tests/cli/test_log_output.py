@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from cli.crowd import HOSTILE
+from cli.filled_queue import HOSTILE
 from holdfast.cli.log_output import LineFormatter
 
 FORGED = f"{HOSTILE}\n2026-11-22 10:00:00,000 INFO ann (operator) queue/purge: done\r\x85\u2028x"

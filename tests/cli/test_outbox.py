@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cli.crowd import HOSTILE, Run, rows
+from cli.filled_queue import HOSTILE, Run, rows
 from holdfast import Holdfast, Outbox, TaskRegistry, Unique
 
 tasks = TaskRegistry()

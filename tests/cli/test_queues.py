@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from cli.crowd import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, rows
+from cli.filled_queue import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, rows
 from holdfast import Holdfast, PerKey, TaskRegistry
 
 
-def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
+def test_queues_are_listed(filled: Holdfast, run: Run) -> None:
     """List them by name, with their numbers."""
-    crowd.queue("limited").redefine(capacity=10_000)
+    filled.queue("limited").redefine(capacity=10_000)
     _, busy, limited = run("queues", "ls").stdout.splitlines()
     assert busy.split() == ["crowd", "3", "1", "1", "2", "0", "-"]
     assert limited.split() == ["limited", "0", "0", "0", "0", "0", "10,000"]
@@ -23,7 +23,7 @@ def test_queues_are_listed(crowd: Holdfast, run: Run) -> None:
     }  # fmt: skip
 
 
-def test_one_queue_is_shown(crowd: Holdfast, run: Run) -> None:
+def test_one_queue_is_shown(filled: Holdfast, run: Run) -> None:
     """Print what is next, and why the latest tasks died, the last one first."""
     shown = run("queues", "show", "crowd").stdout
     assert shown.index("next\n") < shown.index("queued-1") < shown.index("queued-2")
@@ -38,7 +38,7 @@ def test_one_queue_is_shown(crowd: Holdfast, run: Run) -> None:
     assert [task["reason"] for task in row["latest_dead"]] == [f"failed: ValueError: {HOSTILE}"] * 2
 
 
-def test_an_unused_queue_is_not_found(crowd: Holdfast, run: Run) -> None:
+def test_an_unused_queue_is_not_found(filled: Holdfast, run: Run) -> None:
     """Exit with code 3, and offer a similar name."""
     for command in ("show", "resume", "purge"):
         result = run("queues", command, "crwd")
@@ -48,18 +48,18 @@ def test_an_unused_queue_is_not_found(crowd: Holdfast, run: Run) -> None:
     assert rows(run("queues", "--json"))[0]["queue"] == "crowd"
 
 
-def test_pause_and_resume(crowd: Holdfast, run: Run) -> None:
+def test_pause_and_resume(filled: Holdfast, run: Run) -> None:
     """Ask nothing; print whether anything changed."""
     assert (
         "queue 'crowd' is paused: 4 tasks waiting, 1 running"
         in run("queues", "pause", "crowd").stdout
     )
-    assert crowd.queue("crowd").stats().paused
+    assert filled.queue("crowd").stats().paused
     assert "is still paused" in run("queues", "pause", "crowd").stdout
     assert "until `resume`" in run("queues", "show", "crowd").stdout
     resumed = rows(run("queues", "resume", "crowd", "--json"))
     assert resumed == [{"queue": "crowd", "paused": False, "changed": True}]
-    assert not crowd.queue("crowd").stats().paused
+    assert not filled.queue("crowd").stats().paused
     assert "was not paused" in run("queues", "resume", "crowd").stdout
 
 
@@ -74,16 +74,16 @@ def test_a_queue_can_be_paused_before_it_is_used(hf: Holdfast, run: Run) -> None
     assert run("queues", "resume", "future").exit_code == 0
 
 
-def test_purge_asks_first_and_shows_how_many(crowd: Holdfast, run: Run) -> None:
+def test_purge_asks_first_and_shows_how_many(filled: Holdfast, run: Run) -> None:
     """Refuse without a terminal, because no user can answer."""
     refused = run("queues", "purge", "crowd")
     assert (refused.exit_code, refused.stdout) == (4, "")
     assert "drop 4 waiting tasks of queue 'crowd'" in refused.stderr
     assert "--yes" in refused.stderr
-    assert crowd.queue("crowd").stats().ready == 3
+    assert filled.queue("crowd").stats().ready == 3
     purged = run("queues", "purge", "crowd", "--yes")
     assert (purged.exit_code, purged.stdout) == (0, "dropped 4 waiting tasks of queue 'crowd'\n")
-    stats = crowd.queue("crowd").stats()
+    stats = filled.queue("crowd").stats()
     assert (stats.ready, stats.delayed, stats.running, stats.dead) == (0, 0, 1, 2)
 
 
@@ -98,7 +98,7 @@ def test_purge_of_the_dead(hf: Holdfast, run: Run) -> None:
     assert (unasked.exit_code, unasked.stdout) == (0, "dropped 0 dead tasks of queue 'crowd'\n")
 
 
-def test_a_queue_is_limited(crowd: Holdfast, run: Run) -> None:
+def test_a_queue_is_limited(filled: Holdfast, run: Run) -> None:
     limited = run("queues", "limit", "crowd", "--concurrency", "20", "--rate", "100/60")
     assert limited.stdout == "limit of queue 'crowd': 20 at once, 100 in 60 s\n"
     assert "limit            20 at once, 100 in 60 s\n" in run("queues", "show", "crowd").stdout
@@ -110,14 +110,14 @@ def test_a_queue_is_limited(crowd: Holdfast, run: Run) -> None:
     assert run("queues", "limit", "crowd", "--concurrency", "0").stdout.endswith("no limit\n")
 
 
-def test_the_most_delayed_keys_are_shown(crowd: Holdfast, run: Run) -> None:
+def test_the_most_delayed_keys_are_shown(filled: Holdfast, run: Run) -> None:
     tasks = TaskRegistry()
 
     @tasks.task(queue="crowd", limit=PerKey("tenant", concurrency=1))
     def sync(tenant: str) -> None: ...
 
-    crowd.enqueue_many([sync.call(tenant) for tenant in ("umbra", "acme", "acme", "acme")])
-    handles = crowd.enqueue_many([sync.call("umbra")])
+    filled.enqueue_many([sync.call(tenant) for tenant in ("umbra", "acme", "acme", "acme")])
+    handles = filled.enqueue_many([sync.call("umbra")])
     shown = run("queues", "show", "crowd").stdout
     assert "of these limited" in shown
     assert shown.index("sync acme") < shown.index("sync umbra")
@@ -127,8 +127,8 @@ def test_the_most_delayed_keys_are_shown(crowd: Holdfast, run: Run) -> None:
     assert "sync umbra (it has no room yet)" in shown
 
 
-def test_a_queue_is_divided(crowd: Holdfast, run: Run) -> None:
-    crowd.queue("crowd").purge()
+def test_a_queue_is_divided(filled: Holdfast, run: Run) -> None:
+    filled.queue("crowd").purge()
     assert run("queues", "partition", "crowd", "3").stdout == "queue 'crowd' has 3 partitions\n"
     tasks = TaskRegistry()
 
@@ -136,7 +136,7 @@ def test_a_queue_is_divided(crowd: Holdfast, run: Run) -> None:
     def work(number: int) -> None:
         pass
 
-    crowd.enqueue_many([work.call(n) for n in range(300)])
+    filled.enqueue_many([work.call(n) for n in range(300)])
     shown = run("queues", "show", "crowd").stdout
     assert "partitions       3\n" in shown
     assert shown.count("100 ready, 0 delayed, 0 running, 0 dead") == 2

@@ -129,7 +129,7 @@ def test_sigterm_ends_both(worker: ReloadedWorker) -> None:
     assert not worker.hf.workers()
 
 
-def test_a_worker_whose_reloader_is_killed_ends(worker: ReloadedWorker) -> None:
+def test_a_worker_ends_when_its_reloader_is_killed(worker: ReloadedWorker) -> None:
     eventually(worker.hf.workers)
     worker.process.kill()
     eventually(lambda: not worker.hf.workers())

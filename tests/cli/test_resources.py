@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import runner
-from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.filled_queue import HOSTILE, VISIBLE, Run, rows
 from client.background_worker import working
 from conftest import Site
 from faults.waiting import eventually

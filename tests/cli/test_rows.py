@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.crowd import HOSTILE, Run, rows
+from cli.filled_queue import HOSTILE, Run, rows
 from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cli.crowd import Run, rows
+from cli.filled_queue import Run, rows
 from holdfast import Cron, Every, Holdfast, TaskRegistry
 
 tasks = TaskRegistry()

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.cells import cell_len
 
-from cli.crowd import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, fail, hold, note, rows
+from cli.filled_queue import HOSTILE, HOSTILE_ID, VISIBLE, Run, enqueue_dead, fail, hold, note, rows
 from conftest import Site
 from faults.waiting import eventually
 from holdfast import Holdfast
 
 
-def test_tasks_are_listed_as_they_come(crowd: Holdfast, run: Run) -> None:
+def test_tasks_are_listed_as_they_come(filled: Holdfast, run: Run) -> None:
     """List running, next, delayed and dead tasks, each with its details."""
     listed = run("tasks", "ls", "crowd")
     assert listed.exit_code == 0, listed.output
@@ -56,7 +56,7 @@ def test_a_list_has_no_arguments_where_the_reply_had_no_room(hf: Holdfast, run: 
     assert [line[:9] for line in listed[1:]] == ["  first  ", '      ("x', "  second "]
 
 
-def test_a_list_shows_how_many_more_there_are(crowd: Holdfast, run: Run) -> None:
+def test_a_list_shows_how_many_more_there_are(filled: Holdfast, run: Run) -> None:
     """Print it on standard error beside JSON, so that all lines are JSON."""
     listed = run("tasks", "ls", "crowd", "--limit", "1")
     assert "  … and 2 more queued\n" in listed.stdout
@@ -67,9 +67,9 @@ def test_a_list_shows_how_many_more_there_are(crowd: Holdfast, run: Run) -> None
     assert queued.stderr == "  … and 1 more queued\n"
 
 
-def test_a_list_may_be_empty(crowd: Holdfast, run: Run) -> None:
+def test_a_list_may_be_empty(filled: Holdfast, run: Run) -> None:
     """Exit with code 0 for a known queue without tasks, and 3 for an unknown one."""
-    crowd.queue("crowd").purge(dead=True)
+    filled.queue("crowd").purge(dead=True)
     empty = run("tasks", "ls", "crowd", "--state", "dead")
     assert (empty.exit_code, empty.stdout) == (0, "queue 'crowd' has no tasks that are dead\n")
     assert run("tasks", "ls", "crowd", "--state", "dead", "--json").stdout == ""
@@ -95,7 +95,7 @@ def test_what_cannot_be_listed_is_wrong_usage(run: Run, option: list[str]) -> No
     assert run("tasks", "ls", "crowd", *option).exit_code == 2
 
 
-def test_everything_of_a_task_is_shown(crowd: Holdfast, run: Run) -> None:
+def test_everything_of_a_task_is_shown(filled: Holdfast, run: Run) -> None:
     """Escape arguments and reason for people; print them unchanged in JSON."""
     shown = run("tasks", "show", "crowd", "dead-1")
     assert shown.exit_code == 0, shown.output
@@ -116,7 +116,7 @@ def test_everything_of_a_task_is_shown(crowd: Holdfast, run: Run) -> None:
     }  # fmt: skip
 
 
-def test_each_state_is_shown(crowd: Holdfast, run: Run) -> None:
+def test_each_state_is_shown(filled: Holdfast, run: Run) -> None:
     """Show only the outcome of a task that is done."""
     assert "worker    " in run("tasks", "show", "crowd", "running").stdout
     assert "(in 60 min)" in run("tasks", "show", "crowd", "delayed").stdout
@@ -125,7 +125,7 @@ def test_each_state_is_shown(crowd: Holdfast, run: Run) -> None:
     assert "args" not in done
 
 
-def test_an_unknown_task_is_not_found(crowd: Holdfast, run: Run) -> None:
+def test_an_unknown_task_is_not_found(filled: Holdfast, run: Run) -> None:
     """Exit with 3, also in an unknown queue; an impossible id is wrong usage."""
     for command in ("show", "cancel", "replay"):
         result = run("tasks", command, "crowd", "nosuch")
@@ -136,22 +136,22 @@ def test_an_unknown_task_is_not_found(crowd: Holdfast, run: Run) -> None:
         assert run("tasks", command, "crowd", "a b").exit_code == 2
 
 
-def test_cancel_asks_first_and_shows_how_many(crowd: Holdfast, run: Run) -> None:
+def test_cancel_asks_first_and_shows_how_many(filled: Holdfast, run: Run) -> None:
     """Stop the running tasks; the waiting ones will not run."""
     names = ["running", "queued-1", HOSTILE_ID, "delayed", "queued-1"]
     refused = run("tasks", "cancel", "crowd", *names)
     assert refused.exit_code == 4
     assert "cancel 4 tasks (1 running, 2 queued, 1 delayed) of queue 'crowd'" in refused.stderr
-    assert crowd.queue("crowd").handle("delayed").status().state == "delayed"
+    assert filled.queue("crowd").handle("delayed").status().state == "delayed"
     cancelled = run("tasks", "cancel", "crowd", *names, "--yes")
     assert (cancelled.exit_code, cancelled.stdout) == (0, "cancelled 4 tasks of queue 'crowd'\n")
     for name in names:
-        assert crowd.queue("crowd").handle(name).status().state == "cancelled"
+        assert filled.queue("crowd").handle(name).status().state == "cancelled"
     again = run("tasks", "cancel", "crowd", "delayed")
     assert (again.exit_code, "delayed had ended before: cancelled" in again.stdout) == (0, True)
 
 
-def test_cancel_reports_which_had_ended_before(crowd: Holdfast, run: Run) -> None:
+def test_cancel_reports_which_had_ended_before(filled: Holdfast, run: Run) -> None:
     """Exit with code 1 if some of them could not be cancelled."""
     result = run("tasks", "cancel", "crowd", "ended", "queued-1", "dead-1", "--yes")
     assert result.exit_code == 1
@@ -170,12 +170,12 @@ def test_cancel_reports_which_had_ended_before(crowd: Holdfast, run: Run) -> Non
     ]  # fmt: skip
 
 
-def test_dead_tasks_are_replayed_by_name(crowd: Holdfast, run: Run) -> None:
+def test_dead_tasks_are_replayed_by_name(filled: Holdfast, run: Run) -> None:
     """Ask nothing; name those that were not dead."""
     result = run("tasks", "replay", "crowd", "dead-2", "queued-1")
     assert result.exit_code == 1
     assert result.stdout == "replayed 1 task of queue 'crowd'\n  queued-1 is queued\n"
-    assert crowd.queue("crowd").handle("dead-2").status().state == "queued"
+    assert filled.queue("crowd").handle("dead-2").status().state == "queued"
     result = run("tasks", "replay", "crowd", "dead-1", "ended", "--json")
     assert result.exit_code == 1
     assert rows(result) == [

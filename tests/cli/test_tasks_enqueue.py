@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.crowd import Run, rows
+from cli.filled_queue import Run, rows
 from holdfast import Holdfast, TaskRegistry, Unique, current_task
 
 tasks = TaskRegistry()

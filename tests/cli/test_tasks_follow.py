@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.crowd import Run, rows
+from cli.filled_queue import Run, rows
 from holdfast import Holdfast
 from queues.event_tasks import counts, fails, renders, tasks
 

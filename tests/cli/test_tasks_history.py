@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cli.conftest import runner
-from cli.crowd import HOSTILE_ID, VISIBLE, Run, enqueue_dead, note, rows, tasks
+from cli.filled_queue import HOSTILE_ID, VISIBLE, Run, enqueue_dead, note, rows, tasks
 from conftest import Site
 from holdfast import Holdfast
 
 
-def test_ended_tasks_are_listed_the_last_first(crowd: Holdfast, run: Run) -> None:
+def test_ended_tasks_are_listed_the_last_first(filled: Holdfast, run: Run) -> None:
     """Print each task on a line, with its outcome and its reason."""
     listed = run("tasks", "history", "crowd")
     assert listed.exit_code == 0, listed.output
@@ -27,7 +27,7 @@ def test_ended_tasks_are_listed_the_last_first(crowd: Holdfast, run: Run) -> Non
     assert first["ended_at"].endswith("Z")
 
 
-def test_a_narrow_terminal_shows_all_columns(crowd: Holdfast, home: Site) -> None:
+def test_a_narrow_terminal_shows_all_columns(filled: Holdfast, home: Site) -> None:
     """The reason of each task is on a further line."""
     narrow = runner(home, COLUMNS="80")
     lines = narrow("tasks", "history", "crowd").stdout.splitlines()
@@ -38,9 +38,9 @@ def test_a_narrow_terminal_shows_all_columns(crowd: Holdfast, home: Site) -> Non
     assert all(len(line) <= 80 for line in lines)
 
 
-def test_the_history_is_filtered(crowd: Holdfast, run: Run) -> None:
+def test_the_history_is_filtered(filled: Holdfast, run: Run) -> None:
     """Combine the filters."""
-    crowd.queue("crowd").handle(HOSTILE_ID).cancel()
+    filled.queue("crowd").handle(HOSTILE_ID).cancel()
 
     def ids(*options: str) -> list[str]:
         found = rows(run("tasks", "history", "crowd", "--json", *options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from cli.crowd import Run, rows
+from cli.filled_queue import Run, rows
 from holdfast import Holdfast, TaskHandle, TaskRegistry, current_task
 
 tasks = TaskRegistry()

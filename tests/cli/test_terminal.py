@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cli.crowd import crowded, enqueue_dead, note
+from cli.filled_queue import enqueue_dead, filled_queue, note
 from cli.programs import holdfast, on_terminal
 from faults.servers import Server
 from holdfast import Holdfast
@@ -61,7 +61,7 @@ def test_colours_are_for_terminals_that_want_them(hf: Holdfast, where: dict[str,
     """Use no colours in pipes and with NO_COLOR, also for errors."""
     red = "\x1b[31m"
     commands = ["tasks", "ls", "crowd"], ["queues", "show", "crwd"], ["top", "--once"]
-    with crowded(hf):
+    with filled_queue(hf):
         for command in commands:
             assert red in on_terminal(*command, **where)[1]
             assert red not in on_terminal(*command, NO_COLOR="1", **where)[1]
@@ -78,7 +78,7 @@ def test_arguments_are_cut_at_the_edge(hf: Holdfast, where: dict[str, str]) -> N
 
 def test_eighty_columns_are_enough(hf: Holdfast, where: dict[str, str]) -> None:
     """Fold long lines on a terminal, and keep them whole in a pipe."""
-    with crowded(hf):
+    with filled_queue(hf):
         hf.queue("q" * 100).pause()
         for command in (
             ["queues"], ["queues", "show", "crowd"], ["tasks", "ls", "crowd"],

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 from typer.testing import CliRunner
 
-from cli.crowd import HOSTILE, VISIBLE, Run, crowded, rows
+from cli.filled_queue import HOSTILE, VISIBLE, Run, filled_queue, rows
 from cli.programs import CTRL_C, Terminal
 from faults.processes import Process
 from faults.servers import Server
@@ -30,7 +30,7 @@ def busy(hf: Holdfast) -> Iterator[None]:
     hf.row_cache(HOSTILE).schedule("42", every=5.0)
     hf.file_feed(HOSTILE, consumers=["geo"]).publish(io.BytesIO(b"line\n"), name=HOSTILE)
     leases: list[Lease] = [hf.lock(HOSTILE).acquire(), hf.semaphore("api", limit=2).acquire()]
-    with crowded(hf):
+    with filled_queue(hf):
         # A client that could not register a lock tries again after a minute.
         eventually(lambda: hf.locks() and hf.semaphores() and hf.workers(), 90)
         hf.counter(HOSTILE).add(7)  # so it is in the last minute, however long the others took
@@ -143,7 +143,7 @@ def test_the_screen(standalone: Server) -> None:
     """Change the view by keys; restore the terminal at the end."""
     with (
         Holdfast.from_url(standalone.url, namespace="screen") as hf,
-        crowded(hf),
+        filled_queue(hf),
         Terminal("top", "--url", standalone.url, "--namespace", "screen") as terminal,
     ):
         hf.mailbox(HOSTILE).send("x", sender="jill")

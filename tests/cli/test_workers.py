@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.crowd import HOSTILE, VISIBLE, Run, rows
+from cli.filled_queue import HOSTILE, VISIBLE, Run, rows
 from client.background_worker import working
 from conftest import Site
 from holdfast import Holdfast, TaskRegistry

@@ -83,7 +83,7 @@ class StoredBlock:
         with Holdfast.from_url(server.url, namespace=NAMESPACE) as hf, ExitStack() as held:
             BUILDERS[kind](Place(hf, folder, held), of_sync.NAME)
             if kind in {"lock", "semaphore"}:
-                _crowd(self.admin, getattr(hf, kind)(of_sync.NAME, lease=3600.0), held)
+                _queue_waiters(self.admin, getattr(hf, kind)(of_sync.NAME, lease=3600.0), held)
             self._kept = self._dumped()
         self._entries: dict[bytes, dict[bytes, bytes]] = {}
         for operation in operations_of("sync")[kind]:
@@ -147,7 +147,7 @@ class StoredBlock:
         return ""
 
 
-def _crowd(admin: redis.Redis, lock: Any, held: ExitStack) -> None:
+def _queue_waiters(admin: redis.Redis, lock: Any, held: ExitStack) -> None:
     """Let others hold and wait as well: they have keys of their own."""
     while (lease := lock.try_acquire()) is not None:
         held.callback(lease.release)

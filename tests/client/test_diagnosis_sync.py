@@ -105,8 +105,8 @@ SETTINGS = [
 
 def test_settings_that_may_cost_data_or_time_are_findings(fresh_server: Server) -> None:
     with fresh_server.client() as client:
-        crowd = [fresh_server.client() for _ in range(8)]
-        for each in crowd:
+        clients = [fresh_server.client() for _ in range(8)]
+        for each in clients:
             each.ping()
         for settings, level, title in SETTINGS:
             before = {name: client.config_get(name)[name] for name in settings}

@@ -165,7 +165,7 @@ def test_what_harms_others_is_denied(server: Server, words: list[str]) -> None:
 
 def test_a_script_that_never_ends_can_be_killed(server: Server) -> None:
     with user(server) as client:
-        loop = threading.Thread(target=_run_for_ever, args=(client,))
+        loop = threading.Thread(target=_run_forever, args=(client,))
         loop.start()
         eventually(lambda: _kills(server))
         loop.join(60.0)
@@ -173,7 +173,7 @@ def test_a_script_that_never_ends_can_be_killed(server: Server) -> None:
     assert server.execute("PING")
 
 
-def _run_for_ever(client: redis.Redis) -> None:
+def _run_forever(client: redis.Redis) -> None:
     with pytest.raises(redis.exceptions.ResponseError, match="killed"):
         client.eval("while true do end", 0)
 

@@ -167,7 +167,7 @@ async def test_a_connection_that_the_server_closed_is_replaced(
     assert await increment(caller, unit) == 2
 
 
-async def test_nobody_listening_is_unavailable_at_once(unit: Unit) -> None:
+async def test_an_address_without_a_server_is_unavailable_at_once(unit: Unit) -> None:
     """A producer does not wait for a server that is away."""
     caller = AsyncCaller(Settings.from_url("redis://127.0.0.1:1"))
     with pytest.raises(

@@ -166,7 +166,7 @@ def test_a_connection_that_the_server_closed_is_replaced(
     assert increment(caller, unit) == 2
 
 
-def test_nobody_listening_is_unavailable_at_once(unit: Unit) -> None:
+def test_an_address_without_a_server_is_unavailable_at_once(unit: Unit) -> None:
     """A producer does not wait for a server that is away."""
     caller = Caller(Settings.from_url("redis://127.0.0.1:1"))
     with pytest.raises(

@@ -139,7 +139,7 @@ def test_a_deadline_passes() -> None:
     assert deadline.left_s() == 0.0
 
 
-def test_no_timeout_is_for_ever() -> None:
+def test_no_timeout_is_infinite() -> None:
     assert Deadline(None).left_s() == math.inf
     assert Deadline(3600, time.monotonic() - 3600).passed
     assert not Deadline(7200, time.monotonic() - 3600).passed

@@ -163,7 +163,7 @@ def test_no_living_waiter_is_taken_for_an_ended_one() -> None:
 
 
 def test_a_stack_that_ends_in_a_generator_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = semaphore_module._Entry(sys._getframe())
+    entry = semaphore_module._SemaphoreEntry(sys._getframe())
     suspended = (number for number in range(2))
     next(suspended)
     for frame, has_ended in ((suspended.gi_frame, False), (sys._getframe(), False), (None, True)):

@@ -52,7 +52,7 @@ def test_the_core_has_parts_for_all(lua: Path) -> None:
         ("#!lua\n-- no-writes is only spoken of", False),
     ],
 )
-def test_readonly_is_what_the_server_is_told(first: str, *, readonly: bool) -> None:
+def test_readonly_is_what_the_server_gets(first: str, *, readonly: bool) -> None:
     assert Script.of("test/x", f"{first}\nreturn 1").readonly is readonly
 
 

@@ -107,7 +107,7 @@ def test_a_waiter_that_joins_while_it_is_closed_is_not_lost(moment: str) -> None
     assert second.state == "open"
 
 
-def test_one_that_is_closed_before_a_waiter_joins_is_opened_anew() -> None:
+def test_one_that_is_closed_before_a_waiter_joins_is_opened_again() -> None:
     cache = SubscriptionCache(Recorded, idle=1)
     first = visit(cache, "first")
 

@@ -108,7 +108,7 @@ def test_wrong_arguments(hf: Holdfast) -> None:
     buffer.close()
 
 
-def test_a_flush_whose_reply_is_lost_counts_once(standalone: Server, proxy: Proxy) -> None:
+def test_a_flush_with_a_lost_reply_counts_once(standalone: Server, proxy: Proxy) -> None:
     """The next flush repeats it, whether the request or the reply was lost."""
     namespace = secrets.token_hex(4)
     url = f"{proxy.url}?socket_timeout=30"

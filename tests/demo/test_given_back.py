@@ -38,7 +38,7 @@ def log(tmp_path: Path) -> Iterator[Path]:
         logger.removeHandler(handler)
 
 
-def test_a_mail_whose_lease_was_lost_in_an_outage_did_not_wait(
+def test_a_mail_that_lost_its_lease_in_an_outage_did_not_wait(
     standalone: Server, proxy: Proxy, log: Path
 ) -> None:
     """Find its first claim in the worker's log, because it left no mail."""

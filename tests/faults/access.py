@@ -29,9 +29,9 @@ def opened(kind: type[Holdfast | AsyncHoldfast], url: str, namespace: str, acces
     """Return a client.
 
     Args:
-        kind: of which half.
-        url: of the server.
-        namespace: of the round.
+        kind: the class of the client.
+        url: address of the server.
+        namespace: namespace of the round.
         access: one of `DURABLY`, or the path of a file with user and password.
     """
     if not access or access in DURABLY:

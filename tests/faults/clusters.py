@@ -82,8 +82,8 @@ class Cluster:
         """Kill the node that serves a slot, and start it again as a replica of its successor.
 
         Args:
-            slot: whose.
-            meanwhile: what is to be done while nobody serves it; nobody is elected before.
+            slot: the slot of the server.
+            meanwhile: what to do while no server has the slot; no server is elected before.
 
         Returns:
             When all that were left knew the successor, of `time.monotonic_ns`.
@@ -154,7 +154,7 @@ class Cluster:
         """Move a slot to another node, and stay half-way during the block.
 
         In the block the old owner redirects (ASK) for every key that it does not have, and answers
-        TRYAGAIN to a command with several keys of which it has only some. Nothing is moved
+        TRYAGAIN to a command with several keys if it has only some of them. Nothing is moved
         but what `Move.migrate` moves; the end of the block moves the rest.
         """
         move = Move(slot, self.owner(slot), target)

@@ -27,7 +27,7 @@ class Operation:
     """One operation of one process.
 
     Args:
-        process: Who did it; a process started anew is another one.
+        process: The process that did it; a process that is started again is another one.
         op: Its number within the process.
         kind: What was done: "acquire", "enqueue".
         key: To what: the lock's name, the task's id.

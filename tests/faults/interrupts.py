@@ -38,12 +38,12 @@ def interrupted_at(
     Args:
         step: the number of the step, from 1.
         function: what is interrupted.
-        files: only the steps of files whose path begins so count.
+        files: only the steps of files with a path that begins so count.
         opcodes: whether each bytecode is a step, too.
         instead: what a handler does that does not raise. Then only calls are steps: Python runs
             handlers there, and not between any two lines.
         raised: the exception.
-        kept: takes the exception, whose traceback keeps all frames alive: as in Jupyter, where it
+        kept: takes the exception. Its traceback keeps all frames alive: as in Jupyter, where it
             is `sys.last_traceback`.
 
     Returns:

@@ -4,12 +4,12 @@ from collections import Counter
 from contextlib import ExitStack
 from typing import Any, Self
 
+from faults.fork_server import ForkServer
 from faults.former_version import FormerVersion
-from faults.nursery import Nursery
 
 
-class MixedFleet(Nursery):
-    """A nursery for the present version, and one for a former version.
+class MixedFleet(ForkServer):
+    """A fork server for the present version, and one for a former version.
 
     Every other new process is of the former version. So an actor that is killed and started again
     may change its version, as in an upgrade and in its roll-back.
@@ -24,7 +24,7 @@ class MixedFleet(Nursery):
 
     def __init__(self, *modules: str, former: FormerVersion) -> None:
         super().__init__(*modules)
-        self.former = Nursery(*modules, env=former.env)
+        self.former = ForkServer(*modules, env=former.env)
         self.lives: Counter[str] = Counter()
         self._former_pids: set[int] = set()
         self._former_next = True
@@ -35,7 +35,7 @@ class MixedFleet(Nursery):
         return super().output + self.former.output
 
     def request(self, verb: str, pid: int = 0, **order: Any) -> Any:
-        """Send a command to the nursery of the process. Return its answer."""
+        """Send a command to the fork server of the process. Return its answer."""
         if verb != "fork":
             where = self.former.request if pid in self._former_pids else super().request
             return where(verb, pid=pid, **order)

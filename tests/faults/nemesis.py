@@ -87,7 +87,7 @@ class Nemesis:
 
     Args:
         seed: See the `seed` fixture.
-        victims: Whom to strike.
+        victims: The processes to strike.
         actions: What to do to them; any function of a victim and a number of seconds.
         every: Shortest and longest wait before a strike, in seconds.
         lasting: Shortest and longest duration of a strike, in seconds.

@@ -9,7 +9,7 @@ class Rollback:
     A failover that loses the last writes, or the restore of a backup, has the same effect.
 
     Args:
-        server: one whose `persistence` is "always".
+        server: a server with `persistence="always"`.
     """
 
     def __init__(self, server: Server) -> None:

@@ -29,7 +29,7 @@ class Watched:
         down_after_ms: silence of so long is death, say the sentinels.
 
     Attributes:
-        nodes: all servers, whoever is the primary.
+        nodes: all servers, the primary included.
         elected_ns: when the last primary that was lost had a successor.
     """
 
@@ -117,7 +117,8 @@ class Watched:
     def fail_over(self) -> None:
         """Make the replica the primary. What was acknowledged before is not lost.
 
-        Replication is asynchronous: whoever writes meanwhile may lose what he wrote, as in life.
+        Replication is asynchronous: a client that writes meanwhile may lose what it wrote, as in
+            production.
         """
         before = self._primary()
         with redis.Redis(*before) as client:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from faults.fork_server import ForkServer
 from faults.matrix.cell import MODULES, play
 from faults.matrix.table import CELLS, QUICK, Cell, chosen
-from faults.nursery import Nursery
 
 
 def _params() -> Iterator[object]:
@@ -24,15 +24,15 @@ def _params() -> Iterator[object]:
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery(*MODULES) as nursery:
-        yield nursery
+def fork_server() -> Iterator[ForkServer]:
+    with ForkServer(*MODULES) as fork_server:
+        yield fork_server
 
 
 @pytest.mark.parametrize("cell", list(_params()))
 def test_cell(
     cell: Cell,
-    nursery: Nursery,
+    fork_server: ForkServer,
     tmp_path: Path,
     seed: int,
     record_property: Callable[[str, object], None],
@@ -40,7 +40,7 @@ def test_cell(
 ) -> None:
     if cell.fault == "F12":
         request.getfixturevalue("faketime")
-    result = play(cell, seed=seed, folder=tmp_path, nursery=nursery)
+    result = play(cell, seed=seed, folder=tmp_path, fork_server=fork_server)
     record_property("cell", json.dumps(result.as_json()))
     print(result, *result.seen, sep="\n")
     assert result.word == "held"

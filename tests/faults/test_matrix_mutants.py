@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from faults.fork_server import ForkServer
 from faults.matrix import mutants
 from faults.matrix.cell import MODULES, play
 from faults.matrix.cell_result import Kind
 from faults.matrix.nemeses import FAULTS
 from faults.matrix.table import CELLS
-from faults.nursery import Nursery
 
 FAULT = "F7"
 """Replies are lost, and sound clients bear it: `test_matrix.py`."""
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery(*MODULES, mutants.__name__) as nursery:
-        yield nursery
+def fork_server() -> Iterator[ForkServer]:
+    with ForkServer(*MODULES, mutants.__name__) as fork_server:
+        yield fork_server
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_a_broken_client_is_caught(
     block: str,
     mutant: mutants.Mutant,
     kind: Kind,
-    nursery: Nursery,
+    fork_server: ForkServer,
     tmp_path: Path,
     seed: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broken = replace(FAULTS[FAULT], how={"mutant": mutant.__name__})
     monkeypatch.setitem(FAULTS, FAULT, broken)
-    result = play(CELLS[FAULT, block], seed=seed, folder=tmp_path, nursery=nursery)
+    result = play(CELLS[FAULT, block], seed=seed, folder=tmp_path, fork_server=fork_server)
     print(result, *result.seen, sep="\n")
     assert result.word.startswith("broken: ")
     assert kind in result.violations

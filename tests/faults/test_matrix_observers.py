@@ -9,7 +9,7 @@ import pytest
 
 from faults.clusters import Cluster
 from faults.matrix.cell_result import CellResult
-from faults.matrix.nemeses.topology import nobody_asked_the_replica
+from faults.matrix.nemeses.topology import no_client_asked_the_replica
 from faults.matrix.nemeses.unaffected_queue import UnaffectedQueue
 from faults.matrix.recovery import RECOVERIES, late
 from faults.matrix.scene import Scene
@@ -44,17 +44,17 @@ def test_an_unaffected_queue_fails_if_its_own_node_is_away(cluster: Cluster) -> 
     [("EVAL", "return 1", 0), ("EVAL_RO", "return 1", 0), ("HGET", "lock", "fence"), ("GET", "a")],
     ids=lambda question: question[0],
 )
-def test_whoever_asks_a_replica_is_noticed(
+def test_a_client_that_asks_a_replica_is_noticed(
     fresh_server: Server, tmp_path: Path, question: tuple[Any, ...]
 ) -> None:
     watched: Any = SimpleNamespace(replica=fresh_server)
     scene = Scene(tmp_path, fresh_server.url, fresh_server.client, watched=watched)
     for command in (("HSET", "lock", "fence", 1), ("PEXPIRE", "lock", 1000), ("INFO",), ("PING",)):
         fresh_server.execute(*command)
-    nobody_asked_the_replica(scene)
+    no_client_asked_the_replica(scene)
     fresh_server.execute(*question)
     with pytest.raises(AssertionError, match=f"the replica was asked: {question[0].lower()}"):
-        nobody_asked_the_replica(scene)
+        no_client_asked_the_replica(scene)
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES, ids=lambda each: each.faults[0])

@@ -78,7 +78,7 @@ def test_two_versions_share_a_server(
     trouble_s = LONG_S if is_long else SHORT_S
     monkeypatch.setitem(FAULTS, fault, replace(FAULTS[fault], trouble_s=trouble_s))
     before = fleet.lives.copy()
-    result = play(CELLS[fault, block], seed=seed, folder=tmp_path, nursery=fleet)
+    result = play(CELLS[fault, block], seed=seed, folder=tmp_path, fork_server=fleet)
     assert result.word == "held", result.seen
     took_part = fleet.lives - before
     assert min(took_part["former"], took_part["present"]) > 0

@@ -52,10 +52,10 @@ LONGEST = 2**20
 class Child:
     """A program, with the interface of `subprocess.Popen`."""
 
-    def __init__(self, nursery: _Nursery, pid: int) -> None:
+    def __init__(self, fork_server: _ForkServer, pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
-        self._nursery = nursery
+        self._fork_server = fork_server
         self._handle = os.pidfd_open(pid)  # the pid is not reused before its end was read
 
     def poll(self) -> int | None:
@@ -87,14 +87,14 @@ class Child:
             poller = select.poll()
             poller.register(self._handle, select.POLLIN)
             if poller.poll(None if timeout_s is None else 1000 * timeout_s):
-                with self._nursery.lock:
+                with self._fork_server.lock:
                     if self.returncode is None:
-                        self.returncode = self._nursery.request([], do="ended", pid=self.pid)
+                        self.returncode = self._fork_server.request([], do="ended", pid=self.pid)
                         os.close(self._handle)
         return self.returncode
 
 
-class _Nursery:
+class _ForkServer:
     """The process that forks, seen from the tests."""
 
     def __init__(self) -> None:
@@ -127,14 +127,14 @@ class _Nursery:
 
 
 # The kernel ends a child with the *thread* that started it, so one that stays starts this one.
-_starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="nursery")
+_starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fork_server")
 
 
 @cache
-def _nursery() -> _Nursery:
-    nursery = _Nursery()
-    atexit.register(nursery.close)
-    return nursery
+def _fork_server() -> _ForkServer:
+    fork_server = _ForkServer()
+    atexit.register(fork_server.close)
+    return fork_server
 
 
 def can_start(args: Sequence[str], env: Mapping[str, str]) -> bool:
@@ -165,9 +165,9 @@ def start(
         cwd: its folder.
         terminal: whether its streams are a terminal, which is to be its own.
     """
-    nursery = _starter.submit(_nursery).result()
+    fork_server = _starter.submit(_fork_server).result()
     about = {"args": args, "env": dict(env), "cwd": str(cwd or Path.cwd()), "terminal": terminal}
-    return Child(nursery, nursery.request(streams, do="fork", **about))
+    return Child(fork_server, fork_server.request(streams, do="fork", **about))
 
 
 def main(fd: str) -> None:

@@ -126,6 +126,6 @@ def test_the_scripts_know_how_large_a_block_is() -> None:
         (b"z" + bytes(36) + zlib.compress(bytes(50 * BLOCK)), "more than 130,944"),
     ],
 )
-def test_what_is_wrong_is_said(chunk: bytes | None, problem: str) -> None:
+def test_what_is_wrong_is_reported(chunk: bytes | None, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         unpack(chunk)

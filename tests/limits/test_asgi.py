@@ -92,7 +92,7 @@ async def test_a_server_that_cannot_be_reached(
 
 
 @pytest.mark.parametrize(("unavailable", "wanted"), [("allow", 200), ("refuse", 503)])
-async def test_a_server_whose_replies_are_lost(
+async def test_a_server_with_lost_replies(
     proxy: Proxy, standalone: Server, unavailable: Any, wanted: int
 ) -> None:
     url = f"{proxy.url}?socket_timeout=0.5"

@@ -25,7 +25,7 @@ def acquired(site: Site) -> Acquired:
     arguments = [site.url, site.namespace, PROCESSES, AMOUNT, PER_S, PERMITS]
     with ExitStack() as running:
         processes = [
-            running.enter_context(Process.python("-m", "limits.crowd", *map(str, arguments)))
+            running.enter_context(Process.python("-m", "limits.acquirer", *map(str, arguments)))
             for _ in range(PROCESSES)
         ]
         eventually(lambda: not any(process.is_running for process in processes), 110.0)

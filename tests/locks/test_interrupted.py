@@ -107,7 +107,7 @@ async def test_tasks_release_a_lease_together(site: Site) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestWarning")
-def test_a_renewer_whose_start_was_interrupted_starts_again(standalone: Server) -> None:
+def test_a_renewer_starts_again_after_an_interrupted_start(standalone: Server) -> None:
     clients = []
 
     def new() -> Holdfast:

@@ -146,12 +146,12 @@ async def test_a_stream_of_one_mode_starves_no_waiter(site: Site, stream: str) -
                 async with crowded.read() if stream == "readers" else crowded.write():
                     await asyncio.sleep(0.005)
 
-        crowd = [asyncio.create_task(keep_coming()) for _ in range(8)]
+        clients = [asyncio.create_task(keep_coming()) for _ in range(8)]
         for _ in range(20):
             async with lock.write(timeout=30) if stream == "readers" else lock.read(timeout=30):
                 pass
         over.set()
-        await asyncio.gather(*crowd)
+        await asyncio.gather(*clients)
 
 
 class Phases(RuleBasedStateMachine):
@@ -203,7 +203,7 @@ class Phases(RuleBasedStateMachine):
         self.same_enter(self.call(RW_RELEASE, name, 1, "channel", waiter))
 
     @invariant()
-    def nobody_is_forgotten(self) -> None:
+    def no_worker_is_forgotten(self) -> None:
         assert self.holders or not (self.queues["r"] or self.queues["w"])
 
     @property

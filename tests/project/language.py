@@ -45,7 +45,7 @@ _AVOIDED: Final = re.compile(
 _FENCED: Final = re.compile(r"^```.*?^```$|<!--.*?-->|\]\([^)\n]*\)", re.MULTILINE | re.DOTALL)
 """What is no prose in a page: blocks of code, comments, and the targets of links."""
 
-_CODE: Final = re.compile(r"``?[^`\n]+``?|\"[^\"\n]*\"|^( {4,}|>>> ).*$", re.MULTILINE)
+_CODE: Final = re.compile(r"``?[^`\n]+``?|\"[^\"\n]*\"|^ *(>>>|\.\.\.) .*$", re.MULTILINE)
 
 NOT_A_VERB: Final = {
     *(
@@ -154,7 +154,7 @@ class Remark(NamedTuple):
 
 
 def remarks(path: Path) -> Iterator[Remark]:
-    """Return what is wrong in the docstrings and comments of a file, or in the prose of a page."""
+    """Return what is wrong in the docstrings, comments and names of a file, or in a page."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         pages = _FENCED.sub(lambda block: "\n" * block[0].count("\n"), text)
@@ -167,13 +167,20 @@ def remarks(path: Path) -> Iterator[Remark]:
         ]
     else:
         nodes = list(ast.walk(ast.parse(text)))
-        prose = [*_comments(text), *_docstrings(nodes), *_sentences(nodes)]
+        prose = [*_comments(text), *_docstrings(nodes), *_sentences(nodes), *_names(nodes)]
         if path.name != "keys.py":  # where a docstring begins with the type of the key
             yield from _beginnings(path, nodes)
     for number, words in prose:
         for found in _AVOIDED.finditer(_CODE.sub("", words)):
             word = (found["word"] or "else").lower()
             yield Remark(path, number, f"{found[0]!r}: {AVOIDED[word]}")
+
+
+def _names(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Return the words in the names of functions and classes, tests included."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, re.sub(r"\belse\b", "", node.name.replace("_", " "))
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:

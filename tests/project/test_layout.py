@@ -74,7 +74,7 @@ def test_a_block_is_complete(block: Path) -> None:
     assert list(problems(block)) == []
 
 
-def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported_in_words(tmp_path: Path) -> None:
     block = tmp_path / "gadgets"
     block.mkdir()
     (block / "keys.py").touch()

@@ -45,7 +45,7 @@ def in_turns(tenant: str, n: int = 0) -> None:
 
 
 @tasks.task(queue=QUEUE, retry=Retry(attempts=2), limit=PerKey("tenant", concurrency=1))
-def ends_as_told(tenant: str, how: str, n: int = 0) -> None:
+def ends_as_requested(tenant: str, how: str, n: int = 0) -> None:
     """End as the argument says."""
     ran.append((tenant, n))
     match how:

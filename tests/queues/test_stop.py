@@ -189,12 +189,12 @@ tasks = TaskRegistry()
 @tasks.task(queue="signals")
 async def takes(seconds: float) -> None:
     print("begun", flush=True)
-    told, ends_at = False, time.monotonic() + seconds
+    signalled, ends_at = False, time.monotonic() + seconds
     while time.monotonic() < ends_at:
         await asyncio.sleep(0.01)
-        if not told and getattr(signal.getsignal(signal.SIGTERM), "received", ()):
-            told = True
-            print("told", flush=True)
+        if not signalled and getattr(signal.getsignal(signal.SIGTERM), "received", ()):
+            signalled = True
+            print("signalled", flush=True)
     print("finished", flush=True)
 
 {before}
@@ -234,7 +234,7 @@ def test_the_second_signal_gives_back_at_once_and_ends_the_program(
     with process, Holdfast.from_url(standalone.url, namespace=namespace) as hf:
         process.wait_for_output("begun")
         process._signal(number)
-        process.wait_for_output("told")  # or the two would be one
+        process.wait_for_output("signalled")  # or the two would be one
         process._signal(number)
         assert process.wait(60) == -number
         assert "went on" not in process.output

@@ -246,11 +246,11 @@ async def test_until_idle_waits_for_what_is_delayed_beside_an_unknown_task(
     other = TaskRegistry()
 
     @other.task(queue="stubborn")
-    async def nobody_knows() -> None: ...
+    async def is_unknown() -> None: ...
 
     for unknown_timeout in (0, 60):
         began.clear()
-        await hf.enqueue(nobody_knows.call())
+        await hf.enqueue(is_unknown.call())
         await hf.enqueue(note.call("late").options(delay=0.5))
         worker = hf.worker(tasks, unknown_timeout=unknown_timeout)
         await asyncio.wait_for(worker.run(until_idle=True), 20)

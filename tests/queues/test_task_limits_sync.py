@@ -17,7 +17,7 @@ from queues.limited_tasks import (
     QUEUE,
     at_once,
     at_work,
-    ends_as_told,
+    ends_as_requested,
     in_time,
     in_turns,
     most,
@@ -91,10 +91,10 @@ def test_waiting_tasks_are_listed_counted_and_can_be_awaited(hf: Holdfast) -> No
 
 
 def test_another_priority_goes_first_within_its_key(hf: Holdfast) -> None:
-    calls: list[Call[Any]] = [ends_as_told.call("a", "", 0)]
-    calls += [ends_as_told.call("a", "", n).options(priority="low") for n in (3, 4)]
-    calls += [ends_as_told.call("a", "", n) for n in (2, 5)]
-    calls += [ends_as_told.call("a", "", 1).options(priority="high")]
+    calls: list[Call[Any]] = [ends_as_requested.call("a", "", 0)]
+    calls += [ends_as_requested.call("a", "", n).options(priority="low") for n in (3, 4)]
+    calls += [ends_as_requested.call("a", "", n) for n in (2, 5)]
+    calls += [ends_as_requested.call("a", "", 1).options(priority="high")]
     hf.enqueue_many(calls)
     drain(hf)
     assert [n for _, n in ran] == [0, 1, 2, 5, 3, 4]
@@ -130,7 +130,7 @@ def test_purge_removes_what_waits_apart(hf: Holdfast, site: Site) -> None:
 
 def test_a_task_that_waits_for_its_next_attempt_holds_no_place(hf: Holdfast) -> None:
     how = ("retry", "give up", "")
-    hf.enqueue_many([ends_as_told.call("a", each, n) for n, each in enumerate(how)])
+    hf.enqueue_many([ends_as_requested.call("a", each, n) for n, each in enumerate(how)])
     drain(hf)
     assert [n for _, n in ran] == [0, 1, 2]
     assert numbers(hf) == (0, 0, 1)
@@ -171,12 +171,12 @@ def test_a_rate_holds_back_only_its_key(hf: Holdfast, site: Site) -> None:
 
 
 def test_a_task_pauses_its_key(hf: Holdfast) -> None:
-    hf.enqueue_many([ends_as_told.call("a", "pause", 0), ends_as_told.call("b", "", 0)])
-    hf.enqueue_many([ends_as_told.call("a", "", n) for n in (1, 2)])
+    hf.enqueue_many([ends_as_requested.call("a", "pause", 0), ends_as_requested.call("b", "", 0)])
+    hf.enqueue_many([ends_as_requested.call("a", "", n) for n in (1, 2)])
     drain(hf)
     assert ran == [("a", 0), ("b", 0)]
     assert numbers(hf) == (1, 1, 2)
-    hf.enqueue(ends_as_told.call("a", "", 3).options(priority="high"))
+    hf.enqueue(ends_as_requested.call("a", "", 3).options(priority="high"))
     drain(hf)
     assert ran == [("a", 0), ("b", 0)]
 

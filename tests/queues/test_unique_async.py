@@ -27,7 +27,7 @@ from queues.unique_tasks import (
     QUEUE,
     by_all_arguments,
     by_function,
-    ends_as_told,
+    ends_as_requested,
     for_long,
     one_at_all,
     postponed,
@@ -211,16 +211,16 @@ async def test_kept_keys_that_have_ended_are_removed_while_others_are_kept(
 @pytest.mark.parametrize("how", ["done", "fail", "give up", "snooze"])
 async def test_each_end_releases_the_key(hf: AsyncHoldfast, site: Site, how: str) -> None:
     """A failed or snoozed task has not ended; its second run ends."""
-    handle = await hf.enqueue(ends_as_told.call(7, how))
+    handle = await hf.enqueue(ends_as_requested.call(7, how))
     await drain(hf)
     if how in ("fail", "snooze"):
-        assert (await hf.enqueue(ends_as_told.call(7, how))) == handle
+        assert (await hf.enqueue(ends_as_requested.call(7, how))) == handle
         for due in keys.due(unit_of(site)):
             site.client.zadd(due, {handle.task_id: 1}, xx=True)
         await drain(hf)
     assert (await handle.status()).state == ("done" if how in ("done", "snooze") else "dead")
     assert held(site) == 0
-    assert (await hf.enqueue(ends_as_told.call(7, how))).enqueued == "new"
+    assert (await hf.enqueue(ends_as_requested.call(7, how))).enqueued == "new"
 
 
 async def test_what_is_removed_or_expires_releases_its_key(hf: AsyncHoldfast, site: Site) -> None:
@@ -242,15 +242,15 @@ async def test_what_is_removed_or_expires_releases_its_key(hf: AsyncHoldfast, si
 
 
 async def test_a_replayed_task_takes_its_key_if_it_is_free(hf: AsyncHoldfast, site: Site) -> None:
-    dead = [await hf.enqueue(ends_as_told.call(user, "give up")) for user in (1, 2)]
+    dead = [await hf.enqueue(ends_as_requested.call(user, "give up")) for user in (1, 2)]
     await drain(hf)
-    other = await hf.enqueue(ends_as_told.call(2, "done").options(delay=600.0))
+    other = await hf.enqueue(ends_as_requested.call(2, "done").options(delay=600.0))
     assert await hf.queue(QUEUE).replay() == 2
-    assert await hf.enqueue(ends_as_told.call(1, "done")) == dead[0]
-    assert await hf.enqueue(ends_as_told.call(2, "done")) == other
+    assert await hf.enqueue(ends_as_requested.call(1, "done")) == dead[0]
+    assert await hf.enqueue(ends_as_requested.call(2, "done")) == other
     await drain(hf)  # both are dead again; the second one never held the key
     assert held(site) == 1
-    assert await hf.enqueue(ends_as_told.call(2, "done")) == other
+    assert await hf.enqueue(ends_as_requested.call(2, "done")) == other
 
 
 async def test_a_waiting_task_gets_the_arguments_of_the_last_call(
@@ -281,10 +281,10 @@ async def test_a_replaced_task_has_the_priority_of_the_last_call(hf: AsyncHoldfa
 
 
 async def test_a_task_that_waits_for_its_retry_gets_other_arguments(hf: AsyncHoldfast) -> None:
-    handle = await hf.enqueue(ends_as_told.call(7, "fail"))
+    handle = await hf.enqueue(ends_as_requested.call(7, "fail"))
     await drain(hf)
     unique = Unique(key="user", when="replace")
-    await hf.enqueue(ends_as_told.call(7, "done").options(unique=unique))
+    await hf.enqueue(ends_as_requested.call(7, "done").options(unique=unique))
     status = await handle.status()
     assert (status.args, status.attempts, status.state) == ((7, "done"), 1, "delayed")
     assert await start_in(hf, handle.task_id) > 800

@@ -28,7 +28,7 @@ from queues.unique_tasks import (
     QUEUE,
     by_all_arguments,
     by_function,
-    ends_as_told,
+    ends_as_requested,
     for_long,
     one_at_all,
     postponed,
@@ -208,16 +208,16 @@ def test_kept_keys_that_have_ended_are_removed_while_others_are_kept(
 @pytest.mark.parametrize("how", ["done", "fail", "give up", "snooze"])
 def test_each_end_releases_the_key(hf: Holdfast, site: Site, how: str) -> None:
     """A failed or snoozed task has not ended; its second run ends."""
-    handle = hf.enqueue(ends_as_told.call(7, how))
+    handle = hf.enqueue(ends_as_requested.call(7, how))
     drain(hf)
     if how in ("fail", "snooze"):
-        assert (hf.enqueue(ends_as_told.call(7, how))) == handle
+        assert (hf.enqueue(ends_as_requested.call(7, how))) == handle
         for due in keys.due(unit_of(site)):
             site.client.zadd(due, {handle.task_id: 1}, xx=True)
         drain(hf)
     assert (handle.status()).state == ("done" if how in ("done", "snooze") else "dead")
     assert held(site) == 0
-    assert (hf.enqueue(ends_as_told.call(7, how))).enqueued == "new"
+    assert (hf.enqueue(ends_as_requested.call(7, how))).enqueued == "new"
 
 
 def test_what_is_removed_or_expires_releases_its_key(hf: Holdfast, site: Site) -> None:
@@ -239,15 +239,15 @@ def test_what_is_removed_or_expires_releases_its_key(hf: Holdfast, site: Site) -
 
 
 def test_a_replayed_task_takes_its_key_if_it_is_free(hf: Holdfast, site: Site) -> None:
-    dead = [hf.enqueue(ends_as_told.call(user, "give up")) for user in (1, 2)]
+    dead = [hf.enqueue(ends_as_requested.call(user, "give up")) for user in (1, 2)]
     drain(hf)
-    other = hf.enqueue(ends_as_told.call(2, "done").options(delay=600.0))
+    other = hf.enqueue(ends_as_requested.call(2, "done").options(delay=600.0))
     assert hf.queue(QUEUE).replay() == 2
-    assert hf.enqueue(ends_as_told.call(1, "done")) == dead[0]
-    assert hf.enqueue(ends_as_told.call(2, "done")) == other
+    assert hf.enqueue(ends_as_requested.call(1, "done")) == dead[0]
+    assert hf.enqueue(ends_as_requested.call(2, "done")) == other
     drain(hf)  # both are dead again; the second one never held the key
     assert held(site) == 1
-    assert hf.enqueue(ends_as_told.call(2, "done")) == other
+    assert hf.enqueue(ends_as_requested.call(2, "done")) == other
 
 
 def test_a_waiting_task_gets_the_arguments_of_the_last_call(hf: Holdfast, site: Site) -> None:
@@ -276,10 +276,10 @@ def test_a_replaced_task_has_the_priority_of_the_last_call(hf: Holdfast) -> None
 
 
 def test_a_task_that_waits_for_its_retry_gets_other_arguments(hf: Holdfast) -> None:
-    handle = hf.enqueue(ends_as_told.call(7, "fail"))
+    handle = hf.enqueue(ends_as_requested.call(7, "fail"))
     drain(hf)
     unique = Unique(key="user", when="replace")
-    hf.enqueue(ends_as_told.call(7, "done").options(unique=unique))
+    hf.enqueue(ends_as_requested.call(7, "done").options(unique=unique))
     status = handle.status()
     assert (status.args, status.attempts, status.state) == ((7, "done"), 1, "delayed")
     assert start_in(hf, handle.task_id) > 800

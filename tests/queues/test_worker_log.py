@@ -109,15 +109,15 @@ async def note() -> None:
     started.append(time.monotonic())
 
 
-crowd = TaskRegistry()
+crowded_tasks = TaskRegistry()
 
 
-@crowd.task(queue="crowded")
+@crowded_tasks.task(queue="crowded")
 async def arrive() -> None:
     started.append(time.monotonic())
 
 
-@crowd.task(queue="filled")
+@crowded_tasks.task(queue="filled")
 async def fill() -> None:
     await asyncio.sleep(60)
 
@@ -185,8 +185,8 @@ async def begins_in_time(server: Server) -> bool:
     namespace = f"crowd-{secrets.token_hex(4)}"
     async with AsyncHoldfast.from_url(server.url, namespace=namespace) as hf:
         await hf.enqueue(arrive.call().options(delay=3600.0))  # else the other one looks closer
-        full = hf.worker(crowd, concurrency=1)
-        other = hf.worker(crowd, queues={"crowded": 1})
+        full = hf.worker(crowded_tasks, concurrency=1)
+        other = hf.worker(crowded_tasks, queues={"crowded": 1})
         running = [asyncio.create_task(full.run())]
         await eventually_async(lambda: waiting(hf, 1, "crowded"))
         filling = await hf.enqueue(fill.call())

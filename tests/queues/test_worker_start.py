@@ -247,7 +247,7 @@ def test_a_password_that_changes_later_is_an_outage(
     assert [r for r in caplog.records if "claims tasks again" in r.getMessage()]
 
 
-def test_a_new_partition_whose_server_rejects_a_running_worker_is_an_outage(
+def test_a_new_partition_on_a_server_that_rejects_the_worker_is_an_outage(
     user: Callable[..., str], standalone: Server
 ) -> None:
     """Such as while the rule of the user, or its password, is being changed."""

@@ -41,7 +41,7 @@ def refused(user: int, text: str = "") -> None:
 
 
 @tasks.task(queue=QUEUE, retry=Retry(attempts=2, delays=[900.0]), unique=Unique(key="user"))
-def ends_as_told(user: int, how: str) -> None:
+def ends_as_requested(user: int, how: str) -> None:
     """End as the argument says."""
     ran.append((user, how))
     match how:

@@ -71,7 +71,7 @@ def reading(cache: RowCache, row_id: Any = 1, **options: Any) -> Callable[[], An
 
 
 @pytest.mark.parametrize("processes", ["2", pytest.param("8", marks=pytest.mark.long)])
-def test_a_crowd_of_readers_in_many_processes(
+def test_many_readers_in_many_processes(
     standalone: Server, postgres: Postgres, processes: str
 ) -> None:
     namespace = secrets.token_hex(4)
@@ -197,7 +197,7 @@ def poisoned(bad: range) -> tuple[Table, list[str]]:
     return Table(rows | {ids[n]: ValueError("broken") for n in bad}), ids
 
 
-def test_a_crowd_of_poisoned_rows(hf: Holdfast) -> None:
+def test_many_poisoned_rows(hf: Holdfast) -> None:
     bad = range(20, 60)
     table, ids = poisoned(bad)
     cache = hf.row_cache("stock", source=table)

@@ -223,7 +223,7 @@ async def test_unscheduling_drops_the_copy(hf: AsyncHoldfast, table: Table) -> N
     assert (await cache.status()).scheduled == 1
 
 
-async def test_a_row_whose_period_is_missing(hf: AsyncHoldfast, table: Table, site: Site) -> None:
+async def test_a_row_without_its_period(hf: AsyncHoldfast, table: Table, site: Site) -> None:
     cache = hf.row_cache("stock", source=table)
     await cache.schedule_many({1: 0.05, 2: 0.05})
     await cache.refresh_due()

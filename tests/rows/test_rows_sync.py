@@ -224,7 +224,7 @@ def test_unscheduling_drops_the_copy(hf: Holdfast, table: Table) -> None:
     assert (cache.status()).scheduled == 1
 
 
-def test_a_row_whose_period_is_missing(hf: Holdfast, table: Table, site: Site) -> None:
+def test_a_row_without_its_period(hf: Holdfast, table: Table, site: Site) -> None:
     cache = hf.row_cache("stock", source=table)
     cache.schedule_many({1: 0.05, 2: 0.05})
     cache.refresh_due()

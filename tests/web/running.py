@@ -29,7 +29,7 @@ class RunningApp:
         tokens: makes tokens that it accepts.
         hf: a client of the same server and namespace.
         chat: one that a test has made.
-        passes: likewise, of the dashboard.
+        passes: those of the dashboard.
     """
 
     port: int

@@ -85,7 +85,7 @@ class Reloader:
                 else:
                     child.log_end()
                     self._prepare()
-            child.tell(_DRAIN)
+            child.send(_DRAIN)
             if self._spare is not None:
                 self._spare.end(_DRAIN, _END_S)
             return child.end(_DRAIN, self._grace_s + _END_S)
@@ -93,7 +93,7 @@ class Reloader:
     def _start(self) -> _Child:
         """Start a worker process with the current code: the spare process, or a new one."""
         self._child = child = self._spare or _Child()
-        child.tell(_START)
+        child.send(_START)
         self._spare, self._spare_at = None, time.monotonic() + _SPARE_S
         return child
 
@@ -104,7 +104,7 @@ class Reloader:
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
         if self._over.is_set() and self._child is not None:  # the second signal
-            self._child.tell(_GIVE_BACK)
+            self._child.send(_GIVE_BACK)
         self._over.set()
 
 
@@ -113,7 +113,7 @@ class _Child:
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
-        self._told = False
+        self._end_logged = False
         # Write no compiled code: Python compares it with a source file only by second and size,
         # which may be equal for two saves.
         env = {**os.environ, VARIABLE: str(theirs.fileno()), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -121,21 +121,21 @@ class _Child:
         with theirs:
             self._popen = subprocess.Popen(argv, env=env, pass_fds=[theirs.fileno()])  # noqa: S603 (our own command line)
 
-    def tell(self, command: bytes) -> None:
+    def send(self, command: bytes) -> None:
         """Send *command* to the process. Do nothing if the process has ended."""
         with contextlib.suppress(OSError):
             self._socket.send(command)
 
     def log_end(self) -> None:
         """Log once that the process has ended by itself."""
-        if not self._told and self._popen.poll() is not None:
-            self._told = True
+        if not self._end_logged and self._popen.poll() is not None:
+            self._end_logged = True
             text = "reloader: the worker ended with exit code %d; it starts again at the next save"
             logger.warning(text, self._popen.returncode)
 
     def end(self, command: bytes, seconds: float) -> int:
         """Send *command* to end the process, and kill it after *seconds*. Return its exit code."""
-        self.tell(command)
+        self.send(command)
         try:
             return self._popen.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -57,8 +57,7 @@ class Snapshot:
     Attributes:
         unit: the unit.
         contents: name of a key → content: a dict for a hash or sorted set; a list; a set; bytes for
-            a string; a `Span` for a stream; a number for a key of which only the elements are
-            counted.
+            a string; a `Span` for a stream; a number for a key if only its elements are counted.
         sizes: (name of a hash, field) → size in bytes of the value, for the fields that the
             function `wanted` of the block returned.
     """

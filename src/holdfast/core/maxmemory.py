@@ -33,13 +33,13 @@ class MaxmemoryCheck:
     ) -> None:
         """Read the memory settings of the servers of *units*, and warn if one may evict keys.
 
-        Skip units whose server is not known yet. If a server does not answer, the next call asks it
-        again. This call does not, because closing the client waits for this call, and each request
-        to that server would cost a timeout.
+        Skip units with a server that is not known yet. If a server does not answer, the next call
+        asks it again. This call does not, because closing the client waits for this call, and each
+        request to that server would cost a timeout.
 
         Args:
             caller: sends the calls.
-            units: the units whose servers are checked.
+            units: the units of the servers to check.
             kind: which connection sends the calls, as in `AsyncCaller.call`.
         """
         asked = set[Address]()

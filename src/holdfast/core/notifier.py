@@ -84,7 +84,7 @@ class Notifier:
         Yields:
             The channel.
         """
-        waiter = _Waiter(flag, on_message)
+        waiter = _ChannelWaiter(flag, on_message)
         with self.lifetime.set_on_close(flag), self.subscribe(unit, waiter, name=name) as channel:
             yield channel
 
@@ -175,7 +175,7 @@ class Subscriber(Listener, Protocol):
         """Learn that the second attempt to subscribe has failed, or a later one."""
 
 
-class _Waiter(msgspec.Struct, frozen=True, eq=False):
+class _ChannelWaiter(msgspec.Struct, frozen=True, eq=False):
     """One waiter, with a channel of its own."""
 
     flag: Flag

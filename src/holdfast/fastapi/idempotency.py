@@ -24,7 +24,7 @@ _BODY: Final = 1 << 20
 UserOf = Callable[[Scope], str | None]
 
 
-class _Refused(Exception):
+class _RefusedRequest(Exception):
     """Answers a request with a problem."""
 
     def __init__(self, status: int, title: str, detail: str, **headers: str) -> None:
@@ -95,7 +95,7 @@ class IdempotencyMiddleware:
                 return
             body = await self._body(receive)
             call = await self._begin(scope, user, key, body)
-        except _Refused as refusal:
+        except _RefusedRequest as refusal:
             for message in refusal.messages:
                 await send(message)
             return
@@ -123,12 +123,12 @@ class IdempotencyMiddleware:
         found = [value for name, value in scope["headers"] if name == b"idempotency-key"]
         if not found:
             if self._required:
-                raise _Refused(400, "Bad Request", "send a header field Idempotency-Key")
+                raise _RefusedRequest(400, "Bad Request", "send a header field Idempotency-Key")
             return None
         key: str = found[0].decode("latin-1")
         if len(found) > 1 or not 0 < len(key) <= MAX_KEY:
             detail = f"send one Idempotency-Key of 1 to {MAX_KEY} characters"
-            raise _Refused(400, "Bad Request", detail)
+            raise _RefusedRequest(400, "Bad Request", detail)
         return key
 
     async def _body(self, receive: Receive) -> bytes:
@@ -136,12 +136,12 @@ class IdempotencyMiddleware:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise _Refused(400, "Bad Request", "the body is incomplete")
+                raise _RefusedRequest(400, "Bad Request", "the body is incomplete")
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self._max_body:
                 detail = f"a request with an Idempotency-Key has at most {self._max_body:,} bytes"
-                raise _Refused(413, "Content Too Large", detail)
+                raise _RefusedRequest(413, "Content Too Large", detail)
             more = message.get("more_body", False)
         return b"".join(parts)
 
@@ -155,13 +155,13 @@ class IdempotencyMiddleware:
         except ServerUnavailable as error:
             logger.warning("a request was refused: %s", error)
             detail = "nothing was done; try again with the same key"
-            raise _Refused(503, "Service Unavailable", detail, retry_after="1") from None
+            raise _RefusedRequest(503, "Service Unavailable", detail, retry_after="1") from None
         if call.state == "conflict":
             detail = "this Idempotency-Key was used for another request; use a new one"
-            raise _Refused(422, "Unprocessable Content", detail)
+            raise _RefusedRequest(422, "Unprocessable Content", detail)
         if call.state == "running":
             detail = "the first request with this Idempotency-Key still runs; try again later"
-            raise _Refused(409, "Conflict", detail, retry_after="1")
+            raise _RefusedRequest(409, "Conflict", detail, retry_after="1")
         return call
 
 

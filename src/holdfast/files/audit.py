@@ -52,7 +52,7 @@ class _File(msgspec.Struct):
     done: str
 
 
-class _Position(msgspec.Struct):
+class _StoredPosition(msgspec.Struct):
     acked: int
     read: int
     counted: int
@@ -60,7 +60,7 @@ class _Position(msgspec.Struct):
     token: int
 
 
-S = TypeVar("S", _Name, _File, _Position)
+S = TypeVar("S", _Name, _File, _StoredPosition)
 
 
 def part(_kind: str, name: str) -> Part | None:
@@ -224,7 +224,7 @@ def _positions(
 def _position(
     key: bytes, packed: bytes, file: _File | None, group: int, counts: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    position = _read(packed, _Position)
+    position = _read(packed, _StoredPosition)
     if position is None:
         yield Fault("positions", f"position {shown(key)} cannot be read")
     elif file is None:

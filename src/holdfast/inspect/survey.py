@@ -56,7 +56,7 @@ class SurveyLimits:
         counters: counters; 2 calls each.
         row_caches: row caches; several calls each.
         file_feeds: file feeds; 1 call each.
-        tallies: tallies; 1 call each, whose reply has an entry for each day.
+        tallies: tallies; 1 call each, its reply has an entry for each day.
         cached_functions: cached functions; 1 call each.
         counter_names: counters that are only counted, if *counters* is 0; 1 call each.
     """
@@ -179,7 +179,7 @@ async def survey(hf: AsyncHoldfast, limits: SurveyLimits | None = None) -> Surve
         HoldfastError: a call failed. The other calls are cancelled.
     """
     limits = limits or SurveyLimits()
-    reader = _Reader(hf, limits)
+    reader = _LimitedReader(hf, limits)
     at = datetime.now(UTC)
     try:
         async with asyncio.TaskGroup() as group:
@@ -228,7 +228,7 @@ async def for_each(keys: Iterable[K], read: Callable[[K], Awaitable[V]]) -> dict
     return dict(zip(listed, await asyncio.gather(*map(read, listed)), strict=True))
 
 
-class _Reader:
+class _LimitedReader:
     """Reads units of each kind within *limits*, and counts their names in `known`."""
 
     def __init__(self, hf: AsyncHoldfast, limits: SurveyLimits) -> None:

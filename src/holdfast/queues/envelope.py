@@ -92,8 +92,8 @@ class Envelope(
         timeout_ms: how long an attempt may take; 0: as the task says.
         retry: where its retry differs from that of the task.
         partition: a key that chooses its partition, if the queue has several.
-        limit: the limits of which key it has, as `lua/parts/limit.lua` reads them. This field and
-            the next ones are the last ones, where the scripts look for them.
+        limit: its limit key and the limits of that key, as `lua/parts/limit.lua` reads them. This
+            field and the next ones are the last ones, where the scripts look for them.
         unique: how long it holds which key, as `lua/parts/unique.lua` reads it.
         group: id of its group, and its name there, as `lua/parts/member.lua` reads them.
     """

@@ -176,7 +176,7 @@ class Supervisor:
 def _in_use() -> bool:
     """Return whether the folder is pinned or has a user. Remove the client locks of dead users.
 
-    The caller must hold the gate lock. Otherwise a new client lock whose user has not locked it yet
+    The caller must hold the gate lock. Otherwise a new client lock that its user has not locked yet
     would be taken for that of a dead user.
     """
     if Path(PINNED).exists():

@@ -96,9 +96,11 @@ class Meters:
             "queue",
         )
 
-    def during(self, verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]) -> _Activity:
+    def during(
+        self, verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]
+    ) -> _MeasuredActivity:
         """Return an activity, as `Telemetry.during` does."""
-        return _Activity(self, verb, unit, amount, facts)
+        return _MeasuredActivity(self, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """Implement `Telemetry.count`."""
@@ -118,7 +120,7 @@ class Meters:
         del what  # There is one kind.
         self._lateness.labels(self._queues.of(unit.name)).observe(seconds)
 
-    def ended(self, activity: _Activity, seconds: float, outcome: str) -> None:
+    def ended(self, activity: _MeasuredActivity, seconds: float, outcome: str) -> None:
         """Record an operation that took *seconds* and ended with *outcome*."""
         unit = activity.unit
         match activity.verb:
@@ -146,7 +148,7 @@ class Meters:
                 self._received.labels(unit.kind).inc(activity.amount)
 
 
-class _Activity:
+class _MeasuredActivity:
     """Implement `Activity` for one operation."""
 
     __slots__ = ("_meters", "_outcome", "_since", "amount", "error", "facts", "unit", "verb")

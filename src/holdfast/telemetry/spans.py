@@ -60,7 +60,7 @@ class Spans:
     ) -> AbstractContextManager[Activity]:
         """Implement `Telemetry.during`."""
         span = self._span(verb, unit, amount, trace, facts)
-        return _Activity(self._instruments, span, verb, unit, amount, facts)
+        return _SpanActivity(self._instruments, span, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """Implement `Telemetry.count`."""
@@ -102,7 +102,7 @@ class Spans:
         )
 
 
-class _Activity:
+class _SpanActivity:
     """Implement `Activity` for one operation."""
 
     __slots__ = (

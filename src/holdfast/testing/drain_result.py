@@ -14,7 +14,7 @@ class DrainResult:
 
     Attributes:
         done: tasks that succeeded.
-        retried: failed attempts whose tasks are retried.
+        retried: failed attempts of tasks that are retried.
         dead: tasks that were moved to the dead-letter list, except those that gave up.
         delayed: tasks that remain, because they are delayed or wait for their next attempt.
         snoozed: attempts that ended with `Snooze`.

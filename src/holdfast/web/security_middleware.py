@@ -55,8 +55,8 @@ class SecurityMiddleware:
     Args:
         app: the application.
         hosts: the host names and addresses under which clients reach the application; `*` allows
-            all. The check protects against DNS rebinding: a foreign page whose name resolves to
-            this address sends its own name as the host.
+            all. The check protects against DNS rebinding: if the name of a foreign page resolves to
+            this address, the page sends its own name as the host.
         address_rate: limits the requests of each address.
     """
 

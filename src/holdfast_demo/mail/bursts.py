@@ -130,10 +130,10 @@ class MailBurstsDemo(Demo):
     def _mail_sales(self) -> int:
         """Enqueue a mail for each sale in the ledger without a mail. Return the number of mails."""
         shop, engine = self._shop.shop, self._shop.engine
-        sales = shop.untold(engine, SALES_AT_ONCE)
+        sales = shop.without_mail(engine, SALES_AT_ONCE)
         if sales:
             self._enqueue([_sale_event(sale.id) for sale in sales])
-            shop.told(engine, sales)
+            shop.mark_mailed(engine, sales)
         return len(sales)
 
     def _enqueue(self, events: list[MarketEvent]) -> None:

@@ -27,9 +27,9 @@ def audit(
     """Check that every key under a prefix expires by itself or is one of those allowed to stay.
 
     Args:
-        client: A client of one server, or of a cluster, whose primaries are all read.
+        client: A client of one server, or of a cluster; all primaries are read.
         prefix: What the keys begin with: the namespace.
-        allowed: Patterns, as of `fnmatch`, of the keys that may stay for ever. A key's own square
+        allowed: Patterns, as of `fnmatch`, of the keys that may stay forever. A key's own square
             brackets are written `[[]`.
 
     Returns:

@@ -39,7 +39,7 @@ def interval_overlap(operations: Iterable[Operation], *, lease: float, limit: in
         operations: The history: "acquire" (a value of None or False: not granted), "renew" (False:
             refused), "release", and "lost" (the holder was notified). A holder is the field
             `holder`, without one the process; it holds a key once at a time.
-        lease: Seconds that a place lasts without a sign of life; `math.inf` if nobody dies.
+        lease: Seconds that a place lasts without a sign of life; `math.inf` if no holder dies.
         limit: Places for each key: 1 for a lock.
 
     Raises:

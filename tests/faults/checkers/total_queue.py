@@ -18,7 +18,7 @@ class QueueCounts:
     """What is allowed, and worth knowing.
 
     Args:
-        acknowledged: Tasks whose enqueue returned.
+        acknowledged: Tasks with an enqueue that returned.
         completed: Tasks that ran to their end.
         duplicated: Tasks that did so more than once.
         recovered: Tasks that did so although their enqueue never returned.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from faults.fork_server import ForkServer
 from faults.history import Operation
 from faults.matrix.cell_result import CellResult, Violation, counted
 from faults.matrix.nemeses import FAULTS, Fault
@@ -17,12 +18,11 @@ from faults.matrix.table import Cell
 from faults.matrix.workloads import WORKLOADS, Workload
 from faults.matrix.workloads.base import STORMS
 from faults.nemesis import Nemesis
-from faults.nursery import Nursery
 from faults.stubborn import insist
 from faults.waiting import eventually
 
 MODULES = sorted({each.module for each in WORKLOADS.values()})
-"""What the nursery of the matrix imports."""
+"""What the fork server of the matrix imports."""
 
 WARM_S = 60.0
 RECOVERY_S = 60.0
@@ -36,7 +36,7 @@ SHOWN = 8
 NS = 1e9
 
 
-def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> CellResult:
+def play(cell: Cell, *, seed: int, folder: Path, fork_server: ForkServer) -> CellResult:
     """Play it, and say what came of it. The word of the result is "held", or what is wrong."""
     result = CellResult(cell.fault, cell.block, cell.mark, seed)
     fault = FAULTS[cell.fault]
@@ -45,7 +45,7 @@ def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> CellResult
             pytest.skip(f"this server has no {fault.needs}")
         result.when = f"{datetime.now(UTC):%Y-%m-%d}"
         result.server = version(scene)
-        workload = WORKLOADS[cell.block](scene, nursery, seed, fault.how)
+        workload = WORKLOADS[cell.block](scene, fork_server, seed, fault.how)
         workload.lossy, workload.alone = fault.lossy, fault.alone
         workload.refuses_events = fault.refuses_events
         try:
@@ -68,7 +68,7 @@ def play(cell: Cell, *, seed: int, folder: Path, nursery: Nursery) -> CellResult
 def _played(
     workload: Workload, fault: Fault, seed: int, result: CellResult
 ) -> tuple[list[Violation], int]:
-    scene, printed = workload.scene, len(workload.nursery.output)
+    scene, printed = workload.scene, len(workload.fork_server.output)
     workload.begin()
     _all_done_since(workload, 0, WARM_S)
     began_ns = time.monotonic_ns()
@@ -83,7 +83,7 @@ def _played(
     if not fault.actions:  # the clients were the fault
         result.strikes = result.unknown if STORMS & fault.how.keys() else result.operations
         assert result.strikes, "the fault did not happen"
-    printed_now = workload.nursery.output[printed:]
+    printed_now = workload.fork_server.output[printed:]
     crash = printed_now[printed_now.find(CRASH) :][:2000] if CRASH in printed_now else ""
     crashes = [Violation("astray", f"a client failed: {crash}")] if crash else []
     unsound = insist(lambda: audited(workload))

@@ -21,9 +21,9 @@ class Recovery:
     Attributes:
         what: in words.
         measure: what a result calls it.
-        faults: in whose cells.
+        faults: the faults of the cells.
         bound_s: what it is to be at most.
-        block: in whose cells; empty: of all.
+        block: the block of the cells; empty: all blocks.
     """
 
     what: str

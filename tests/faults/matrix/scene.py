@@ -8,7 +8,7 @@ from typing import Any
 
 from faults.clock import Clock
 from faults.clusters import Cluster
-from faults.nursery import Actor
+from faults.fork_server import Actor
 from faults.proxy import Proxy
 from faults.sentinels import Watched
 from faults.servers import Persistence, Server
@@ -21,7 +21,7 @@ class Scene:
     Attributes:
         folder: of this cell.
         url: where clients find the server.
-        client: a plain redis-py client of whoever has the data now.
+        client: a plain redis-py client of the server that has the data now.
         server, proxy, clock, watched, cluster: what there is of it here.
         actors: the clients, once there are some.
         slots: of the units that they use, once these are known.

@@ -17,7 +17,7 @@ from holdfast import NoSuchMessage, NotAMember, ServerUnavailable, StaleBatch
 from messages.faults.endpoints import ENDPOINTS, Endpoint, Fetched
 
 ENTRY_POINT = f"{__name__}:act"
-"""The function that a nursery runs."""
+"""The function that a fork server runs."""
 
 LEAVABLE = [f"chat-{n}" for n in range(25)]
 """The chats that `leave_all` leaves."""

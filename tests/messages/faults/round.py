@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from faults.fork_server import Actor, ForkServer
 from faults.history import Operation, Recorder, read
 from faults.nemesis import Nemesis, kill, pause, restart
-from faults.nursery import Actor, Nursery
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.stubborn import insist
@@ -87,7 +87,7 @@ class Round:
     Args:
         scenario: the scenario.
         server: that keeps what it acknowledged.
-        nursery: where actors come from.
+        fork_server: where actors come from.
         folder: for the histories.
         namespace: by default a new one.
     """
@@ -96,13 +96,13 @@ class Round:
         self,
         scenario: Scenario,
         server: Server,
-        nursery: Nursery,
+        fork_server: ForkServer,
         folder: Path,
         namespace: str = "",
     ) -> None:
         self.scenario = scenario
         self._server = server
-        self._nursery = nursery
+        self._fork_server = fork_server
         self._namespace = namespace or f"round-{scenario.seed}-{secrets.token_hex(4)}"
         self._folder = folder / self._namespace
         self._folder.mkdir(exist_ok=True)
@@ -167,7 +167,7 @@ class Round:
         for role, user, half in parts:
             who = {"name": f"{role}-{user}-{half}", "role": role, "user": user, "half": half}
             about = {**who, **where, **how, "seed": str(self.scenario.seed)}
-            actors[f"{role}-{user}-{half}"] = Actor(self._nursery, ENTRY_POINT, **about)
+            actors[f"{role}-{user}-{half}"] = Actor(self._fork_server, ENTRY_POINT, **about)
         return actors
 
     def _has_begun(self, name: str) -> bool:

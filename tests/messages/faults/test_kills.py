@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.nursery import Nursery
+from faults.fork_server import ForkServer
 from faults.servers import Server
 from messages.faults.history_checks import check, nothing_is_lost
 from messages.faults.round import Round, Scenario
@@ -25,39 +25,41 @@ TRIES = 30
 
 
 @pytest.fixture
-def nursery() -> Iterator[Nursery]:
-    with Nursery("messages.faults.actors") as nursery:
-        yield nursery
+def fork_server() -> Iterator[ForkServer]:
+    with ForkServer("messages.faults.actors") as fork_server:
+        yield fork_server
 
 
-def run_round(server: Server, nursery: Nursery, folder: Path, scenario: Scenario) -> None:
-    history = Round(scenario, server, nursery, folder).history()
+def run_round(server: Server, fork_server: ForkServer, folder: Path, scenario: Scenario) -> None:
+    history = Round(scenario, server, fork_server, folder).history()
     check(history, scenario.readers, scenario.dropped)
-    assert "Traceback" not in nursery.output, f"an actor failed in {scenario}:\n{nursery.output}"
+    assert "Traceback" not in fork_server.output, (
+        f"an actor failed in {scenario}:\n{fork_server.output}"
+    )
 
 
 @pytest.mark.parametrize("part", [0, *LATER])
 def test_nothing_is_lost_in_rounds_of_kills_of_each_kind(
-    fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int, part: int
+    fresh_server: Server, fork_server: ForkServer, tmp_path: Path, seed: int, part: int
 ) -> None:
     for n in range(ROUNDS):
-        run_round(fresh_server, nursery, tmp_path, Scenario.of(seed + part * ROUNDS + n))
+        run_round(fresh_server, fork_server, tmp_path, Scenario.of(seed + part * ROUNDS + n))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(10))
 def test_nothing_is_lost_in_a_thousand_rounds_of_kills(
-    fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int, part: int
+    fresh_server: Server, fork_server: ForkServer, tmp_path: Path, seed: int, part: int
 ) -> None:
     for n in range(100):
-        run_round(fresh_server, nursery, tmp_path, Scenario.of(seed + part * 100 + n))
+        run_round(fresh_server, fork_server, tmp_path, Scenario.of(seed + part * 100 + n))
 
 
-def run_rounds(server: Server, nursery: Nursery, folder: Path, scenario: Scenario) -> None:
+def run_rounds(server: Server, fork_server: ForkServer, folder: Path, scenario: Scenario) -> None:
     """Run rounds until a send fails, or, if readers are killed, until a message is lost."""
     for n in range(TRIES):
         round_ = Round(
-            replace(scenario, seed=scenario.seed + n, outages=False), server, nursery, folder
+            replace(scenario, seed=scenario.seed + n, outages=False), server, fork_server, folder
         )
         history = round_.history()
         for reader in scenario.readers if scenario.reading in scenario.struck else []:
@@ -65,24 +67,24 @@ def run_rounds(server: Server, nursery: Nursery, folder: Path, scenario: Scenari
 
 
 def test_the_checks_catch_a_reader_that_acknowledges_too_early(
-    fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
+    fresh_server: Server, fork_server: ForkServer, tmp_path: Path, seed: int
 ) -> None:
     scenario = Scenario(seed, reading="acknowledge_first")
     with pytest.raises(AssertionError, match="never handled"):
-        run_rounds(fresh_server, nursery, tmp_path, scenario)
+        run_rounds(fresh_server, fork_server, tmp_path, scenario)
 
 
 def test_the_checks_catch_a_chat_where_fetch_acknowledges(
-    fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
+    fresh_server: Server, fork_server: ForkServer, tmp_path: Path, seed: int
 ) -> None:
     scenario = Scenario(seed, endpoint="textbook", struck=["receive"])
     with pytest.raises(AssertionError, match="never handled"):
-        run_rounds(fresh_server, nursery, tmp_path, scenario)
+        run_rounds(fresh_server, fork_server, tmp_path, scenario)
 
 
 def test_the_checks_catch_a_chat_with_a_lock(
-    fresh_server: Server, nursery: Nursery, tmp_path: Path, seed: int
+    fresh_server: Server, fork_server: ForkServer, tmp_path: Path, seed: int
 ) -> None:
     scenario = Scenario(seed, endpoint="textbook", struck=["send"])
     with pytest.raises(TimeoutError, match="could not get the lock"):
-        run_rounds(fresh_server, nursery, tmp_path, scenario)
+        run_rounds(fresh_server, fork_server, tmp_path, scenario)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from faults.checkers import audit
+from faults.fork_server import Actor, ForkServer
 from faults.history import Operation, read
 from faults.nemesis import Nemesis, kill, pause
-from faults.nursery import Actor, Nursery
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, NoSuchChat
@@ -29,9 +29,9 @@ BLOCK = 128
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery("messages.faults.actors") as nursery:
-        yield nursery
+def fork_server() -> Iterator[ForkServer]:
+    with ForkServer("messages.faults.actors") as fork_server:
+        yield fork_server
 
 
 class ActorGroup:
@@ -41,17 +41,17 @@ class ActorGroup:
         hf: a client that no actor uses.
     """
 
-    def __init__(self, server: Server, nursery: Nursery, folder: Path) -> None:
+    def __init__(self, server: Server, fork_server: ForkServer, folder: Path) -> None:
         namespace = f"stage-{secrets.token_hex(4)}"
         self.hf = Holdfast.from_url(server.url, namespace=namespace)
         self._about = {"url": server.url, "namespace": namespace, "endpoint": "holdfast"}
-        self._nursery, self._folder = nursery, folder
+        self._fork_server, self._folder = fork_server, folder
         self._actors: list[Actor] = []
 
     def actor(self, role: str, user: str, half: str, kind: str = "chat") -> Actor:
         about: dict[str, Any] = {**self._about, "role": role, "user": user, "half": half}
         name, folder = f"{role}-{user}-{half}", str(self._folder)
-        actor = Actor(self._nursery, ENTRY_POINT, name=name, kind=kind, folder=folder, **about)
+        actor = Actor(self._fork_server, ENTRY_POINT, name=name, kind=kind, folder=folder, **about)
         self._actors.append(actor)
         actor.start()
         return actor
@@ -67,11 +67,11 @@ class ActorGroup:
 
 
 @pytest.fixture
-def group(fresh_server: Server, nursery: Nursery, tmp_path: Path) -> Iterator[ActorGroup]:
-    group = ActorGroup(fresh_server, nursery, tmp_path)
+def group(fresh_server: Server, fork_server: ForkServer, tmp_path: Path) -> Iterator[ActorGroup]:
+    group = ActorGroup(fresh_server, fork_server, tmp_path)
     yield group
     group.close()
-    assert "Traceback" not in nursery.output, nursery.output
+    assert "Traceback" not in fork_server.output, fork_server.output
 
 
 def test_the_last_two_leave_together_despite_kills(

@@ -60,7 +60,7 @@ async def on_the_loop(key: str, seconds: float = 0.0) -> int:
 
 
 @tasks.task(queue=QUEUE, ack="now")
-async def told_at_once(key: str, seconds: float = 0.0) -> int:
+async def acks_at_once(key: str, seconds: float = 0.0) -> int:
     """Run as a coroutine, and let the server know of the end by itself."""
     with execution(key) as token:
         await asyncio.sleep(seconds)
@@ -68,7 +68,7 @@ async def told_at_once(key: str, seconds: float = 0.0) -> int:
 
 
 @tasks.task(queue=QUEUE, ack="now")
-def told_at_once_by_a_thread(key: str, seconds: float = 0.0) -> int:
+def acks_at_once_in_a_thread(key: str, seconds: float = 0.0) -> int:
     """Do the same in a thread."""
     with execution(key) as token:
         time.sleep(seconds)
@@ -165,7 +165,7 @@ async def waits_on_the_loop(key: str, gate: str) -> int:
 
 
 @tasks.task(queue=QUEUE, ack="now")
-async def waits_and_tells(key: str, gate: str) -> int:
+async def waits_and_acks(key: str, gate: str) -> int:
     """Do the same, and the server knows of the end by itself."""
     with execution(key) as token:
         while not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 (another process makes the file)

@@ -11,7 +11,7 @@ tasks = TaskRegistry()
 
 plain = tasks.task(queue=QUEUE)(chores.plain.function)
 on_the_loop = tasks.task(queue=QUEUE)(chores.on_the_loop.function)
-told_at_once = tasks.task(queue=QUEUE, ack="now")(chores.told_at_once.function)
+acks_at_once = tasks.task(queue=QUEUE, ack="now")(chores.acks_at_once.function)
 in_steps = tasks.task(queue=QUEUE)(chores.in_steps.function)
 
 

@@ -95,9 +95,9 @@ class RoundWorkload:
             chores.endless_on_the_loop.call(f"endless-loop-{n}"),
             chores.plain.call(f"delayed-{n}").options(delay=later),
             chores.plain.call(f"high-{n}", a_while).options(priority="high"),
-            chores.told_at_once_by_a_thread.call(f"now-thread-{n}", a_bit),
+            chores.acks_at_once_in_a_thread.call(f"now-thread-{n}", a_bit),
             *2 * [chores.on_the_loop.call(f"expires-{n}", a_while).options(expires=soon)],
-            *2 * [chores.told_at_once.call(f"now-{n}", a_bit)],
+            *2 * [chores.acks_at_once.call(f"now-{n}", a_bit)],
             *2 * [chores.on_the_loop.call(f"loop-{n}", a_while)],
         ]
         return choices.choice(calls)

@@ -18,8 +18,8 @@ BATCH = 32  # finished tasks that are settled in one step, unless each is settle
 DRAINED_S = 60.0
 
 TASKS = {
-    "now": (chores.told_at_once, CONCURRENCY),
-    "now, in threads": (chores.told_at_once_by_a_thread, CONCURRENCY),
+    "now": (chores.acks_at_once, CONCURRENCY),
+    "now, in threads": (chores.acks_at_once_in_a_thread, CONCURRENCY),
     "batched": (chores.on_the_loop, BATCH + CONCURRENCY),
 }
 

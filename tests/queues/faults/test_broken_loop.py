@@ -40,8 +40,8 @@ def lasts_in_a_thread() -> None:
 
 
 @tasks.task(queue="broken", ack="now")
-async def told_at_once() -> None:
-    began.append("told at once")
+async def acks_at_once() -> None:
+    began.append("acks at once")
 
 
 @tasks.task(queue="broken", timeout=0.05)
@@ -165,7 +165,7 @@ def test_a_worker_ends_with_what_breaks_its_loop(
         eventually(lambda: len(began) == len(calls))
         breaks.set()
         hf.enqueue(overdue.call())
-        hf.enqueue(told_at_once.call())
+        hf.enqueue(acks_at_once.call())
     else:
         breaks.set()
         raised = outcome(run, standalone.url, namespace, until_idle=until_idle)

@@ -24,7 +24,7 @@ go_on = threading.Event()
 
 
 @tasks.task(queue="noted", result_ttl=60.0)
-def tells(events: int, seconds: float = 0.0) -> int:
+def emits_events(events: int, seconds: float = 0.0) -> int:
     for n in range(events):
         current_task().emit(n)
         if seconds:
@@ -60,13 +60,13 @@ def test_lost_calls_store_each_event_once(proxy: Proxy, hf: Holdfast, lost: str)
         Holdfast.from_url(f"{proxy.url}?socket_timeout=1", namespace=hf.namespace) as far,
         BackgroundWorker(far.worker(tasks, queues={"noted": 1})),
     ):
-        hf.enqueue(tells.call(1)).result(timeout=60)
+        hf.enqueue(emits_events.call(1)).result(timeout=60)
         match = EMIT.sha1.encode()
         if lost == "drop_replies":
             faults = [proxy.drop_replies(3, match=match)]
         else:
             faults = [proxy.drop_request(n, match=match) for n in (1, 2, 4)]
-        handles = [hf.enqueue(tells.call(30, 0.01)) for _ in range(3)]
+        handles = [hf.enqueue(emits_events.call(30, 0.01)) for _ in range(3)]
         for handle in handles:
             assert handle.result(timeout=60) == 30
         assert sum(fault.fired for fault in faults) == 3
@@ -107,7 +107,7 @@ def test_a_full_server_drops_events_and_the_task_is_done(fresh_server: Server) -
 
 
 def test_an_outage_delays_the_end_and_loses_nothing(proxy: Proxy, hf: Holdfast) -> None:
-    handle = hf.enqueue(tells.call(200, 0.005))
+    handle = hf.enqueue(emits_events.call(200, 0.005))
     with (
         Holdfast.from_url(f"{proxy.url}?socket_timeout=1", namespace=hf.namespace) as far,
         BackgroundWorker(far.worker(tasks, queues={"noted": 1})),
@@ -126,7 +126,7 @@ KILLED = textwrap.dedent("""
     tasks = TaskRegistry()
 
     @tasks.task(queue="killed", result_ttl=60.0)
-    def tells(upto: int) -> int:
+    def emits_events(upto: int) -> int:
         attempt = current_task().attempt
         for n in range(upto):
             current_task().emit([attempt, n])
@@ -145,7 +145,7 @@ def test_after_a_kill_the_numbers_go_on(standalone: Server, tmp_path: Path, hf: 
     """Of the killed attempt a beginning is there, of the other one all, and readers see both."""
     path = tmp_path / "killed.py"
     path.write_text(KILLED)
-    call = tells.call(100).options(queue="killed")
+    call = emits_events.call(100).options(queue="killed")
     handle = hf.enqueue(call)
     with Process.python(path, standalone.url, hf.namespace) as process:
         assert process.wait(60) != 0
@@ -168,7 +168,7 @@ def test_after_a_kill_the_numbers_go_on(standalone: Server, tmp_path: Path, hf: 
 
 
 def test_readers_that_are_slow_get_gaps_and_no_doubles(hf: Holdfast) -> None:
-    handle = hf.enqueue(tells.call(5000))
+    handle = hf.enqueue(emits_events.call(5000))
     numbers = 0
     with BackgroundWorker(hf.worker(tasks, queues={"noted": 1})):
         for event in handle.events(timeout=60):

@@ -26,20 +26,20 @@ DRAINED_S = 60.0  # some leases and retries; the rest is for slow machines
 
 def flush_scripts(server: Server, _: float) -> None:
     """Let the server forget every script."""
-    _told(server, "SCRIPT", "FLUSH")
+    _run(server, "SCRIPT", "FLUSH")
 
 
 def drop_clients(server: Server, _: float) -> None:
     """Close the connections of all clients."""
-    _told(server, "CLIENT", "KILL", "TYPE", "normal")
+    _run(server, "CLIENT", "KILL", "TYPE", "normal")
 
 
 def drop_subscribers(server: Server, _: float) -> None:
     """Close the connections over which workers are notified."""
-    _told(server, "CLIENT", "KILL", "TYPE", "pubsub")
+    _run(server, "CLIENT", "KILL", "TYPE", "pubsub")
 
 
-def _told(server: Server, *command: str) -> None:
+def _run(server: Server, *command: str) -> None:
     with contextlib.suppress(redis.ConnectionError):  # its own connection may be among the closed
         server.execute(*command)
 

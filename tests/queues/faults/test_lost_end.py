@@ -32,7 +32,7 @@ def plain(name: str) -> str:
 
 
 @tasks.task(queue="ends", ack="now")
-def told_at_once(name: str) -> str:
+def acks_at_once(name: str) -> str:
     ran.append(name)
     gate.wait(BOUND_S)
     return name
@@ -50,9 +50,9 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("task", [plain, told_at_once], ids=["plain", "told_at_once"])
+@pytest.mark.parametrize("task", [plain, acks_at_once], ids=["plain", "acks_at_once"])
 @pytest.mark.parametrize("name", HALVES)
-def test_a_task_whose_end_is_lost_by_a_failover_runs_again(
+def test_a_task_runs_again_if_a_failover_lost_its_end(
     watched: Watched, name: str, task: object
 ) -> None:
     """The primary acknowledged its end and died; the replica did not have it yet."""

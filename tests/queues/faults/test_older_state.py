@@ -37,7 +37,7 @@ def plain(name: str) -> str:
 
 
 @tasks.task(queue="old", ack="now")
-def told_at_once(name: str) -> str:
+def acks_at_once(name: str) -> str:
     return _work(name)
 
 
@@ -125,14 +125,14 @@ ENDS: dict[str, Callable[[Half, Any, Any], object]] = {
     ("task", "end"),
     [
         (plain, "done"),
-        (told_at_once, "done"),
+        (acks_at_once, "done"),
         (retried, "done"),
         (dies, "dead"),
         (plain, "cancelled"),
     ],
-    ids=["plain", "told_at_once", "retried", "dead", "cancelled"],
+    ids=["plain", "acks_at_once", "retried", "dead", "cancelled"],
 )
-def test_a_claim_whose_end_the_server_forgot_is_released(
+def test_a_claim_is_released_if_the_server_forgot_its_end(
     half: Half, hf: Any, rollback: Rollback, task: Any, end: str
 ) -> None:
     """Its only worker lives on: it does not know the claim, so no step may extend it."""
@@ -166,7 +166,7 @@ def test_a_task_that_runs_on_keeps_its_claim(half: Half, hf: Any, rollback: Roll
     assert len(ran) == 1
 
 
-def test_a_task_whose_claim_the_server_forgot_runs_again(
+def test_a_task_runs_again_if_the_server_forgot_its_claim(
     half: Half, hf: Any, rollback: Rollback
 ) -> None:
     """Its first run is stopped, or its settlement does not count."""

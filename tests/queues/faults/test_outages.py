@@ -193,8 +193,8 @@ def test_the_tasks_of_a_killed_worker_run_again_in_time(
 
 ENDS = {
     "batched": (chores.waits_on_the_loop, chores.waits),
-    "now": (chores.waits_and_tells,),
-    "mixed": (chores.waits_on_the_loop, chores.waits, chores.waits_and_tells),
+    "now": (chores.waits_and_acks,),
+    "mixed": (chores.waits_on_the_loop, chores.waits, chores.waits_and_acks),
 }
 
 

@@ -41,7 +41,7 @@ def most_at_once(runs: Iterable[Operation]) -> int:
 
 
 @pytest.mark.parametrize("function", ["endless", "endless_on_the_loop"])
-def test_what_runs_for_ever_is_stopped_at_its_timeout(
+def test_an_endless_task_is_stopped_at_its_timeout(
     standalone: Server, tmp_path: Path, function: str
 ) -> None:
     """A loop in Python, or a coroutine: in every attempt, and it is really over then."""

@@ -39,7 +39,7 @@ class QueueServer:
 
     Args:
         server: where the queues are.
-        namespace: nobody else uses it.
+        namespace: no other test uses it.
 
     Attributes:
         plain: a client of redis-py that may send every command.

@@ -67,7 +67,7 @@ class Task:
 
     Attributes:
         task_id: its id.
-        value: its argument: tells one life of an id from the next.
+        value: its argument, which differs between two lives of an id.
         priority: 1 high, 2 medium, 3 low.
         place: where it is.
         at: its position in the ready list, or ms: when it is due, its lease ends, or it died.
@@ -122,7 +122,7 @@ class New:
         value: its argument.
         priority: 1 high, 2 medium, 3 low.
         wait: `0`, `+ms` or `@ms`, as `Call.wait`.
-        expires: likewise, as `Call.expires`.
+        expires: in the same form, as `Call.expires`.
         unique: its key, or None.
         limit: its limit, or None.
     """

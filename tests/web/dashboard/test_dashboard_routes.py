@@ -232,7 +232,7 @@ def test_a_wrong_request_is_explained_in_words(live: RunningApp) -> None:
     assert "<img src=x" not in answer.text
 
 
-def test_assets_stay_for_ever_under_their_hash(live: RunningApp) -> None:
+def test_assets_are_immutable_under_their_hash(live: RunningApp) -> None:
     """And only there; they are all that needs no pass, beside logging in."""
     client = live.visitor(None)
     page = client.get("/login").text

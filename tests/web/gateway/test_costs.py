@@ -36,11 +36,11 @@ def test_a_bucket_takes_costs() -> None:
 def test_chats_have_few_members(url: str) -> None:
     """Neither at their beginning nor later can there be more."""
     with opened(url, "costs-members") as live:
-        jill, crowd = live.of("jill"), [f"user{n}" for n in range(9_999)]
-        answer = jill.post("/v1/chats", json={"members": crowd, "body": "hi"})
+        jill, members = live.of("jill"), [f"user{n}" for n in range(9_999)]
+        answer = jill.post("/v1/chats", json={"members": members, "body": "hi"})
         assert (answer.status_code, "at most 100 members" in answer.text) == (413, True)
         assert live.hf.inbox("user0").chats() == []
-        made = jill.post("/v1/chats", json={"members": crowd[:98], "body": "hi"})
+        made = jill.post("/v1/chats", json={"members": members[:98], "body": "hi"})
         path = f"{made.headers['location']}/members"
         assert jill.post(path, json={"user": "jack"}).status_code == 204
         assert jill.post(path, json={"user": "jack"}).status_code == 204  # is one already

@@ -151,7 +151,7 @@ async def test_a_client_that_reads_nothing_is_cut_off(
 async def test_an_idle_stream_beats_until_its_token_is_revoked(
     standalone: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["holdfast.web.gateway.event_stream"], "BEAT_S", 0.1)
+    monkeypatch.setattr(sys.modules["holdfast.web.gateway.event_stream"], "KEEP_ALIVE_S", 0.1)
     async with AsyncHoldfast.from_url(standalone.url, namespace=tmp_path.name) as hf:
         handle = await hf.enqueue(waits.call())
         tokens = Tokens(SECRET)

@@ -123,7 +123,7 @@ def tail(
 ) -> None:
     """Show the last messages, and each new one as it comes, until Ctrl-C.
 
-    This makes no one a reader: nothing is acknowledged, and no message is kept
+    This does not make the user a reader: nothing is acknowledged, and no message is kept
     or dropped because of it.
     """
     with conversation(hf, name, mailbox=mailbox) as found:

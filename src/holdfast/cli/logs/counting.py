@@ -78,7 +78,7 @@ class _SharedFiles:
             yield file
 
 
-class _Interrupted(Exception):
+class _StopRequested(Exception):
     """Raised in the counting threads to end them."""
 
 
@@ -108,7 +108,7 @@ class _ProgressLine:
 
         def report_progress(report: TallyReport) -> None:
             if self.ended:
-                raise _Interrupted
+                raise _StopRequested
             self._reports[thread] = report
             total = _sum(list(self._reports.values()))
             rate = total.lines / max(0.001, time.monotonic() - self._began)

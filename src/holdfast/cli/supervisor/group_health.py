@@ -19,7 +19,7 @@ class GroupHealth:
 
     Attributes:
         processes: the processes that run, in any state.
-        missing: how many places of the group have no process that serves.
+        missing: how many slots of the group have no process that serves.
         stopping: whether the supervisor is stopping.
     """
 

@@ -14,7 +14,7 @@ from ...errors.one_line_logger import logger_of
 from ...inspect.formats import counted
 from ..exit_codes import FAILED
 from .group_health import GroupHealth
-from .place import Place
+from .process_slot import ProcessSlot
 from .role import HURRY, LATE_S, STOP
 from .signals import SignalInbox
 from .worker_process import WorkerProcess
@@ -50,8 +50,8 @@ class ProcessSupervisor:
         self._argv = argv
         self._grace_s = grace_s
         self._inbox = SignalInbox()
-        self._places = [
-            Place(lambda number=number: self._start(number), number == 1, until_idle)  # type: ignore[misc]
+        self._slots = [
+            ProcessSlot(lambda number=number: self._start(number), number == 1, until_idle)  # type: ignore[misc]
             for number in range(1, count + 1)
         ]
         self._sent = b""  # the last command that stops the processes
@@ -61,17 +61,17 @@ class ProcessSupervisor:
     @property
     def processes(self) -> list[WorkerProcess]:
         """Return the processes that have not ended, as far as the supervisor knows."""
-        return [process for place in self._places for process in place.processes]
+        return [process for slot in self._slots for process in slot.processes]
 
     def health(self) -> GroupHealth:
         """Return the health of the processes, for probes. Call it from any thread."""
-        served = [place.serving is not None and place.serving.is_ready for place in self._places]
+        served = [slot.serving is not None and slot.serving.is_ready for slot in self._slots]
         return GroupHealth(tuple(self.processes), served.count(False), bool(self._sent))
 
     def replace_all(self, why: str) -> None:
         """Replace each process by a new one. Call it from any thread."""
-        for place in self._places:
-            place.replace(why)
+        for slot in self._slots:
+            slot.replace(why)
         self._inbox.wake()
 
     def run(self) -> int:
@@ -82,18 +82,18 @@ class ProcessSupervisor:
         """
         with self._inbox:
             logger.info(
-                "supervisor %s: %s", self.group, counted(len(self._places), "process", "processes")
+                "supervisor %s: %s", self.group, counted(len(self._slots), "process", "processes")
             )
             while not self._is_over():
                 self._obey_signals()
-                for place in self._places:
-                    place.look()
+                for slot in self._slots:
+                    slot.look()
                 self._end_late()
                 if not self._sent:
                     self._advance()
                 sockets = [each.socket for each in self.processes if each.socket is not None]
                 self._inbox.wait(self._pause_s(), sockets)
-            codes = [place.exit_code for place in self._places if place.exit_code]
+            codes = [slot.exit_code for slot in self._slots if slot.exit_code]
             received = self._inbox.received
         logger.info("supervisor %s has ended", self.group)
         if len(received) > 1:
@@ -106,20 +106,20 @@ class ProcessSupervisor:
     def _is_over(self) -> bool:
         if self.processes:
             return False
-        return bool(self._sent) or all(place.exit_code is not None for place in self._places)
+        return bool(self._sent) or all(slot.exit_code is not None for slot in self._slots)
 
     def _advance(self) -> None:
-        first = self._places[0]
+        first = self._slots[0]
         if not first.was_ready and first.failed_code:
             self._code = first.failed_code
             self._stop(STOP)
             return
-        for place in self._started_places():
-            place.advance()
+        for slot in self._started_slots():
+            slot.advance()
 
-    def _started_places(self) -> Iterator[Place]:
-        """Yield the places that may have a process: the first one alone until it has served."""
-        first, *others = self._places
+    def _started_slots(self) -> Iterator[ProcessSlot]:
+        """Yield the slots that may have a process: the first one alone until it has served."""
+        first, *others = self._slots
         yield first
         if first.was_ready:
             yield from others
@@ -140,8 +140,8 @@ class ProcessSupervisor:
                 text, self.group, counted(len(self.processes), "process", "processes"), grace_s
             )
         self._sent, self._ends_at = command, time.monotonic() + grace_s + LATE_S
-        for place in self._places:
-            place.stopping = True
+        for slot in self._slots:
+            slot.stopping = True
         for process in self.processes:
             process.send(command)
 
@@ -157,5 +157,5 @@ class ProcessSupervisor:
     def _pause_s(self) -> float:
         """Return how long to wait for a signal."""
         now = time.monotonic()
-        waits = [place.wakes_at - now for place in self._started_places() if place.is_empty]
+        waits = [slot.wakes_at - now for slot in self._started_slots() if slot.is_empty]
         return max(0.0, min([_LOOK_S, *waits]))

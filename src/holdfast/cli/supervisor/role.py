@@ -38,11 +38,11 @@ LATE_S: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class ProcessRole:
-    """Describes the place of a worker process in its group.
+    """Describes the slot of a worker process in its group.
 
     Attributes:
         descriptor: file descriptor of the socket that connects the process to its supervisor.
-        number: the number of the place, from 1.
+        number: the number of the slot, from 1.
         group: the name of the supervisor in log messages.
     """
 

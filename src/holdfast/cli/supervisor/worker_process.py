@@ -28,11 +28,11 @@ class WorkerProcess:
 
     Args:
         argv: command line of the process.
-        number: number of the place in the group.
+        number: number of the slot in the group.
         group: name of the supervisor.
 
     Attributes:
-        number: number of the place in the group.
+        number: number of the slot in the group.
         socket: readable when a report is there; None once the process has closed the connection.
         is_ready: whether the process has ever served.
         limit: the limit that the process has reached; empty if it reached none.

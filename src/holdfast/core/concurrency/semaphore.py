@@ -30,7 +30,7 @@ def lock_timeout(timeout_s: float | None) -> float:
     return -1 if timeout_s is None else min(max(timeout_s, 0.0), TIMEOUT_MAX)
 
 
-class _Entry:
+class _SemaphoreEntry:
     """One function that is inside the semaphore or waits to enter.
 
     Attributes:
@@ -87,11 +87,13 @@ class LocalSemaphore:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._entries: OrderedDict[_Entry, None] = OrderedDict()  # Each operation on it is atomic.
+        self._entries: OrderedDict[_SemaphoreEntry, None] = (
+            OrderedDict()
+        )  # Each operation on it is atomic.
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
-        entry = _Entry(frame)
+        entry = _SemaphoreEntry(frame)
         try:
             self._entries[entry] = None
             # If this is the only entry, it is inside: later entries are behind it.
@@ -124,13 +126,13 @@ class LocalSemaphore:
             self._drop(frame, list(self._entries))
         self._call_next()
 
-    def _admits(self, entry: _Entry) -> bool:
+    def _admits(self, entry: _SemaphoreEntry) -> bool:
         try:
             return entry in islice(self._entries, self._limit)
         except RuntimeError:  # Another thread has changed the entries meanwhile.
             return entry in self._first()
 
-    def _wait(self, entry: _Entry, frame: FrameType) -> None:
+    def _wait(self, entry: _SemaphoreEntry, frame: FrameType) -> None:
         called = entry.called = Lock()
         called.acquire()
         callers: set[tuple[int, CodeType]] = set()
@@ -145,10 +147,10 @@ class LocalSemaphore:
             if not called.acquire(timeout=_CHECK_S):
                 self._drop_ended()
 
-    def _of(self, thread: int) -> list[_Entry]:
+    def _of(self, thread: int) -> list[_SemaphoreEntry]:
         return [each for each in self._first() if each.thread == thread]
 
-    def _first(self) -> list[_Entry]:
+    def _first(self) -> list[_SemaphoreEntry]:
         return list(self._entries)[
             : self._limit
         ]  # `list` is atomic; iterating over `islice` is not.
@@ -163,7 +165,7 @@ class LocalSemaphore:
                 self._entries.pop(each, None)
         self._call_next()
 
-    def _drop(self, frame: FrameType, entries: list[_Entry]) -> bool:
+    def _drop(self, frame: FrameType, entries: list[_SemaphoreEntry]) -> bool:
         """Remove the entries of *frame* from *entries*. Return whether there was one."""
         made = [each for each in entries if each.is_of(frame)]
         for each in made:

@@ -31,7 +31,7 @@ class Interrupted(BaseException):
     """
 
 
-class _Job:
+class _ThreadJob:
     """A function that a thread runs or will run, and its state.
 
     Attributes:
@@ -100,10 +100,10 @@ class Threads:
         self._on_freed = on_freed
         self._loop = asyncio.get_running_loop()
         self._interrupt = _interrupter()
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[_ThreadJob] = deque()
         self._wakes: SimpleQueue[None] = SimpleQueue()  # each entry wakes one idle thread
         self._thread_waking = False  # whether a thread was woken and has not looked for jobs yet
-        self._ended: deque[_Job] = deque()
+        self._ended: deque[_ThreadJob] = deque()
         self._waking = False
         self._started = 0
         self._unfinished = 0
@@ -145,7 +145,7 @@ class Threads:
         if self._unfinished >= self._started < self._limit:
             self._start()
         future: asyncio.Future[_Outcome] = self._loop.create_future()
-        job = _Job(function, future)
+        job = _ThreadJob(function, future)
         self._unfinished += 1
         self._jobs.append(job)
         self._wake_thread()
@@ -191,7 +191,7 @@ class Threads:
         threading.Thread(target=self._work, name=name, daemon=True).start()
         self._started += 1
 
-    def _abandon(self, job: _Job) -> _Outcome | None:
+    def _abandon(self, job: _ThreadJob) -> _Outcome | None:
         """Keep *job* from beginning, or interrupt it, because its caller stopped waiting.
 
         Returns:
@@ -249,7 +249,7 @@ class Threads:
                 self._wakes.put(None)  # End the next thread.
                 return
 
-    def _next_job(self) -> _Job | None:
+    def _next_job(self) -> _ThreadJob | None:
         """Return the next job, and wake a thread for the one after it; None if there is none."""
         try:
             job = self._jobs.popleft()
@@ -259,7 +259,7 @@ class Threads:
             self._wake_thread()
         return job
 
-    def _performed(self, job: _Job) -> bool:
+    def _performed(self, job: _ThreadJob) -> bool:
         """Run *job*. Return False if it must not begin. No interruption comes after this."""
         try:
             if job.steps.pop() is not _BEGIN:
@@ -275,7 +275,7 @@ class Threads:
             del job  # Otherwise an error of the function and this frame refer to each other.
         return True
 
-    def _receive(self, job: _Job) -> None:
+    def _receive(self, job: _ThreadJob) -> None:
         """Receive the interruption of *job*, so that none is raised later.
 
         The interruption may have been raised in the function, may be pending for this thread, or

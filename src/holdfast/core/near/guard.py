@@ -58,7 +58,7 @@ class Guard:
 
     Attributes:
         until: local time until which values may be served. Readers only compare it.
-        prefixes: prefixes of keys whose changes the server reports.
+        prefixes: prefixes of keys; the server reports changes of keys with these prefixes.
     """
 
     __slots__ = ("_since", "address", "longest_s", "prefixes", "slots", "until")

@@ -23,7 +23,7 @@ OnChanged = Callable[[list[bytes] | None], None]
 """Called with the names of changed keys; None: any key may have changed."""
 
 
-class _Call:
+class _SentCommand:
     """A command that was sent, and later its reply or why there is none."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class TrackingLink:
         self._settings = settings
         self._on_changed = on_changed
         self._stream: AsyncStream | AsyncPlainStream | None = None
-        self._calls: deque[_Call] = deque()
+        self._calls: deque[_SentCommand] = deque()
         self._problem = ""
 
     async def open(self, prefixes: Iterable[str]) -> None:
@@ -116,7 +116,7 @@ class TrackingLink:
         """Send a command, and return its reply. Raise ConnectionError if it fails."""
         if self._stream is None:
             raise ConnectionError(self._problem)
-        call = _Call()
+        call = _SentCommand()
         self._calls.append(call)
         self._stream.write(Request.of(*command).payload)
         if not await call.ended.wait(self._settings.timeout_s):

@@ -139,7 +139,7 @@ class _Tracking:
         self._guards: dict[Address, Guard] = {}
         self._by_slot: list[Guard] | None = None
         self._only = NO_GUARD
-        self._keepers: dict[Address, RunningTask[None]] = {}
+        self._link_tasks: dict[Address, RunningTask[None]] = {}
         self._supervisor: RunningTask[None] | None = None
         self._warned_at = -_WARN_S
 
@@ -171,7 +171,7 @@ class _Tracking:
         if self._supervisor is None:
             return
         await cancel_and_wait(self._supervisor)
-        await cancel_and_wait(*self._keepers.values())
+        await cancel_and_wait(*self._link_tasks.values())
         await self._ownership.close()
         await self._router.close()
 
@@ -202,14 +202,14 @@ class _Tracking:
 
     def _keep(self, addresses: Iterable[Address]) -> None:
         wanted = {*addresses}
-        for address in wanted - self._keepers.keys():
-            self._keepers[address] = spawn(self._keeper(address), "holdfast near cache")
-        for address in self._keepers.keys() - wanted:
-            ended = self._keepers.pop(address)
+        for address in wanted - self._link_tasks.keys():
+            self._link_tasks[address] = spawn(self._keep_link(address), "holdfast near cache")
+        for address in self._link_tasks.keys() - wanted:
+            ended = self._link_tasks.pop(address)
             self._end_guard(address)
             ended.cancel()
 
-    async def _keeper(self, address: Address) -> None:
+    async def _keep_link(self, address: Address) -> None:
         """Keep the connection to one primary, until this is cancelled."""
         failures = 0
         while True:

@@ -17,14 +17,14 @@ from .held_claims import HeldClaims
 DIRECT_S: Final = 2.0
 """Life of such a claim until the worker renews it, in seconds; see `lua/parts/direct_claim.lua`."""
 
-_SIGN: Final = b"+"
+_CLAIM_PREFIX: Final = b"+"
 
 
 class DirectClaims:
     """Hears the claims of one queue that producers make for this worker, and starts them.
 
-    A claim counts from when the server made it, on the server's clock. Each step tells the time of
-    that clock, so the worker knows since when it holds the claim, even if it hears of it late. A
+    A claim counts from when the server made it, on the server's clock. Each step returns the time
+    of that clock, so the worker knows since when it holds the claim, even if it hears of it late. A
     claim that has ended by then is not started.
 
     A claim is renewed before its task starts. So a task that runs has the whole lease of the
@@ -71,10 +71,10 @@ class DirectClaims:
         Returns:
             Whether it is such a message.
         """
-        if not message.startswith(_SIGN):
+        if not message.startswith(_CLAIM_PREFIX):
             return False
         self.heard.set()
-        token, server_ms, has_events, length, rest = message[len(_SIGN) :].split(b" ", 4)
+        token, server_ms, has_events, length, rest = message[len(_CLAIM_PREFIX) :].split(b" ", 4)
         size = int(length)
         claim = Claim(rest[:size], int(token), 1, 0, 0, rest[size:])
         now = since_boot()

@@ -48,7 +48,7 @@ class _Share:
         turn: counter at the time when the queue was last served; if passes are equal, the smaller
             turn wins.
         progress: the pass, including the reserved slots.
-        group: the queue of which this is a partition; empty for a queue without partitions.
+        group: the queue that has this partition; empty for a queue without partitions.
         may_have_tasks: whether the queue may have tasks.
         reserved: slots that the step in flight may fill.
         asked_at: when the step in flight began; None: no step is in flight.

@@ -181,8 +181,8 @@ class WorkerLoop:
         if not await self._cpu.start(self._claimers) or not await self._lifespan.start():
             return
         with self._listening as listening:
-            homes = list(self._claimers.values())
-            for claimer in homes:
+            claimers = list(self._claimers.values())
+            for claimer in claimers:
                 listening.enter_context(claimer.listening(self._notifier, self._guarded))
             self._watchdog = watchdog = Watchdog(_BLOCKED_S, log_blockage)
             listening.callback(watchdog.close)
@@ -190,7 +190,7 @@ class WorkerLoop:
             grace = self._spawn(ending, "holdfast grace")
             heartbeat = self._spawn(self._heartbeat.run(), "holdfast heartbeat")
             try:
-                await run_concurrently(*map(self._serve, homes))
+                await run_concurrently(*map(self._serve, claimers))
                 await self._partitions.wait_ended()
             except HoldfastError as error:
                 if self._failure is not None or not self._stopping:

@@ -72,7 +72,8 @@ class PartitionClaimers:
     async def begin(self, home: Claimer) -> None:
         """Serve the partitions of the queue of *home*, and follow their number.
 
-        If another program has changed their number, serve the first one until it is mended.
+        If another program has changed their number, serve the first one until the number is
+        repaired.
         """
         self._claimers[home.name] = [home]
         failures = 0

@@ -64,8 +64,8 @@ class Schedulers:
         """Fire the schedules of a queue, and relay the ends of its members, within the context.
 
         Args:
-            claimer: of the queue.
-            idle_check: is told of the relay.
+            claimer: claims the tasks of the queue.
+            idle_check: is notified when the relay is idle.
             is_stopping: returns whether the worker stops, so that the body begins anyway.
             at_once: whether to fire what is due before the body begins.
         """

@@ -22,7 +22,7 @@ from .message_schema import iso_time
 from .user_request import UserRequest
 from .waiting import first
 
-BEAT_S: Final = 15.0
+KEEP_ALIVE_S: Final = 15.0
 """Seconds between two heartbeats. The gateway checks the token before each."""
 
 STALL_S: Final = 20.0
@@ -75,7 +75,7 @@ class EventStream(Response):
                     await self._write(f"retry: {RETRY_MS}\n\n".encode())
                     await first(
                         self._deliver(),
-                        self._beat(),
+                        self._keep_alive(),
                         _disconnected(receive),
                         self._request.state.closing.wait(),
                     )
@@ -110,9 +110,9 @@ class EventStream(Response):
         await self._write(frame)
         await self._request.charge(costs.of_read(len(frame)))
 
-    async def _beat(self) -> None:
+    async def _keep_alive(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(KEEP_ALIVE_S)
             request = self._request
             with suppress(ServerUnavailable):  # the next check will find a revocation
                 if await request.state.authenticate(request.http) != request.user:

@@ -55,8 +55,8 @@ def metrics(
         limits: limits on rates; None: the defaults of `Limits`.
         most: values of one label at most, 1 to 250: the names with the highest load. All other
             names share the value `other`.
-        counters: names of counters whose total in the last hour is reported, *most* at most. There
-            are none by default, because counters may be named after users.
+        counters: names of counters; the total of each in the last hour is reported, for *most* of
+            them at most. There are none by default, because counters may be named after users.
 
     Raises:
         ValueError: *most* is not 1 to 250, or there are more than *most* counters.

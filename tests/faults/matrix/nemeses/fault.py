@@ -16,12 +16,12 @@ class Fault:
     Attributes:
         title: in words.
         topology: where it is done.
-        victims: whom it strikes.
+        victims: the processes that it strikes.
         actions: what it does to them, for so many seconds.
         every: shortest and longest wait before a strike, in seconds.
         lasting: shortest and longest duration of a strike, in seconds.
         trouble_s: seconds of it; 0: one strike.
-        how: what it tells the clients, who do it themselves if there are no actions.
+        how: what it passes to the clients, which do it themselves if there are no actions.
         lossy: the server loses what it acknowledged.
         alone: there is one worker and one refresher, so none takes over what the other forgot.
         refuses_events: events of tasks are dropped meanwhile, as docs/progress.md says.

@@ -11,7 +11,7 @@ from faults.matrix.workloads.rows import AWAY
 def poison(target: Target, seconds: float) -> None:
     """Send tasks that kill their workers; every worker that dies is started again.
 
-    Likewise some rows cannot be loaded.
+    Some rows cannot be loaded either.
     """
     (target.scene.folder / POISON).touch()
     until_s = time.monotonic() + seconds

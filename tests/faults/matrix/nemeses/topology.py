@@ -32,7 +32,7 @@ def fail_over(target: Target, seconds: float) -> None:
 def fail_over_one(target: Target, seconds: float) -> None:
     """Kill the primary of the first slot in use in a cluster; a queue elsewhere goes on.
 
-    Also while nobody has taken its place: that one waits until this was seen.
+    This holds also while no server has taken its place: that server waits until this was seen.
     """
     nodes, scene = target.scene.cluster, target.scene
     assert nodes is not None
@@ -62,7 +62,7 @@ def stall_replica(target: Target, seconds: float) -> None:
     replica.resume()
 
 
-def nobody_asked_the_replica(scene: Scene) -> None:
+def no_client_asked_the_replica(scene: Scene) -> None:
     """Check that clients send nothing to the replica: decisions need the primary."""
     assert scene.watched is not None
     asked = questions_to(scene.watched.replica)
@@ -160,6 +160,6 @@ FAULTS = {
         whole,
         [stall_replica],
         lasting=(0.2, 0.8),
-        heal=nobody_asked_the_replica,
+        heal=no_client_asked_the_replica,
     ),
 }

@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from faults.fork_server import Actor, ForkServer
 from faults.history import Operation, read
 from faults.matrix.cell_result import Violation
 from faults.matrix.scene import Scene
-from faults.nursery import Actor, Nursery
 from holdfast import Holdfast
 
 POISON = "poison"
@@ -27,7 +27,7 @@ class Workload(ABC):
 
     Args:
         scene: where.
-        nursery: where they come from.
+        fork_server: where they come from.
         seed: of their choices.
         how: of the fault: `storm_s`, `alarm_s`, `twice`, `mutant`.
     """
@@ -36,7 +36,7 @@ class Workload(ABC):
     """What they do again and again; after the trouble each must succeed again."""
 
     module: ClassVar[str]
-    """Where their program is; a nursery imports it beforehand."""
+    """Where their program is; a fork server imports it beforehand."""
 
     lossy = False
     """Whether the server may lose what it acknowledged: they must bear it."""
@@ -47,9 +47,11 @@ class Workload(ABC):
     refuses_events = False
     """Whether the server may refuse what running tasks report."""
 
-    def __init__(self, scene: Scene, nursery: Nursery, seed: int, how: dict[str, Any]) -> None:
+    def __init__(
+        self, scene: Scene, fork_server: ForkServer, seed: int, how: dict[str, Any]
+    ) -> None:
         self.scene = scene
-        self.nursery = nursery
+        self.fork_server = fork_server
         self.seed = seed
         self.how = how
         self.about = {**how, "access": scene.access} if scene.access else how
@@ -112,4 +114,4 @@ class Workload(ABC):
         play = f"{self.module}:{play}"
         if "mutant" in about:
             play, about["part"] = MUTANT, play
-        return Actor(self.nursery, play, seed=str(self.seed), **about)
+        return Actor(self.fork_server, play, seed=str(self.seed), **about)

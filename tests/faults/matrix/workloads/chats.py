@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
+from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Kind, Violation, caught
 from faults.matrix.workloads.base import Workload
-from faults.nursery import Actor
 from faults.servers import Server
 from holdfast.core.names import Namespace
 from holdfast.messages import keys
@@ -27,7 +27,9 @@ class Chats(Workload):
         self.scenario = Scenario(self.seed, self.kind, self.keep(), reading=reading)
         # What a round needs of a server is where it is.
         server = cast("Server", self)
-        self._round = Round(self.scenario, server, self.nursery, self.scene.folder, self.namespace)
+        self._round = Round(
+            self.scenario, server, self.fork_server, self.scene.folder, self.namespace
+        )
         self._round.create()
         super().begin()
 

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from faults.fork_server import Actor
 from faults.matrix.client import Client
 from faults.matrix.workloads import queues
-from faults.nursery import Actor
 from faults.stubborn import insist
 from faults.waiting import eventually
 from holdfast.core.names import Namespace, Unit
@@ -68,7 +68,7 @@ def _call(client: Client, key: str) -> Any:
     """Return a call of some task."""
     dice = client.dice
     seconds = dice.uniform(0, SHORT_S)
-    plain = [divided.plain, divided.on_the_loop, divided.told_at_once, divided.in_steps]
+    plain = [divided.plain, divided.on_the_loop, divided.acks_at_once, divided.in_steps]
     task = dice.choice([*plain, divided.unique, divided.one_of_a_tenant])
     if task is divided.one_of_a_tenant:
         return divided.one_of_a_tenant.call(key, dice.randrange(TENANTS), seconds)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from faults.checkers.total_queue import missing
+from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation, caught
 from faults.matrix.client import Client
 from faults.matrix.workloads.base import POISON, Workload
-from faults.nursery import Actor
 from faults.waiting import eventually
 from holdfast import Gap, Holdfast, Queue, TaskEvent, TaskFailed
 from holdfast.core.names import Namespace, Unit
@@ -36,7 +36,7 @@ POISONER = "producer-sync.0"
 KINDS = [
     chores.plain,
     chores.on_the_loop,
-    chores.told_at_once,
+    chores.acks_at_once,
     chores.in_steps,
     chores.in_steps_by_a_thread,
 ]
@@ -221,7 +221,7 @@ def judge(
     Args:
         history: of producers and workers.
         dead: ids of the tasks that were given up.
-        counted: task → the token of the claim whose end counts, if there is one.
+        counted: task → the token of the claim with the end that counts, if there is one.
     """
     ids = {op.key: op.value for op in history if op.kind == "enqueue" and op.outcome == "ok"}
     dead_keys = {key for key, task_id in ids.items() if task_id in dead}
@@ -275,7 +275,7 @@ def judge_events(
 
     Args:
         events_by_task: task → its events.
-        counted: task → the token of the claim whose end counts, if there is one.
+        counted: task → the token of the claim with the end that counts, if there is one.
         all_stored: whether the server refused none.
     """
     found = []

@@ -40,7 +40,7 @@ class Batcher(Generic[Key, Item, Outcome]):
         self._most_size = most_size
         self._loop = asyncio.get_running_loop()
         self._in_progress: dict[Key, int] = {}
-        self._open: dict[Key, _Batch[Item, Outcome]] = {}
+        self._open: dict[Key, _PendingBatch[Item, Outcome]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def submit(self, key: Key, item: Item, size: int) -> Awaitable[Outcome]:
@@ -67,7 +67,7 @@ class Batcher(Generic[Key, Item, Outcome]):
     def _add(self, key: Key, item: Item, size: int) -> asyncio.Future[Outcome]:
         batch = self._open.get(key)
         if batch is None or batch.is_full(self._most, self._most_size - size):
-            batch = self._open[key] = _Batch(0 if batch is None else batch.turns + 1)
+            batch = self._open[key] = _PendingBatch(0 if batch is None else batch.turns + 1)
             self._in_progress[key] += 1
             # Not `create_task`, because a task factory of the user may start the task at once,
             # before the batch has items.
@@ -80,7 +80,7 @@ class Batcher(Generic[Key, Item, Outcome]):
         batch.size += size
         return future
 
-    async def _send(self, key: Key, batch: _Batch[Item, Outcome]) -> None:
+    async def _send(self, key: Key, batch: _PendingBatch[Item, Outcome]) -> None:
         for _ in range(batch.turns):
             await asyncio.sleep(0)
         self._close_batch(key, batch)
@@ -100,12 +100,14 @@ class Batcher(Generic[Key, Item, Outcome]):
             else:
                 future.set_result(outcome)
 
-    def _close_batch(self, key: Key, batch: _Batch[Item, Outcome]) -> None:
+    def _close_batch(self, key: Key, batch: _PendingBatch[Item, Outcome]) -> None:
         """Add no further items to *batch*."""
         if self._open.get(key) is batch:
             del self._open[key]
 
-    def _ended(self, key: Key, batch: _Batch[Item, Outcome], task: asyncio.Task[None]) -> None:
+    def _ended(
+        self, key: Key, batch: _PendingBatch[Item, Outcome], task: asyncio.Task[None]
+    ) -> None:
         """Clean up after *task*. It may have been cancelled before it began, with its loop."""
         self._tasks.discard(task)
         self._close_batch(key, batch)
@@ -119,7 +121,7 @@ class Batcher(Generic[Key, Item, Outcome]):
             del self._in_progress[key]
 
 
-class _Batch(Generic[Item, Outcome]):
+class _PendingBatch(Generic[Item, Outcome]):
     """Items that are sent together, with the futures of their outcomes.
 
     Args:

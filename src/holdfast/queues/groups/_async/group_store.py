@@ -103,8 +103,8 @@ class AsyncGroupStore:
         """Store the members of a group.
 
         Returns:
-            The ids of the groups whose ends must be counted once: those that call something first,
-            or end at once.
+            The ids of the groups that count their end once: those that call something first, or end
+            at once.
         """
         started = [node.id]
         if not node.sequential:

@@ -44,7 +44,7 @@ class AsyncSpread:
 
     Args:
         layouts: the layouts of the queues.
-        repartitioning: heals a layout of which the server lost the latest version.
+        repartitioning: repairs a layout after the server has lost its latest version.
         send: enqueues a batch.
         queue: name of the queue.
         operation: the call.

@@ -44,7 +44,7 @@ def note(text: str) -> str:
 
 
 @contextmanager
-def crowded(hf: Holdfast) -> Iterator[Holdfast]:
+def filled_queue(hf: Holdfast) -> Iterator[Holdfast]:
     """Put into queue `crowd`: 1 running task, 3 queued, 1 delayed, 2 dead; `ended` is done."""
     free.clear()
     for number in (1, 2):

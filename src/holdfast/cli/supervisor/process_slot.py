@@ -25,22 +25,22 @@ _STEADY_S: Final = 60.0
 
 
 @dataclass
-class Place:
+class ProcessSlot:
     """Starts a process, starts it again when it dies, and replaces it when it reaches a limit.
 
     A replaced process claims tasks until its successor claims tasks. Then it retires: it claims no
-    more tasks, and ends when its tasks have finished. At most one process of a place retires at a
+    more tasks, and ends when its tasks have finished. At most one process of a slot retires at a
     time.
 
     Attributes:
-        start: starts a process for this place.
+        start: starts a process for this slot.
         is_first: whether the supervisor ends if the first process here ends before it claims tasks.
         until_idle: whether processes end by themselves when all tasks are done.
         serving: the process that claims tasks.
         successor: the process that will replace *serving*; it is starting.
         retiring: a replaced process that finishes its tasks.
         exit_code: the exit code of a process that has done all tasks; None: there is none yet.
-        was_ready: whether any process of this place has claimed tasks.
+        was_ready: whether any process of this slot has claimed tasks.
         stopping: whether to start no more processes.
         failed_code: exit code of the last process that ended before it claimed tasks; 0: none.
     """
@@ -61,7 +61,7 @@ class Place:
 
     @property
     def processes(self) -> list[WorkerProcess]:
-        """Return the processes that have not ended, as far as this place knows."""
+        """Return the processes that have not ended, as far as this slot knows."""
         return [each for each in (self.serving, self.successor, self.retiring) if each is not None]
 
     @property
@@ -71,7 +71,7 @@ class Place:
 
     @property
     def wakes_at(self) -> float:
-        """Return the monotonic time at which this place must start a process."""
+        """Return the monotonic time at which this slot must start a process."""
         return self._not_before
 
     def replace(self, why: str) -> None:

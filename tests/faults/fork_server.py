@@ -1,6 +1,6 @@
 """Processes that restart at no cost: forks of one process with all imports done.
 
-`python -m faults.nursery PORT MODULE…` is that process. It reads commands, one JSON line each:
+`python -m faults.fork_server PORT MODULE…` is that process. It reads commands, one JSON line each:
 `fork` an actor, `kill` it and wait for its end, send it a signal, or report whether it has `ended`.
 """
 
@@ -25,7 +25,7 @@ from faults.waiting import eventually
 BORN_S = 100.0
 
 
-class Nursery:
+class ForkServer:
     """A process to fork actors from; `with` limits all of them to the block.
 
     Args:
@@ -67,15 +67,15 @@ class Actor:
     """A client in a round, which may be killed and started again: a victim of a `Nemesis`.
 
     Args:
-        nursery: the process that forks it.
+        fork_server: the process that forks it.
         play: the function that it runs: `module:function`.
         seed: of its random choices; each fork gets another one. Empty: unknown.
         about: arguments of that function; one is `name`, the name of the actor.
     """
 
-    def __init__(self, nursery: Nursery, play: str, *, seed: str = "", **about: Any) -> None:
+    def __init__(self, fork_server: ForkServer, play: str, *, seed: str = "", **about: Any) -> None:
         self.name: str = about["name"]
-        self._nursery = nursery
+        self._fork_server = fork_server
         self._about = {"play": play, **about}
         self._seed = seed
         self._lives = 0
@@ -96,12 +96,12 @@ class Actor:
         if not self._pid:
             self._lives += 1
             seed = self._seed and f"{self._seed} {self.name} {self._lives}"
-            self._pid = self._nursery.request("fork", seed=seed, **self._about)
+            self._pid = self._fork_server.request("fork", seed=seed, **self._about)
 
     def kill(self) -> None:
         """End it by SIGKILL, and wait until it is gone."""
         if self._pid:
-            self._nursery.request("kill", pid=self._pid)
+            self._fork_server.request("kill", pid=self._pid)
             self._pid = 0
 
     def pause(self) -> None:
@@ -129,13 +129,13 @@ class Actor:
         return bool(self._pid) and not self._has_ended()
 
     def _has_ended(self) -> bool:
-        if self._pid and self._nursery.request("ended", pid=self._pid):
+        if self._pid and self._fork_server.request("ended", pid=self._pid):
             self._pid = 0
         return not self._pid
 
     def _signal(self, number: signal.Signals) -> None:
         if self._pid:
-            self._nursery.request("signal", pid=self._pid, number=number)
+            self._fork_server.request("signal", pid=self._pid, number=number)
 
 
 def main(port: str, *modules: str) -> None:
@@ -163,7 +163,7 @@ def _obey(verb: str, pid: int = 0, number: int = 0, **about: Any) -> int:
 
 
 def _live(about: dict[str, Any]) -> NoReturn:
-    """Run a child; it ends with the nursery."""
+    """Run a child; it ends with the fork server."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     random.seed(about.pop("seed") or None)  # or all would be twins
@@ -173,7 +173,7 @@ def _live(about: dict[str, Any]) -> NoReturn:
     except BaseException as error:  # noqa: BLE001 -- the end of a process
         sys.excepthook(type(error), error, error.__traceback__)
     sys.stderr.flush()
-    os._exit(0)  # what the nursery would do at its end is not for its children
+    os._exit(0)  # what the fork server would do at its end is not for its children
 
 
 if __name__ == "__main__":

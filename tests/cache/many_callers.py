@@ -1,4 +1,4 @@
-"""Call one cached function in all threads, or tasks, of a process: `crowd.py URL NS PROCESSES HOW`.
+"""Call one cached function in all threads, or tasks, of a process. Arguments: URL NS PROCESSES HOW.
 
 It waits until all processes are ready, and prints how often it called the function, and what its
 callers got.
