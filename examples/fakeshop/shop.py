@@ -31,8 +31,8 @@ class Stock(Base):
 class Sold(Base):
     """The ledger: what was sold, in the same transaction in which it left the shelf.
 
-    It is an outbox as well: `is_mailed` is set after the mail to the buyer was enqueued. A mail under the
-    name of its sale is sent once, however often it is handed over.
+    It is an outbox as well: `is_mailed` is set after the mail to the buyer was enqueued. A mail
+    under the name of its sale is sent once, however often it is handed over.
     """
 
     __tablename__ = "fakeshop_sold"
