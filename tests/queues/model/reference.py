@@ -29,6 +29,7 @@ Verb = Literal[
 RECLAIM_LIMIT = 32
 IDLE_MS = 30_000
 POISON_MS = 1_000
+TAKEN_AT_ONCE = 16
 PRIORITIES = ("high", "medium", "low")
 WAIT_NAMES = {"sleep": "sleep", "wait": "go"}
 """Kind of a step that waits → its name."""
@@ -726,7 +727,11 @@ class QueueModel:
     def _taken(
         self, order: Order, claims: list[Claimed], skipped: set[str], now_ms: int
     ) -> Iterator[Task]:
-        """Yield the tasks that a step examines: what was added meanwhile, too."""
+        """Yield the tasks that a step examines.
+
+        It takes as many of a set at once as it still wants. A task that gets its place meanwhile
+        follows them, whatever its id is.
+        """
         for priority, place in itertools.product((1, 2, 3), ("due", "ready")):
             while not self.paused and len(claims) < order.want:
                 line = [
@@ -737,7 +742,7 @@ class QueueModel:
                 ]
                 if not line:
                     break
-                yield line[0]
+                yield from line[: min(TAKEN_AT_ONCE, order.want - len(claims))]
 
     def _wait_ms(self, now_ms: int, *, poison_left: bool) -> int:
         watched = ("running",) if self.paused else ("running", "due")

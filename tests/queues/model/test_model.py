@@ -112,6 +112,18 @@ def test_a_delayed_task_that_takes_turns_is_in_one_place(machine: QueueMachine) 
     machine.public_answers_are_true()
 
 
+def test_what_gets_its_place_in_a_step_follows_what_was_due(machine: QueueMachine) -> None:
+    """Both are due in the same millisecond, and the delayed one has the lower id."""
+    machine.begin(0, [a_task("b")], perishable="")
+    machine.claim(0, 0, want=1, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
+    delayed = a_task("a", at=2000.0, limit="turns y")
+    machine.enqueue(0, delayed, client=0, writer=0, again=False)
+    ends = [(0, ("suspend", 0))]
+    machine.settle(0, 0, want=2, poison_limit=1, lease_ms=60_000, picks=ends, again=True)
+    assert [task_id for task_id, _ in machine.claims[0]] == ["b", "b", "a"]
+    machine.public_answers_are_true()
+
+
 def test_a_queue_at_its_limit_claims_nothing(machine: QueueMachine) -> None:
     """Neither tasks with a limit of their own, nor others; those that run keep their places."""
     machine.begin(0, [a_task(task_id, limit="all x") for task_id in "abc"], perishable="")
