@@ -705,6 +705,8 @@ class QueueMachine(RuleBasedStateMachine):
         names = [str(name) for name in WAIT.keys(self.units[queue])]
         args = [task_id, str(token), number, kind, name, name if kind == "wait" else "", wait_ms]
         reply, window = self.server.run(WAIT, names, [*args, "1"])
+        if reply[0] == b"ended":
+            self.recorded.add((queue, task_id, token, number))
 
         def effect(model: QueueModel, now_us: int) -> str:
             return model.wait_step(task_id, token, kind, wait_ms, now_us // 1000)

@@ -112,6 +112,15 @@ def test_a_delayed_task_that_takes_turns_is_in_one_place(machine: QueueMachine) 
     machine.public_answers_are_true()
 
 
+def test_a_claim_that_ended_a_step_may_store_it_again(machine: QueueMachine) -> None:
+    """The second call is taken for a repetition, and changes nothing."""
+    machine.begin(0, [a_task("a")], perishable="")
+    machine.claim(0, 0, want=1, poison_limit=1, lease_ms=60_000, max_crashes=3, again=True)
+    machine.wait_step(0, pick=0, kind="sleep", wait_ms=0)
+    machine.record_step(0, pick=0, ahead=0)
+    machine.public_answers_are_true()
+
+
 def test_what_gets_its_place_in_a_step_follows_what_was_due(machine: QueueMachine) -> None:
     """Both are due in the same millisecond, and the delayed one has the lower id."""
     machine.begin(0, [a_task("b")], perishable="")
