@@ -174,7 +174,10 @@ async def misuses(how: str) -> None:  # noqa: C901 (one case after the other)
         case "no JSON":
             await task.step("object", object)
         case "too large":
-            await task.step("large", lambda: "x" * 2**20)
+            await task.step("large", lambda: "x" * (2**20 - 1))
+        case "full":
+            for _ in range(17):  # each as large as allowed
+                await task.step("large", lambda: "x" * (2**20 - 2))
         case "annotated":
             await task.step("path", _file)
         case "names":

@@ -242,6 +242,7 @@ async def test_signals_of_a_task_are_bounded(hf: AsyncHoldfast, site: Site) -> N
         ("annotated", "the result of _file is or contains a Task, which cannot be stored"),
         ("names", "the name of a step holds no blanks"),
         ("many", "asks for more than 1,000 steps"),
+        ("full", "refused: step 'large#16' .* the steps of a task take 16 MiB at most"),
     ],
 )
 async def test_misuse_is_refused(hf: AsyncHoldfast, how: str, reason: str) -> None:
@@ -349,7 +350,7 @@ async def test_a_dead_task_keeps_its_steps_until_it_is_purged(
     assert stored(site) == 0
 
 
-@pytest.mark.parametrize("names", [["a", "x"], ["a"], ["b", "a", "c"]])
+@pytest.mark.parametrize("names", [["a", "x"], ["a"], [], ["b", "a", "c"]])
 async def test_changed_steps_are_detected(hf: AsyncHoldfast, names: list[str]) -> None:
     old = changed(["a", "b", "fail"])
     handle = await hf.enqueue(old.get("evolves").call())
@@ -359,7 +360,7 @@ async def test_changed_steps_are_detected(hf: AsyncHoldfast, names: list[str]) -
     await drain(hf, changed(names))
     status = await handle.status()
     assert (status.state, status.attempts) == ("dead", 2)
-    asked = ", ".join(f"step {name}" for name in names if name != "c")
+    asked = ", ".join(f"step {name}" for name in names if name != "c") or "asked for nothing"
     assert "stored step a, step b" in status.reason
     assert asked.partition(", step a")[0] in status.reason
     assert ran == []

@@ -243,6 +243,7 @@ def test_signals_of_a_task_are_bounded(hf: Holdfast, site: Site) -> None:
         ("annotated", "the result of _file is or contains a Task, which cannot be stored"),
         ("names", "the name of a step holds no blanks"),
         ("many", "asks for more than 1,000 steps"),
+        ("full", "refused: step 'large#16' .* the steps of a task take 16 MiB at most"),
     ],
 )
 def test_misuse_is_refused(hf: Holdfast, how: str, reason: str) -> None:
@@ -348,7 +349,7 @@ def test_a_dead_task_keeps_its_steps_until_it_is_purged(hf: Holdfast, site: Site
     assert stored(site) == 0
 
 
-@pytest.mark.parametrize("names", [["a", "x"], ["a"], ["b", "a", "c"]])
+@pytest.mark.parametrize("names", [["a", "x"], ["a"], [], ["b", "a", "c"]])
 def test_changed_steps_are_detected(hf: Holdfast, names: list[str]) -> None:
     old = changed(["a", "b", "fail"])
     handle = hf.enqueue(old.get("evolves").call())
@@ -358,7 +359,7 @@ def test_changed_steps_are_detected(hf: Holdfast, names: list[str]) -> None:
     drain(hf, changed(names))
     status = handle.status()
     assert (status.state, status.attempts) == ("dead", 2)
-    asked = ", ".join(f"step {name}" for name in names if name != "c")
+    asked = ", ".join(f"step {name}" for name in names if name != "c") or "asked for nothing"
     assert "stored step a, step b" in status.reason
     assert asked.partition(", step a")[0] in status.reason
     assert ran == []

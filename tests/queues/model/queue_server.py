@@ -120,12 +120,14 @@ class ModelWorker:
             if one.verb == "done":
                 names.append(keys.result(unit, one.task_id))
         answer, window = server.run(STEP, names, args)
-        wait_ms, left, accepted, missing, claimed, asked, _any_events, member_ends, *_ = answer
+        wait_ms, left, accepted, missing, claimed, asked, _any_events, member_ends, *_, stepped = (
+            answer
+        )
         assert (missing, member_ends) == (0, 0)
         expired_claims = tuple(
             zip(map(bytes.decode, asked[::2]), map(int, asked[1::2]), strict=True)
         )
-        claims = tuple(_claimed(claimed[i : i + 6]) for i in range(0, len(claimed), 6))
+        claims = tuple(_claimed(claimed[i : i + 6], stepped) for i in range(0, len(claimed), 6))
         return Answer(wait_ms, left, accepted.decode(), claims, expired_claims), window
 
 
@@ -157,10 +159,11 @@ def instants(window: Window) -> Iterator[int]:
         yield ended
 
 
-def _claimed(parts: list[Any]) -> Claimed:
+def _claimed(parts: list[Any], stepped: list[bytes]) -> Claimed:
     task_id, token, attempt, crashes, snoozes, body = parts
     value = json.loads(body)["args"][0]
-    return Claimed(task_id.decode(), int(token), attempt, crashes, snoozes, value)
+    has_steps = task_id in stepped
+    return Claimed(task_id.decode(), int(token), attempt, crashes, snoozes, value, has_steps)
 
 
 def _us(time: Any) -> int:

@@ -109,9 +109,14 @@ class Task:
     steps: Steps | None = None
 
     @property
+    def has_steps(self) -> bool:
+        """Return whether it has asked for a step."""
+        return self.steps is not None and self.steps.has_begun
+
+    @property
     def has_begun(self) -> bool:
         """Return whether it runs, or has asked for a step before."""
-        return self.place == "running" or (self.steps is not None and self.steps.has_begun)
+        return self.place == "running" or self.has_steps
 
 
 @dataclass(frozen=True)
@@ -181,6 +186,7 @@ class Claimed:
     crashes: int
     snoozes: int
     value: int
+    has_steps: bool
 
 
 @dataclass(frozen=True)
@@ -549,7 +555,7 @@ class QueueModel:
             task = self.tasks.get(claim.task_id)
             if task is not None and task.place == "running" and task.token == claim.token:
                 task.at = max(task.at, now_us // 1000 + order.lease_ms)
-                claims.append(claim)
+                claims.append(replace(claim, has_steps=task.has_steps))
         return Answer(-1, -1, before.accepted, tuple(claims))
 
     def renew(self, held: list[tuple[str, int]], lease_ms: int, now_us: int) -> list[str]:
@@ -719,7 +725,13 @@ class QueueModel:
                 limits.follow(self, task, now_ms)
             claims.append(
                 Claimed(
-                    task.task_id, task.token, task.attempts, task.crashes, task.snoozes, task.value
+                    task.task_id,
+                    task.token,
+                    task.attempts,
+                    task.crashes,
+                    task.snoozes,
+                    task.value,
+                    has_steps=task.has_steps,
                 )
             )
         return claims, poison_left

@@ -55,6 +55,7 @@
 --                  member_ends: how many ends the groups of their tasks do not know yet
 --                  now_ms: the time of the server
 --                  was_idle: 1 if this step ended the waiting of the worker, and nothing had notified it before
+--                  stepped: ids of the claimed tasks that have stored steps
 -- include clock
 -- include notify
 -- include ledger
@@ -181,5 +182,5 @@ ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({accepted, claims.granted})
 local plan = plan_next(step, claims, requeued or reclaimed > 0)
 return {
   plan.wait_ms, plan.left, accepted, plan.missing, claims.reply, own_expired, step.progress and 1 or 0, step.member_ends, now_ms,
-  step.was_idle and 1 or 0,
+  step.was_idle and 1 or 0, claims.stepped,
 }

@@ -63,8 +63,10 @@ class RunningSteps:
             isinstance(leaf, TaskSuspended) for leaf in leaves_of(error)
         )
 
-    def check_end(self) -> None:
+    async def check_end(self) -> None:
         """Raise `StepsChanged` if a run that returns has not asked for all stored steps."""
+        if self._history is None and self._claim.has_steps and self._store is not None:
+            self._history = await self._store.history(self._claim, self._task)
         if self._history is not None:
             self._history.check_end()
 

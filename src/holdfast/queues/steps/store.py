@@ -50,6 +50,10 @@ class Claimed(Protocol):
     def attempt(self) -> int:
         """Return the number of the attempt."""
 
+    @property
+    def has_steps(self) -> bool:
+        """Return whether an earlier claim has stored steps of the task."""
+
 
 class StepStore:
     """Stores the steps of the tasks of one queue. Made in the loop of the worker.

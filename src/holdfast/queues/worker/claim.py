@@ -23,6 +23,7 @@ class Claim(msgspec.Struct, frozen=True, eq=False):
         crashes: earlier attempts during which the worker vanished.
         snoozes: how often the task has asked to run later.
         body: the envelope, not decoded yet.
+        has_steps: whether an earlier claim has stored steps of the task.
     """
 
     key: bytes
@@ -31,13 +32,14 @@ class Claim(msgspec.Struct, frozen=True, eq=False):
     crashes: int
     snoozes: int
     body: bytes
+    has_steps: bool = False
 
     @classmethod
-    def parsed(cls, values: Sequence[Any]) -> Iterator[Claim]:
-        """Yield the claims in the reply of `step.lua`."""
+    def parsed(cls, values: Sequence[Any], stepped: Sequence[bytes]) -> Iterator[Claim]:
+        """Yield the claims in the reply of `step.lua`; the tasks *stepped* have stored steps."""
         for i in range(0, len(values), _FIELDS):
             key, token, attempt, crashes, snoozes, body = values[i : i + _FIELDS]
-            yield cls(key, int(token), attempt, crashes, snoozes, body)
+            yield cls(key, int(token), attempt, crashes, snoozes, body, key in stepped)
 
     @property
     def identity(self) -> tuple[bytes, int]:

@@ -209,7 +209,8 @@ class Runner:
             result = await self._invoke(task, running, limit, args, kwargs)
             if steps.suspended is not None:  # the task caught the exception
                 return settlements.suspended(claim, task, steps.suspended), None
-            steps.check_end()
+            if claim.has_steps or len(steps):
+                await steps.check_end()
             return settlements.done(claim, task, result, is_member=bool(group_id)), None
         except Cancelled:
             raise

@@ -140,7 +140,7 @@ class StepReply:
     def parsed(cls, asked_at: float, reply: Sequence[Any], has_member_ends: Event) -> StepReply:
         """Return the *reply* of the script. Set the event if members of groups have ended."""
         wait_ms, left, accepted, missing, claims, ended, *facts = reply
-        any_events, member_ends, server_ms, was_idle = facts
+        any_events, member_ends, server_ms, was_idle, stepped = facts
         if member_ends:
             has_member_ends.set()
         return cls(
@@ -149,7 +149,7 @@ class StepReply:
             left=left,
             accepted=accepted.decode(),
             missing=missing,
-            claims=list(Claim.parsed(claims)),
+            claims=list(Claim.parsed(claims, stepped)),
             ended=ended,
             any_events=any_events == 1,
             server_ms=server_ms,

@@ -42,5 +42,6 @@ local function claim_known(step, claims, id, priority, body, task)
   end
   local token = string.format('%.0f', task.token)
   add_to_reply(claims, id, token, task, body)
+  if step.has_steps then note_steps(step, claims, id) end
   return true
 end

@@ -1,10 +1,12 @@
 -- Collects the tasks that one step claims for its worker.
+-- Expects: step_index.
 --
 -- *claims* has these fields:
 --   count, bytes  how many tasks are claimed, and the size of their envelopes
 --   reply         id, token, attempt, crashes, snoozes and envelope of each task, for the worker
 --   taken         true for the id of each claimed task
 --   granted       ids and tokens, for the ledger
+--   stepped       ids of those with stored steps
 --   leased        scores and ids, written once all are claimed
 --   recorded      ids and records, written once all are claimed
 --   looked_at     how many ids were examined
@@ -20,7 +22,7 @@ local CLAIM_BYTES = 1048576  -- bytes in one reply, which must arrive in time; t
 
 local function no_claims()
   return {
-    count = 0, bytes = 0, reply = {}, taken = {}, granted = {}, leased = {}, recorded = {},
+    count = 0, bytes = 0, reply = {}, taken = {}, granted = {}, stepped = {}, leased = {}, recorded = {},
     looked_at = 0, due_at = {}, poison_left = false, later = {}, moved = 0, placed = {},
   }
 end
@@ -39,6 +41,15 @@ local function add_to_reply(claims, id, token, task, body)
   claims.bytes = claims.bytes + #body
   reply[n + 1], reply[n + 2], reply[n + 3] = id, token, task.attempts
   reply[n + 4], reply[n + 5], reply[n + 6] = task.crashes, task.snoozes, body
+end
+
+-- Notes whether a task that was claimed before has asked for steps. Uses pcall, because an index that another program
+-- changed must not end the step half-way.
+local function note_steps(step, claims, id)
+  local readable, found = pcall(has_steps, step.keys, id)
+  if readable and found then
+    claims.stepped[#claims.stepped + 1] = id
+  end
 end
 
 local function add_claim(step, claims, id, token, record)

@@ -30,9 +30,10 @@ local function repeat_step(step, accepted, granted)
     if body and task.token == token and redis.call('ZSCORE', step.keys.leases, id) then
       redis.call('ZADD', step.keys.leases, 'XX', 'GT', step.now_ms + step.lease_ms, id)
       add_to_reply(claims, id, string.format('%.0f', token), task, body)
+      note_steps(step, claims, id)
     end
   end
   write_ends(step)
   local any_events = progress_in(step.keys.progress) and 1 or 0
-  return {-1, -1, accepted, 0, claims.reply, {}, any_events, step.member_ends, step.now_ms, 0}
+  return {-1, -1, accepted, 0, claims.reply, {}, any_events, step.member_ends, step.now_ms, 0, claims.stepped}
 end
