@@ -95,6 +95,7 @@ def refused_reports() -> list[str]:
         lambda: task.progress(float("nan")),
         lambda: task.progress(-1),
         lambda: task.progress(1, float("inf")),
+        lambda: task.progress(1, 10**400),
         lambda: task.progress("1"),
         lambda: task.progress(True),
         lambda: task.progress(1, message="x" * 1001),

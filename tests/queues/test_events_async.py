@@ -103,6 +103,18 @@ async def test_an_unknown_task_has_no_events(hf: AsyncHoldfast, site: Site) -> N
     assert not site.client.exists(f"{site.namespace}:{{queue:events}}:progress")
 
 
+async def test_a_reader_ahead_of_the_task_gets_a_reset(hf: AsyncHoldfast) -> None:
+    """The server lost data, or another task had the id: it goes on with what there is."""
+    handle = await hf.enqueue(counts.call(3))
+    assert await read(handle, after=2, timeout=0) == [Gap(1, 2, "reset")]
+    async with AsyncBackgroundWorker(hf.worker(tasks)):
+        gap, *events = await read(handle, after=7)
+    assert gap == Gap(1, 7, "reset")
+    assert [event.number for event in events] == [1, 2, 3]
+    assert await read(handle, after=3) == []
+    assert await read(handle, after=5) == [Gap(4, 5, "reset")]
+
+
 async def test_the_newest_thousand_are_kept(hf: AsyncHoldfast) -> None:
     handle = await hf.enqueue(counts.call(2500))
     await drain(hf)
@@ -206,15 +218,20 @@ async def test_what_is_invalid_is_refused_and_loses_nothing(hf: AsyncHoldfast, t
     )
     assert refused[3] == "ValueError: done must be at most the total, 1, got 2"
     assert refused[4] == "ValueError: done must be 0 or more and finite, got nan"
+    assert refused[7] == "ValueError: total must be 0 or more and finite, got a huge int"
     assert [event.data for event in await read(handle)] == ["first", "last"]
 
 
 async def test_a_task_that_reports_too_much_keeps_what_it_reported(hf: AsyncHoldfast) -> None:
-    handle = await hf.enqueue(fails_at_an_event.call("x" * 70_000))
+    largest = "x" * (2**16 - 2)
+    handle = await hf.enqueue(fails_at_an_event.call(largest + "x"))
+    accepted = await hf.enqueue(fails_at_an_event.call(largest))
     await drain(hf)
-    with pytest.raises(TaskFailed, match="an event of task 'fails_at_an_event' takes 70,002 "):
+    with pytest.raises(TaskFailed, match="an event of task 'fails_at_an_event' takes 65,537 "):
         await handle.result(timeout=60)
     assert [event.data for event in await read(handle)] == ["first"]
+    assert await accepted.result(timeout=60) is None
+    assert [event.data for event in await read(accepted)] == ["first", largest]
 
 
 async def test_an_attempt_that_has_ended_reports_nothing(hf: AsyncHoldfast) -> None:

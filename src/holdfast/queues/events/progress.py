@@ -92,10 +92,23 @@ def progress_in(data: Any) -> Progress | None:
         return None
 
 
+def _shown(value: float) -> str:
+    """Return *value* for an error; a large int would take thousands of digits."""
+    return repr(value) if isinstance(value, float) or abs(value) < 1 << 64 else "a huge int"
+
+
+def _is_finite(value: float) -> bool:
+    """Return whether *value* is finite, and no int over the largest float."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _checked(value: Any, what: str) -> float:
     """Return a number of a progress: an int stays one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{what} must be a number, got {type(value).__name__}")
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{what} must be 0 or more and finite, got {value!r}")
+    if value < 0 or not _is_finite(value):
+        raise ValueError(f"{what} must be 0 or more and finite, got {_shown(value)}")
     return value

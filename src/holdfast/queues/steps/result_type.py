@@ -55,8 +55,7 @@ class ResultType:
                 result = self._type.stored(result)
             return encoded(JSON, result, what)
         except PayloadTooLarge as error:
-            text = f"{error}; store it elsewhere, and return where it is"
-            raise StepRefused(text) from error
+            raise StepRefused(str(error)) from error
         except Exception as error:
             text = str(error) if isinstance(error, TypeError) else f"{what}: {error}"
             raise StepRefused(text) from error
