@@ -83,7 +83,7 @@ QUEUE = [
     Case(
         "queue",
         lambda c, k: c.zadd(k("limit:admitted"), {"first": 4}),
-        "'first' has a place of its key, and is not running",
+        "'first' has a permit of its key, and is not running",
     ),
     Case(
         "queue",

@@ -18,7 +18,7 @@ _VALUE: Final = Part("string", reading="nothing")
 
 
 def part(kind: str, name: str) -> Part | None:
-    """Return the expected type of the key *name*; None if cached functions have none such."""
+    """Return the expected type of the key *name*; None if cached functions have no such key."""
     if kind == FUNCTION:
         return _FUNCTION.get(name)
     if name == "epoch":

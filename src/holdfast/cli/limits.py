@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, argument("NAME", "The rate limiter.")]
 Subject = Annotated[
-    str, option("SUBJECT", "What counts apart, such as user:7; by default the limiter itself.")
+    str,
+    option("SUBJECT", "What is counted separately, such as user:7; default: the limiter."),
 ]
 
 
@@ -116,7 +117,7 @@ def show_limiter(hf: Holdfast, name: Name, subject: Subject = "", as_json: AsJso
 @app.command("reset", example="holdfast limits reset openai --subject user:7")
 @with_client()
 def reset_limiter(hf: Holdfast, name: Name, subject: Subject = "", yes: Yes = False) -> None:
-    """Forget what has passed. Calls that wait keep their instants."""
+    """Forget the calls that have passed. Waiting calls keep the times that they have reserved."""
     limiter = _limiter(hf, name)
     if limiter is None:
         LIMITERS.not_found(hf, name)

@@ -27,7 +27,7 @@ Name = Annotated[str, argument("NAME", "The queue.")]
 
 
 def used_stats(hf: Holdfast, queue: str) -> QueueStats | None:
-    """Return the numbers of *queue*; None if it was never used, paused or limited."""
+    """Return the statistics of *queue*; None if it was never used, paused or limited."""
     from .. import QueueStats
 
     stats = hf.queue(queue).stats()

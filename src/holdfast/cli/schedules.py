@@ -196,7 +196,7 @@ def resume(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
 @app.command(example="holdfast schedules trigger nightly")
 @with_client()
 def trigger(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
-    """Enqueue a task of the schedule now, beside its instants, and print the task's id."""
+    """Enqueue a task of the schedule now, in addition to its instants, and print the task's id."""
     schedule = SCHEDULES.find(hf, name)
     task_id = hf.schedule_handle(name).trigger().task_id
     if as_json:

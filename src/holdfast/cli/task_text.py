@@ -159,7 +159,7 @@ def progress_text(progress: Progress) -> str:
 
 
 def _suspension(task: TaskStatus) -> str:
-    """Return what a task that was put away waits for; empty for other tasks."""
+    """Return what a suspended task waits for; empty for other tasks."""
     signal = f" for {task.waits_for}" if task.waits_for else ""
     return f" ({task.suspended}{signal})" if task.suspended else ""
 

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, get_args
 Compression = Literal["zlib", "zstd"]
 
 LEVEL: Final = 1
-"""Fast: what is cached or shipped is compressed often."""
+"""Compression level: a fast one, because every large cached result and every chunk is
+compressed."""
 
 
 def checked_compression(compress: Any) -> None:

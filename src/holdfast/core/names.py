@@ -90,7 +90,7 @@ class Unit:
 
     @property
     def channel(self) -> str:
-        """Return the channel on which its followers hear of changes."""
+        """Return the channel on which its followers are notified of changes."""
         return self.prefix + "notify"
 
     def __str__(self) -> str:

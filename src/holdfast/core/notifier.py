@@ -169,10 +169,10 @@ class Notifier:
 
 
 class Subscriber(Listener, Protocol):
-    """Receives the messages of a channel, over whichever connection."""
+    """Receives the messages of a channel, whichever connection delivers them."""
 
     def disconnected(self) -> None:
-        """Learn that the second attempt to subscribe has failed, or a later one."""
+        """Handle the failure of the second or a later attempt to subscribe."""
 
 
 class _ChannelWaiter(msgspec.Struct, frozen=True, eq=False):

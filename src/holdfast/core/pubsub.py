@@ -34,7 +34,7 @@ class Listener(Protocol):
         """Return whether the listener only reacts to messages, and never checks the state."""
 
     def connected(self, reading: DirectReading | None) -> bool:
-        """Learn whether threads may read the connection. Return whether all waiters do that."""
+        """Note whether threads may read the connection. Return whether all waiters do that."""
 
     def notify(self, message: bytes = b"") -> None:
         """Process a *message*, or with an empty one: check the state."""
@@ -201,7 +201,8 @@ class PubSubConnection:
     def _process(self, message: Any) -> None:
         kind, name = message[0], message[1]
         if kind == b"sunsubscribe" and self._unsubscribing[name]:
-            self._unsubscribing[name] -= 1  # Requested here. A later subscription stays.
+            # This client has unsubscribed. A later subscription stays.
+            self._unsubscribing[name] -= 1
             if not self._unsubscribing[name]:
                 del self._unsubscribing[name]
             return

@@ -54,7 +54,7 @@ _SHORTEST_NAP_S: Final = 0.02
 """Shortest time between two checks of the leases, in seconds."""
 
 _LOOKED_AT: Final = 1024
-"""Only the units of so many leases, the oldest ones, are recorded in the catalog. The catalog must
+"""Number of leases, the oldest ones, with units that are recorded in the catalog. The catalog must
 remember all of them; otherwise it would record the same units again and again."""
 
 _NOTING: Final = "noting"
@@ -227,8 +227,9 @@ class _RenewalLoop:
         thread: LoopThread,
     ) -> None:
         self.thread = thread
-        # By id. Other threads add and remove leases; each such operation is atomic. The references
-        # are weak, so a lease that an exception made its holder lose is not renewed.
+        # Leases by id. Other threads add and remove leases; each such operation is atomic. The
+        # references are weak: if an exception makes a holder lose its reference, the lease is not
+        # renewed.
         self.leases: dict[int, ref[RenewedLease]] = {}
         self.asleep = True
         self._settings = settings

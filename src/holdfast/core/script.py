@@ -30,7 +30,7 @@ _INCLUDE: Final = re.compile(r"^-- include (\w+)\n", re.MULTILINE)
 _KEY: Final = re.compile(r"^-- KEYS\[\d+\] +[A-Z]+ +([a-z]\w*)", re.MULTILINE)
 
 _NO_PREFIX: Final = Unit("", "", "", 0)
-"""A unit with an empty prefix: its keys are the ends of the keys of all units."""
+"""A unit with an empty prefix. Its keys are what follows the prefix in the keys of all units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Script:
         return latest
 
     def _bound_parts(self) -> tuple[str, ...]:
-        """Return the ends of all keys that depend only on the unit. Cache them."""
+        """Return `part_of` for all keys that depend only on the unit. Cache the result."""
         names = import_module(f"{self.package}.keys")
         found = [part_of(names, name) for name in self.key_names()]
         parts = tuple(part for part in found if part is not None)
@@ -122,7 +122,8 @@ class Script:
 
 
 def part_of(keys: ModuleType, name: str) -> str | None:
-    """Return the end of the key *name* of a header; None if the key depends on more than the unit.
+    """Return what follows the unit's prefix in the key *name*; None: it depends on more than the
+    unit.
 
     Raises:
         AttributeError: *keys*, the `keys.py` of the block, does not define the key.

@@ -17,7 +17,7 @@ _COUNT: Final = re.compile(rb"-?\d+")
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """Return the expected type and lifetime of the key *name*; None if counters have none such."""
+    """Return the expected type and lifetime of the key *name*; None: counters have no such key."""
     if name == "definition":
         return Part("string")
     return Part("hash") if _CHUNK.fullmatch(name) else None

@@ -24,10 +24,10 @@ EVENT: Final = "django_task"
 """The key of the events that an attempt reports; its value is one of the two."""
 
 TRACEBACK_CHARACTERS: Final = 10_000
-"""Of a traceback at most, from its end: an event has a limit."""
+"""Maximum characters of a traceback in an event. The beginning of a longer one is cut off."""
 
 WORKER: Final = "django_worker"
-"""Where the lifespan of the worker keeps its name."""
+"""Key under which the lifespan of the worker stores the name of the worker."""
 
 
 def function_of(task: Task, alias: str, sender: type) -> Callable[..., Any]:

@@ -40,7 +40,7 @@ class HoldfastBackend(BaseTaskBackend):
     `docs/django.md`.
 
     Args:
-        alias: its name in the setting.
+        alias: name of the backend in the setting.
         params: `QUEUES` and `OPTIONS` of the setting.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The result of a task, as Django has it, from what the server knows."""
+"""Build the result of a task for Django from the data on the server."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class History:
 
     @classmethod
     def of(cls, events: Any) -> History:
-        """Return it from all *events* of a task, also those that the task itself reported."""
+        """Return the history in all *events* of a task. Skip events that the task itself
+        reported."""
         own = [each for each in events if not isinstance(each, Gap) and _kind(each)]
         started: dict[int, TaskEvent] = {}
         for event in own:

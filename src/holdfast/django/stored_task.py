@@ -1,4 +1,5 @@
-"""What is stored of a task of Django besides its arguments, and the ids of results."""
+"""The facts about a task of Django that are stored besides its arguments, and the ids of
+results."""
 
 from __future__ import annotations
 
@@ -58,8 +59,8 @@ class TaskFacts:
     """How a task was enqueued. Its events and its result have it, because a done task is erased.
 
     Attributes:
-        path: its module path.
-        priority: as Django has it, -100 to 100.
+        path: module path of the task.
+        priority: priority in Django, -100 to 100.
         run_after: the earliest time; None: at once.
         enqueued_ms: when it was enqueued, in ms since 1970; 0: not known.
     """
@@ -71,7 +72,7 @@ class TaskFacts:
 
     @classmethod
     def enqueued(cls, path: str, headers: Mapping[str, str], enqueued_ms: int) -> Self:
-        """Return them from the envelope of a task."""
+        """Return the facts in the envelope of a task."""
         stored = {
             "path": path,
             "priority": headers.get(PRIORITY_HEADER, "0"),
@@ -120,7 +121,7 @@ class TaskFacts:
 
 
 def headers_of(task: Task) -> dict[str, str]:
-    """Return the headers for what the options of a call do not store exactly."""
+    """Return headers with the values that the options of a call would not store exactly."""
     headers = {}
     if task.priority:
         headers[PRIORITY_HEADER] = str(task.priority)

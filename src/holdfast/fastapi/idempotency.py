@@ -46,7 +46,7 @@ class IdempotencyMiddleware:
     Args:
         app: the application.
         user: returns who sends the request, from the ASGI scope; None: it is not known, so the
-            request runs without its key. Keys of users are apart. It must be a user that the
+            request runs without its key. Each user has keys of its own. It must be a user that the
             application has authenticated.
         name: name of the store.
         hf: the client; None: that of the application, see `lifespan`.

@@ -11,7 +11,7 @@ from .idempotency import IdempotencyMiddleware, UserOf
 
 
 def idempotent_route(*, user: UserOf, **options: Any) -> type[APIRoute]:
-    """Return a route class: the routes of `APIRouter(route_class=…)` run a key once.
+    """Return a class for `APIRouter(route_class=…)`: its routes run a request with a key once.
 
     Args:
         user: see `IdempotencyMiddleware`.

@@ -53,8 +53,9 @@ class RequestLimit:
     Args:
         name: name of the limiter, as for `AsyncHoldfast.rate_limit`.
         limits: rates such as `10/minute` and `1000/6 hours`, or `Limit` objects without names.
-        key: a dependency that returns what is counted apart, such as the user; None: the request is
-            not limited. By default, it is the address of the client.
+        key: a dependency that returns the key of a request, such as the user. Each key is counted
+            separately. None: the request is not limited. By default, it is the address of the
+            client.
         open_on_failure: whether requests pass while the server cannot be reached. If not, they get
             status 503.
 

@@ -18,10 +18,10 @@ _TRY_AGAIN: Final = frozenset((401, 403, 408, 409, 425, 429))
 
 
 class StoredResponse(msgspec.Struct, array_like=True):
-    """A response as the store has it.
+    """A response as it is stored.
 
     Attributes:
-        status: its status; `TOO_LARGE`: it was not kept.
+        status: status of the response; `TOO_LARGE`: the response was not kept.
         headers: names and values.
         body: its content.
     """
@@ -44,14 +44,14 @@ class StoredResponse(msgspec.Struct, array_like=True):
         return msgspec.msgpack.decode(packed, type=cls)
 
     async def send(self, send: Send) -> None:
-        """Send it, with `Idempotent-Replayed: true`."""
+        """Send the response, with `Idempotent-Replayed: true`."""
         headers = [*self.headers, (b"idempotent-replayed", b"true")]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 
 
 class ResponseRecorder:
-    """Passes the messages of a response on, and keeps them.
+    """Passes on the messages of a response, and collects them.
 
     Args:
         send: sends a message to the client.

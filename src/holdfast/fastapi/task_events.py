@@ -21,7 +21,7 @@ PING_S: Final = 15.0
 """Seconds without an event after which a comment is sent, so that proxies keep the connection."""
 
 _LOOK_S: Final = 0.1
-"""Seconds after which it is looked again for a task that is not there yet."""
+"""Seconds between two checks for a task that is not in its queue yet."""
 
 _RUNS: Final = frozenset(("queued", "delayed", "running"))
 
@@ -63,7 +63,7 @@ async def _frames(
 ) -> AsyncIterator[bytes]:
     """Yield the frames of a stream that begins after the event with the number *after*.
 
-    Wait for a task that is not there yet, *until* an instant of the monotonic clock.
+    Wait for a task that is not in its queue yet, *until* an instant of the monotonic clock.
     """
     yield b"retry: 1000\n\n"
     try:

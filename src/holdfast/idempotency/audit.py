@@ -16,7 +16,7 @@ _NEEDED: Final = frozenset((b"token", b"fingerprint"))
 
 
 def part(_kind: str, name: str) -> Part | None:
-    """Return the expected type of the key *name*; None if calls have none such.
+    """Return the expected type of the key *name*; None if calls have no such key.
 
     An audit does not read the answers: they may be large, and only their owners know their form.
     """

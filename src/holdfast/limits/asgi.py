@@ -50,8 +50,8 @@ class RateLimitMiddleware:
     Args:
         app: the application.
         limiter: the limiter, from an `AsyncHoldfast`.
-        subject: returns what is counted apart, such as the user; None: the request is not limited.
-            It gets the ASGI scope. By default, it is the address of the client.
+        subject: returns the subject of a request, such as the user; None: the request is not
+            limited. It gets the ASGI scope. By default, it is the address of the client.
         costs: returns what a request costs, from the ASGI scope; by default each costs 1.
         unavailable: what happens to requests while the server cannot be reached: `allow` lets them
             pass, `refuse` answers with status 503.

@@ -27,7 +27,7 @@ _MOST: Final = 2**40 - 1
 
 
 def part(kind: str, name: str) -> Part | None:
-    """Return the expected type of the key *name*; None if limiters have none such."""
+    """Return the expected type of the key *name*; None if limiters have no such key."""
     return Part("string") if _NAMES[kind] == name else None
 
 

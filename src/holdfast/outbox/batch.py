@@ -21,7 +21,7 @@ class OutboxBatch:
 
     Attributes:
         name: names the batch in the database, and its operation on the server.
-        sent: what is enqueued in one step.
+        sent: the tasks that are enqueued in one step.
         seqs: the rows of *sent*.
         unreadable: row → why it can never be enqueued.
     """

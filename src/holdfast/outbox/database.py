@@ -1,4 +1,4 @@
-"""Which engines of SQLAlchemy a relay can use, and how they are set."""
+"""Check the SQLAlchemy engine of a relay, and set its options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .table import sqlalchemy
 
-if TYPE_CHECKING:  # both under the names that the two halves import
+if TYPE_CHECKING:  # exported under these names for both halves
     from sqlalchemy import Engine as Engine  # noqa: PLC0414
     from sqlalchemy.ext.asyncio import AsyncEngine as AsyncEngine  # noqa: PLC0414
 

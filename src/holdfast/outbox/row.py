@@ -47,7 +47,7 @@ class OutboxRow:
 
 @dataclass(frozen=True, slots=True)
 class OutboxStatus:
-    """What an outbox holds.
+    """The status of an outbox.
 
     Attributes:
         waiting: how many rows wait for a relay.
@@ -62,7 +62,7 @@ class OutboxStatus:
 
     @classmethod
     def of(cls, waiting: int, failed: int, oldest_ms: int | None) -> OutboxStatus:
-        """Return it from what the database counts."""
+        """Return the status with the counts of the database."""
         return cls(waiting, failed, None if oldest_ms is None else from_epoch_ms(oldest_ms))
 
 

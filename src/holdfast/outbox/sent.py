@@ -1,4 +1,4 @@
-"""What became of a batch that was sent."""
+"""The outcome of a batch that was sent."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ class Statements:
             select(columns.queue).where(waits).order_by(columns.queue).limit(1)
         )
         self.next_queue: Select[Any] = self.first_queue.where(columns.queue > bindparam("after"))
-        """The first queue with waiting rows after another one: a look into the index each."""
+        """The first queue with waiting rows after another one. Each call needs one look-up in the
+        index."""
         self.first: Select[Any] = select(func.min(columns.seq)).where(of_queue)
         self.lock_first: Select[Any] = (
             select(columns.seq, columns.batch)

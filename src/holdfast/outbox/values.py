@@ -1,4 +1,4 @@
-"""What the columns of an outbox hold for a call."""
+"""The values of the columns of an outbox for a call."""
 
 from __future__ import annotations
 

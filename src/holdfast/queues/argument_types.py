@@ -40,9 +40,9 @@ class ArgumentTypes:
     are read when the task is first called or run.
 
     Args:
-        name: of the task.
-        function: of the task.
-        signature: of the function.
+        name: name of the task.
+        function: function of the task.
+        signature: signature of the function.
         result: whether results are kept.
 
     Attributes:
@@ -220,10 +220,10 @@ class ArgumentTypes:
             self._by_count = self._positional()
 
     def _kind(self, name: str, kind: Any, *, needed: bool, last: bool) -> Any:
-        """Return what values of a parameter, or the results, are converted to.
+        """Return the type to which values of a parameter, or the results, are converted.
 
-        It is Any if JSON cannot become that, and `_UNREAD` if it names a class that is defined
-        later.
+        It is Any if JSON cannot be converted to the annotation, and `_UNREAD` if the annotation
+        names a class that is defined later.
         """
         if kind is _UNREAD:
             return kind

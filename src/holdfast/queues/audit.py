@@ -88,7 +88,8 @@ def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
 def faults(unit: Snapshot) -> Iterator[Fault]:
     """Yield the faults of a queue, of a group, or of the list of workers.
 
-    The directory of schedules has none: a schedule is in another slot than its name there.
+    The directory of schedules is not checked, because its entries and the schedules are in
+    different slots.
     """
     if unit.unit.kind == WORKERS:
         for worker in unit.hash("workers").keys() ^ unit.zset("seen").keys():

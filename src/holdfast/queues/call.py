@@ -25,7 +25,7 @@ R = TypeVar("R")
 Priority = Literal["high", "medium", "low"]
 
 MAX_TASK_ID_BYTES: Final = 200
-"""Most keys of a queue repeat the id."""
+"""Maximum bytes of the id of a task; few, because most keys of a queue repeat the id."""
 
 
 class Options(TypedDict, total=False):
@@ -45,7 +45,7 @@ class Options(TypedDict, total=False):
 
 
 class Definition(Protocol):
-    """What a call knows of its task."""
+    """The part of the definition of a task that its calls use."""
 
     function: Callable[..., Any]
     retry: Retry
@@ -70,7 +70,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
 
     Attributes:
         task: the name of the task.
-        queue: where it goes.
+        queue: the name of its queue.
         priority: `high`, `medium` or `low`.
         args: positional arguments.
         kwargs: keyword arguments.
@@ -192,7 +192,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
         return call
 
     def packed_unique(self) -> str:
-        """Return what the envelope says of the key of the call; empty if it is not unique.
+        """Return the field of the envelope with the unique key; empty if the call is not unique.
 
         Raises:
             ValueError: it would be postponed, and has no delay.
@@ -211,7 +211,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
         return unique.packed(self.task, self.args, self.kwargs, given)
 
     def packed_limit(self) -> str:
-        """Return what the envelope says of the limits of the call; empty if it has none.
+        """Return the field of the envelope with the limits of the call; empty if it has none.
 
         Raises:
             TypeError: JSON cannot store the key.

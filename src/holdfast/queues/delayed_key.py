@@ -22,7 +22,7 @@ class DelayedKey:
         name: name of the limit: by default the name of the task.
         key: the key; one that is long is shown as a digest.
         waiting: tasks that wait until the key has room.
-        ready: tasks that have a place, and wait for a worker or for the rate.
+        ready: tasks that have a permit, and wait for a worker or for the rate.
         running: tasks that run.
         concurrency: how many tasks of the key may run at once; None: no limit.
         rate: how many may start in how many seconds; None: no limit.

@@ -12,7 +12,7 @@ from ..core.checks import checked_int
 from ..core.clock import MAX_MS, from_epoch_ms
 
 MAX_HISTORY: Final = 100_000
-"""Tasks in a history at most, as far as it can be set; each takes about 100 bytes."""
+"""Maximum length of a history that can be set; each task in it takes about 100 bytes."""
 
 NO_FACTS: Final = ":0:"
 """The facts of a task if neither its duration nor its name is known."""

@@ -36,7 +36,7 @@ def packed(
     """Return one call as it is stored.
 
     Args:
-        call: what is to run.
+        call: the call.
         task_id: id of the task.
         trace: the trace in which it is enqueued.
         member: id of its group, and its name there; empty if it is no member of a group.
@@ -78,7 +78,7 @@ def packed(
 
 _QUOTE: Final = ord('"')
 _SPECIAL_BYTES: Final = 768
-"""The limit or the key of a task is in so many bytes at the end of its envelope."""
+"""Bytes at the end of an envelope that contain the limit and the unique key of the task."""
 
 
 def plain_arguments(tasks: Sequence[Packed]) -> list[str | bytes] | None:
@@ -184,9 +184,9 @@ class EnqueueBatch:
     Attributes:
         queue: the name of the queue.
         room: how many tasks the queue must have room for; 0 if an earlier batch checked it.
-        tasks: what is stored.
+        tasks: the packed tasks.
         size: bytes of the envelopes that count.
-        sizes: those of each task.
+        sizes: the bytes of the envelope of each task.
         load: the share of a step that the tasks take, in units of 1 / `BATCH_TASKS`.
     """
 

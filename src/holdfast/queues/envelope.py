@@ -29,7 +29,7 @@ _Ms = Annotated[int, msgspec.Meta(ge=0, le=MAX_MS)]
 
 
 class StoredRetry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the retry of a call has in place of that of its task; see `Retry` for the fields."""
+    """The options of the retry of a call that replace those of its task; see `Retry`."""
 
     attempts: Annotated[int, msgspec.Meta(ge=1)] | None = None
     backoff_ms: _Ms | None = None

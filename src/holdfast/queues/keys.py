@@ -111,7 +111,7 @@ def limit_keys(unit: Unit) -> str:
 
 
 def admitted(unit: Unit) -> str:
-    """ZSET of the limited tasks that are ready, due or running, and so have a place of their key.
+    """ZSET of the limited tasks that are ready, due or running, and so have a permit of their key.
 
     The score is 4 times the slot of the key, plus 0 for a task that runs, otherwise its priority.
     """

@@ -46,7 +46,7 @@ def faults(unit: Snapshot, places: Mapping[bytes, list[str]]) -> Iterator[Fault]
         if not (queued if lane else "leases" in places.get(task, ())):
             where = "queued" if lane else "running"
             yield Fault(
-                "limit:admitted", f"{shown(task)} has a place of its key, and is not {where}"
+                "limit:admitted", f"{shown(task)} has a permit of its key, and is not {where}"
             )
     waiting = {int(score) // _LIMITED_KEY for score in unit.zset("limit:waiting").values()}
     names = {}

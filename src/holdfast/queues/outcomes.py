@@ -84,7 +84,7 @@ class Snooze(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What becomes of a task that raised.
+    """How a task that raised an exception is settled.
 
     Attributes:
         verb: the verb of its settlement.
@@ -100,7 +100,7 @@ class Ending:
 
 
 def ending_of(error: BaseException, retry: Retry, failures: int, snoozes: int) -> Ending:
-    """Return what becomes of a task that raised *error*.
+    """Return how a task that raised *error* is settled.
 
     In an exception group, `GiveUp` is stronger than any other exception, and the others are
     stronger than `Snooze`. Causes and contexts of exceptions do not count.

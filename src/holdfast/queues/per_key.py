@@ -135,7 +135,7 @@ class PerKey:
         kwargs: Mapping[str, Any],
         named: Callable[[Sequence[str]], list[Any]],
     ) -> str:
-        """Return what the envelope of a call says of its limit; see `lua/parts/limit.lua`.
+        """Return the field of the envelope with the limits of a call; see `lua/parts/limit.lua`.
 
         Args:
             task: its name.
@@ -191,7 +191,7 @@ def rate_of(rate: Limit | None) -> tuple[int, int]:
 
 
 def key_in_limit(packed: Any) -> str:
-    """Return the name and the key in what an envelope says of its limit; empty without them."""
+    """Return the name and the key in a field that `PerKey.packed` made; empty without them."""
     words = packed.split(" ") if isinstance(packed, str) else []
     return " ".join(map(unquote, words[4:])) if len(words) == _FIELDS else ""
 

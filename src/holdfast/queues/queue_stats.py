@@ -78,8 +78,8 @@ def throughput_by_minute(minute: int, values: Sequence[bytes], minutes: int) -> 
 
     Args:
         minute: minutes since 1970.
-        values: of `throughput.lua`.
-        minutes: how many.
+        values: the reply of `throughput.lua`.
+        minutes: number of minutes.
     """
     known = {}
     for value in values:

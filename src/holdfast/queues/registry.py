@@ -80,7 +80,7 @@ class Task(Generic[P, R]):
         unique: what happens if a call with the same key was enqueued before; None: nothing.
         limit: the limits of tasks with the same key, and whether keys take turns; None: no limits.
         hooks: the `on_enqueue` hooks of its registry.
-        types: of its arguments and its result.
+        types: types of its arguments and its result.
         is_async: whether it runs in the worker's loop; otherwise it runs in a thread.
         cpu: whether it runs in a child process of the worker.
     """
@@ -214,7 +214,7 @@ class TaskRegistry:
         TypeError: the lifespan or a middleware cannot be one.
 
     Attributes:
-        lifespan: as given.
+        lifespan: the lifespan of its workers.
         middleware: what runs around the tasks.
     """
 

@@ -175,7 +175,8 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         seconds: float = 0.0,
         name: str = "sleep",
     ) -> Any:
-        """Put the task away for a while, without a slot of a worker. In an async task, await it.
+        """Suspend the task for a while, so that it needs no slot of a worker. In an async task,
+        await it.
 
         The function is left with `TaskSuspended`, and runs again from its beginning when the time
         has come. Then this call returns. No attempt is counted. The durations are added up.
@@ -192,7 +193,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         return self._started().sleep(checked_name(name, "the name of a step"), wait_ms)
 
     def wait_for(self, signal: str, timeout: Duration | None = None) -> Any:
-        """Put the task away until a signal arrives, and return its value.
+        """Suspend the task until a signal arrives, and return its value.
 
         In an async task, await it. No attempt is counted. The function runs again when it wakes.
         Signals are sent by `TaskHandle.signal`. One that was sent before is taken at once. Several
@@ -228,7 +229,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         return self._steps
 
     def __repr__(self) -> str:
-        """Return what is no secret: neither the arguments nor the state."""
+        """Return a text without the arguments and the state, which may be secret."""
         names = (
             "task_id",
             "task",

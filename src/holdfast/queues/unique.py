@@ -97,12 +97,12 @@ class Unique:
         kwargs: Mapping[str, Any],
         given: Mapping[str, Any],
     ) -> str:
-        """Return what the envelope of a call says of its key; see `lua/parts/unique.lua`.
+        """Return the field of the envelope with the key of a call; see `lua/parts/unique.lua`.
 
         Args:
-            task: its name.
-            args: its positional arguments, for a function that computes the key.
-            kwargs: its keyword arguments, for the same function.
+            task: name of the task.
+            args: positional arguments of the call, for a function that computes the key.
+            kwargs: keyword arguments of the call, for the same function.
             given: all arguments that are not equal to their default, by name.
 
         Raises:
@@ -143,7 +143,7 @@ def checked_unique(unique: Any) -> Unique | Literal[False] | None:
 
 
 def key_in(packed: Any) -> str:
-    """Return the key in what an envelope says of it; empty if `Unique.packed` did not make it."""
+    """Return the key in a field that `Unique.packed` made; empty for any other text."""
     found = _PACKED.fullmatch(packed) if isinstance(packed, str) else None
     return found[1] if found else ""
 

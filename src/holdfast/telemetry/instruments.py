@@ -72,7 +72,7 @@ class Instruments:
             self._counters[what].add(amount, attributes)
 
     def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
-        """Implement `Telemetry.delayed`."""
+        """Record a delay; see `Telemetry.delayed`."""
         del what  # There is one kind.
         self._lateness.record(seconds, {names.DESTINATION: unit.name})
 

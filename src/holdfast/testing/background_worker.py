@@ -1,4 +1,4 @@
-"""Run a worker beside a test: in the event loop of the test, or in a thread."""
+"""Run a worker during a test: in the event loop of the test, or in a thread."""
 
 from __future__ import annotations
 

@@ -235,7 +235,8 @@ def _overtaking(claims: list[MailClaim]) -> dict[str, OvertakenMails]:
         if not front:
             continue
         line = front[0].line
-        # Count for a sale only mails of its own priority: it goes before lower ones anyway.
+        # For a sale, count only mails of its own priority, because it always precedes lower
+        # priorities.
         behind = [c for c in ready if c.line > line and (kind == "reset" or c.line[0] == line[0])]
         counts = _overtaken(front, behind)
         found[kind] = OvertakenMails(len(counts), median(counts), max(counts))

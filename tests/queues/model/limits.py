@@ -1,4 +1,4 @@
-"""Limits of keys in the model: which tasks have a place of their key, and which wait for one."""
+"""Limits of keys in the model: which tasks have a permit of their key, and which wait for one."""
 
 from __future__ import annotations
 

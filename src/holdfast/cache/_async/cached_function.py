@@ -61,7 +61,8 @@ class AsyncCachedFunction(Generic[P, R]):
         """
         latest, binding = self._caches.latest, self._binding
         if latest is not None and latest[0] is binding.client and not binding.uses_contexts:
-            cache: AsyncFunctionCache | None = latest[1]  # as `get`, without a call
+            # The same as `get`, but saves a Python call.
+            cache: AsyncFunctionCache | None = latest[1]
         else:
             cache = self._caches.get()
         if cache is None:

@@ -253,10 +253,10 @@ class AsyncResultLoader:
             logger.debug("a lease of %s ends later: %s", self._name, error)
 
     async def _share(self, key: CallKey, flight: AsyncFlight) -> None:
-        """Read the value for those that follow. All of them have begun before this read, so it is
-        as good as one of their own."""
+        """Read the value for the callers that share this load. All of them began before this read,
+        so its result is as new as a read of their own."""
         if self._flights.get().close(key.text, flight):
-            with suppress(HoldfastError):  # Then each of them tries itself.
+            with suppress(HoldfastError):  # Then each of these callers tries by itself.
                 flight.found = await self._store.read(key)
 
     async def _run(self, work: UserWork[Any]) -> Loaded:

@@ -62,7 +62,8 @@ class CachedFunction(Generic[P, R]):
         """
         latest, binding = self._caches.latest, self._binding
         if latest is not None and latest[0] is binding.client and not binding.uses_contexts:
-            cache: FunctionCache | None = latest[1]  # as `get`, without a call
+            # The same as `get`, but saves a Python call.
+            cache: FunctionCache | None = latest[1]
         else:
             cache = self._caches.get()
         if cache is None:

@@ -146,7 +146,7 @@ class FunctionCache:
             return None
         key = None
         if len(args) == 1 and not kwargs and type(args[0]) in _SIMPLE:
-            key = self._keys.get(args)  # as `key`, without a call
+            key = self._keys.get(args)  # the same as `key`, but saves a Python call
         if key is None:
             key = self.key(args, kwargs)
         found = near.find_stored(key.near or near.name(key), clock())
@@ -154,7 +154,7 @@ class FunctionCache:
             return None
         loaded: Loaded | None = found.loaded or near.loaded(found)
         if loaded is not None:
-            self.counts.near += 1  # not `_count`, which is a call, too
+            self.counts.near += 1  # without `_count`, to save a Python call
             if self._telemetry is not None:
                 self._telemetry.count("results", self._units.function, 1, RESULTS["near"])
         return loaded
@@ -318,7 +318,7 @@ class FunctionCache:
             return None
         loaded = self._results.loaded(stored.body, stored.flags)
         if loaded is not None:
-            self.counts.hits += 1  # not `_count`, because this is the usual case
+            self.counts.hits += 1  # without `_count`, to save a Python call in the usual case
             if self._near is not None:
                 self._near.near.server_hits += 1
             if self._store.telemetry is not None:

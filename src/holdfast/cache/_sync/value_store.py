@@ -186,7 +186,8 @@ class ValueStore:
             return sum(self._run(INVALIDATE, steps, harmless=True, durable=True))
 
     def raise_epochs(self, units: Sequence[Unit]) -> int:
-        """Invalidate all values of units of values. Return how many epochs there were."""
+        """Set a new epoch in each of *units*, which invalidates their values. Return how many had
+        one."""
         steps: list[Step] = [(unit, RAISE.keys(unit), []) for unit in units]
         try:
             return sum(self._run(RAISE, steps, harmless=True, durable=True))
@@ -196,7 +197,7 @@ class ValueStore:
 
     @contextmanager
     def _dropping(self, wanted: Iterable[CallKey]) -> Iterator[None]:
-        """Remove values from memory at the end of this context, which changes them."""
+        """Remove values from memory when this context ends, because its body changes them."""
         try:
             yield
         finally:  # An error does not mean that nothing was changed.

@@ -24,9 +24,9 @@ def limits(
 
     Args:
         found: the measurements.
-        servers: their state before.
-        load: of this machine before.
-        cores: of this machine.
+        servers: state of the servers before the measurements.
+        load: load of this machine before the measurements.
+        cores: number of cores of this machine.
     """
     by_name = {measure.name: measure for measure in found}
     trip, crowd = by_name[ROUND_TRIP], by_name[CROWDED]

@@ -81,11 +81,11 @@ def repeat(
     """Repeat *action* for some *seconds*; the first time does not count.
 
     Args:
-        name: of the action.
-        action: to repeat.
-        seconds: to repeat it.
+        name: name of the action.
+        action: the action.
+        seconds: how long to repeat it.
         each: actions of one repetition; more than one are not timed one by one.
-        most: repetitions at most.
+        most: maximum number of repetitions.
     """
     action()
     watch = Stopwatch()

@@ -47,7 +47,8 @@ def count_lines(
                 while left:
                     done, left = wait(left, INTERRUPT_POLL_S, FIRST_EXCEPTION)
                     for run in done:
-                        run.result()  # raises at once what one has failed with
+                        # If it has failed, raise its error without waiting for the others.
+                        run.result()
                 return _sum([run.result() for run in runs])
             finally:  # after Ctrl-C or a failure, end the other threads
                 display.ended = True

@@ -216,7 +216,8 @@ def _dashboard_link(where: str, made: str) -> str:
 
 
 def _dashboard_lines(where: str, passes: Passes | None, *, made: bool) -> Iterator[str]:
-    """Return how to log in; without a permanent secret, with a pass that ends with this run."""
+    """Return how to log in. If the secret is *made* for this run, include a pass, which ends with
+    the run."""
     if passes is not None and made:
         made_pass = make_pass_text(passes, "me", "operator", LIFETIME_S)
         yield f"dashboard: {_dashboard_link(where, made_pass)}"

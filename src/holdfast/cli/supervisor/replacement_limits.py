@@ -19,7 +19,7 @@ _MEMORY_S: Final = 1.0
 """Seconds between two checks of the limits."""
 
 _BEYOND: Final = 1.25
-"""Factor of a limit at which a process stops claiming tasks, even without a successor."""
+"""Multiple of its limit at which a process stops claiming tasks even if no successor is ready."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class WorkerProcess:
         self.started_at: float = time.monotonic()
         self._socket, theirs = socketpair()
         self.socket: Socket | None = self._socket
-        self._heard = b""
+        self._received = b""
         try:
             with theirs:
                 role = ProcessRole(theirs.fileno(), number, group)
@@ -87,13 +87,13 @@ class WorkerProcess:
         with contextlib.suppress(OSError):
             self._socket.send(command)
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         """Read the reports that the process has sent since the last call."""
         with contextlib.suppress(BlockingIOError):
             while data := self._received():
-                self._heard += data
+                self._received += data
             self.socket = None
-        *lines, self._heard = self._heard.split(b"\n")
+        *lines, self._received = self._received.split(b"\n")
         for line in map(bytes.decode, lines):
             if line == READY:
                 self.is_ready = True

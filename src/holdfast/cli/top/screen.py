@@ -35,7 +35,7 @@ class TopScreen:
     """What the screen shows.
 
     Attributes:
-        server: its name.
+        server: name of the server.
         every_s: seconds between two snapshots.
         view: which sections are shown.
         snapshot: the last one; None: there is none yet.
@@ -124,7 +124,8 @@ def plain_parts(snapshot: TopSnapshot, server: str, width: int | None) -> Iterat
 
 
 def share_rows(wanted: Sequence[int], height: int) -> list[int]:
-    """Return how many rows each section gets, in turns; its first row comes with a title."""
+    """Return how many rows each section gets. They are dealt out in turns; a first row needs a
+    title."""
     given = [0] * len(wanted)
     while True:
         before = height

@@ -33,7 +33,7 @@ class UnreadLine:
     """A mailbox or a chat with unread messages.
 
     Attributes:
-        name: of the mailbox or chat.
+        name: name of the mailbox or chat.
         kind: `mailbox` or `chat`.
         unread: number of unread messages; in a chat, of the member who is furthest behind.
         reader: the member who is furthest behind; None in a mailbox, or if all have read all.

@@ -445,8 +445,8 @@ class AsyncHoldfast:
     def idempotency(
         self, name: str, *, ttl: Duration = 86_400.0, lease: Duration = 60.0
     ) -> AsyncIdempotency:
-        """Return the store called *name* of answers by idempotency key: a repeated call gets the
-        answer of the first one.
+        """Return the idempotency store called *name*. It keeps the answer to each call under an
+        idempotency key, and a repeated call gets the answer to the first one.
 
         Args:
             name: name of the store, such as `payments`.
@@ -569,7 +569,7 @@ class AsyncHoldfast:
         second while a worker of the queue lives.
 
         Args:
-            name: of the schedule, at most 184 bytes, without blanks; unique in the namespace.
+            name: name of the schedule, at most 184 bytes, without blanks; unique in the namespace.
             call: made by `task.call(…)`, without `task_id`, `delay` and `at`.
             timing: a `Cron`, `Every` or `Once`.
             missed: what happens to occurrences that were due while no worker lived; see

@@ -47,7 +47,7 @@ async def diagnose(
 
     Args:
         caller: sends the commands.
-        namespace: of the client.
+        namespace: namespace of the client.
         catalog: lists the queues.
         store: reads the schedules.
         near: whether to check the rights for near caches, too.

@@ -30,7 +30,7 @@ class AsyncLayoutCheck:
     """Checks the layout version of a namespace: before the first call, then once a minute.
 
     The first call waits for its check. A client that only reads stores nothing; the first call that
-    writes stores the version, if there is none. Later checks run beside the calls, so they neither
+    writes stores the version, if there is none. Later checks run in the background, so they neither
     delay a call nor make it fail. If one finds another layout, the next calls check again and fail.
 
     Args:
@@ -89,7 +89,7 @@ class AsyncLayoutCheck:
             return self._unanswered
 
     async def close(self) -> None:
-        """Wait for the end of a check that runs beside the calls. Its connection is closed."""
+        """Wait for the end of a check in the background. Its connection is closed."""
         later, self._later = self._later, None
         if later is not None:
             await later.end()
@@ -136,7 +136,7 @@ class AsyncLayoutCheck:
         return None
 
     def _check_later(self, router: AsyncRouter, attempt: Attempt) -> None:
-        """Start a check beside the calls."""
+        """Start a check in the background."""
         writes = self.due_at > -inf
         self._passed(RECHECK_S, reads_only=not writes)
         with suppress(RuntimeError):  # The interpreter is ending, and starts no more threads.

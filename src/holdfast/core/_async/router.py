@@ -31,12 +31,13 @@ class AsyncRouter:
         )
         self.durable_servers: set[Address] = set()
         self._connections: dict[tuple[Address, CallKind, bool], AsyncConnection] = {}
-        self._discovering: dict[Address, AsyncConnection] = {}  # for discovery, while they open
+        # Connections for discovery that are being opened.
+        self._discovering: dict[Address, AsyncConnection] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
         self._generation = 0
-        self._rejected: Unsent | None = None  # by what was asked last, if nothing answered
+        self._rejected: Unsent | None = None  # the last rejection, if no server answered
         self.closed: bool = False
         if settings.topology == "standalone":
             self._primary = settings.addresses[0]
@@ -125,7 +126,7 @@ class AsyncRouter:
             self._generation += 1
 
     def _note_rejection(self, address: Address, outcome: Outcome) -> None:
-        """Keep *outcome*, of a question to *address*, if this client is rejected there."""
+        """Keep *outcome* if the server at *address* rejects this client."""
         if isinstance(outcome, Refused) and outcome.rejection:
             outcome = Unsent(self._settings.explained(address, outcome.reason), outcome.rejection)
         if isinstance(outcome, Unsent) and outcome.rejection:

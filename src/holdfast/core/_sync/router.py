@@ -32,12 +32,13 @@ class Router:
         )
         self.durable_servers: set[Address] = set()
         self._connections: dict[tuple[Address, CallKind, bool], Connection] = {}
-        self._discovering: dict[Address, Connection] = {}  # for discovery, while they open
+        # Connections for discovery that are being opened.
+        self._discovering: dict[Address, Connection] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
         self._discovery = Mutex()
         self._generation = 0
-        self._rejected: Unsent | None = None  # by what was asked last, if nothing answered
+        self._rejected: Unsent | None = None  # the last rejection, if no server answered
         self.closed: bool = False
         if settings.topology == "standalone":
             self._primary = settings.addresses[0]
@@ -124,7 +125,7 @@ class Router:
             self._generation += 1
 
     def _note_rejection(self, address: Address, outcome: Outcome) -> None:
-        """Keep *outcome*, of a question to *address*, if this client is rejected there."""
+        """Keep *outcome* if the server at *address* rejects this client."""
         if isinstance(outcome, Refused) and outcome.rejection:
             outcome = Unsent(self._settings.explained(address, outcome.reason), outcome.rejection)
         if isinstance(outcome, Unsent) and outcome.rejection:

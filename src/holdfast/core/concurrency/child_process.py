@@ -19,7 +19,8 @@ LENGTH_BYTES: Final = 4
 
 _POLL_S: Final = 0.01
 
-# Its path is this one's: the same modules are found there. No fork: this process has threads.
+# The child gets `sys.path` of this process, to find the same modules. It is not forked, because
+# this process has threads.
 _BOOT: Final = (
     "import sys; sys.path[:] = sys.argv[3:]; from importlib import import_module; "
     "import_module(sys.argv[1]).main(int(sys.argv[2]))"
@@ -45,7 +46,7 @@ class ChildProcess:
     ends what it has started. It is for the event loop that this is made in.
 
     Args:
-        module: with a function `main(descriptor)`; see `ParentLink`.
+        module: name of a module with a function `main(descriptor)`; see `ParentLink`.
 
     Raises:
         OSError: the system refuses to start it.

@@ -26,10 +26,10 @@ def is_child() -> bool:
 
 
 class ParentLink:
-    """Receives what the worker asks for, and answers.
+    """Receives the requests of the worker, and sends the answers.
 
     The child never outlives the worker: on Linux the kernel kills it when the worker's thread or
-    process ends. Elsewhere, and besides, a thread notices the end of the connection, and ends the
+    process ends. On every system, a thread also notices the end of the connection, and ends the
     process even while a task runs. SIGINT and SIGTERM do nothing: they are meant for the worker,
     which ends its children.
 
@@ -37,7 +37,7 @@ class ParentLink:
     place of the child, and the worker would not notice the end of the child as long as it lives.
 
     Args:
-        descriptor: of the socket that connects it to the worker.
+        descriptor: file descriptor of the socket that connects it to the worker.
 
     Attributes:
         is_copy: whether this process was forked by a task.
@@ -85,7 +85,7 @@ class ParentLink:
                 self._frames.put((header, body))
         self._frames.put(None)
         if self._received > self._done:
-            os._exit(1)  # no worker waits for what it does
+            os._exit(1)  # no worker waits for its results any more
 
 
 def _end_with_parent() -> None:

@@ -61,7 +61,7 @@ class _SemaphoreEntry:
             outermost = known[1]
             if known == (self.frame, self.code):
                 return False
-        # The thread may run meanwhile. A generator that it has left since then knows no caller.
+        # The thread runs while its stack is read. A generator that it has just left has no caller.
         return outermost is None or not outermost.co_flags & _SUSPENDABLE
 
 

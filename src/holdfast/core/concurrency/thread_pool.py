@@ -269,7 +269,7 @@ class Threads:
                 job.steps.pop()
             except IndexError:
                 self._receive(job)
-        except Interrupted:  # It came after the end of the function, and comes only once.
+        except Interrupted:  # It was raised after the end of the function. There is only one.
             pass
         finally:
             del job  # Otherwise an error of the function and this frame refer to each other.
@@ -289,7 +289,7 @@ class Threads:
         try:
             while not job.sent:
                 time.sleep(0)
-            while True:  # Repeat, because a finalizer that runs here may swallow one.
+            while True:  # Repeat, because a finalizer may swallow the exception.
                 self._interrupt(job.thread)
         except Interrupted:
             pass

@@ -35,7 +35,7 @@ def run_apart(work: Callable[[], None], stop: Callable[[], None]) -> None:
         work()
         return
     ended, errors = Event(), list[BaseException]()
-    # Either the new thread claims the work and begins it, or this thread does, to prevent that.
+    # Only one thread can claim the work: the new one, to begin it, or this one, to prevent that.
     unclaimed = [work]
 
     def do() -> None:

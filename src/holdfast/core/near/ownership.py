@@ -53,7 +53,7 @@ class Standalone:
 class BySentinels(Standalone):
     """Ask all sentinels for the address of the primary. At least one must answer.
 
-    Ask all of them, because a sentinel hears of a failover up to two seconds after another one.
+    Ask all of them, because a sentinel may learn of a failover up to two seconds after another one.
 
     Args:
         settings: settings of the client.

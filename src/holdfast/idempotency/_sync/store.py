@@ -34,7 +34,7 @@ MAX_KEPT_MS: Final = 366 * 86_400 * 1000
 _TOKEN_BITS: Final = 53
 
 _FREE: Final = -2
-"""How `peek.lua` says that a key is free."""
+"""Reply of `peek.lua` for a free key."""
 
 
 class Idempotency:
@@ -92,8 +92,8 @@ class Idempotency:
         Args:
             key: the idempotency key, which the user chose; any length.
             fingerprint: what is asked, such as the body of the request; the server stores a digest.
-            user: the owner of the key. The keys of users are apart, so that no user gets the answer
-                of another user.
+            user: the owner of the key. Each user has keys of its own, so that no user gets the
+                answer of another user.
             wait: seconds to wait at most while another caller runs the call (or a timedelta); None:
                 without limit, 0: not at all.
 

@@ -37,13 +37,14 @@ _SUBJECTS: Final = 1000
 class AsyncRateLimiter:
     """A rate limiter: in any window, no more passes than its limits allow.
 
-    All processes with the same client settings and *name* share it. Each subject counts apart.
+    All processes with the same client settings and *name* share it. Each subject is counted
+    separately.
 
     Made by `AsyncHoldfast.rate_limit`.
 
     Attributes:
         name: name of the limiter.
-        subject: what is counted apart, such as one user; empty: everything.
+        subject: what is counted separately, such as one user; empty: everything.
         limits: the limits.
     """
 
@@ -75,7 +76,7 @@ class AsyncRateLimiter:
         return f"AsyncRateLimiter({self.name!r}, {self.subject!r})"
 
     def of(self, subject: str) -> AsyncRateLimiter:
-        """Return the limiter for one *subject*, such as `user:7`, which counts apart.
+        """Return the limiter for one *subject*, such as `user:7`, which is counted separately.
 
         The server stores a subject only while something that passed still matters. A subject of
         more than 100 bytes is counted under its digest.

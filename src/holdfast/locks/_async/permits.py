@@ -45,7 +45,7 @@ class AsyncPermits:
         waiters: the waiters of this client.
         unit: the lock or semaphore.
         options: its options.
-        scripts: those of its kind.
+        scripts: the scripts for its kind of lock.
 
     Attributes:
         holders: key of the holders.

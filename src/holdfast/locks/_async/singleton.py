@@ -67,7 +67,7 @@ class AsyncSingleton:
                 raise
             except LeaseLost:
                 if lease is None or not lease.lost:
-                    raise  # It is about another lease, of the function.
+                    raise  # The function lost another lease.
                 failures = 0
                 logger.warning("singleton %s has lost its lease, and waits again", self.name)
             except (ServerUnavailable, OutcomeUnknown) as error:

@@ -46,7 +46,7 @@ class Permits:
         waiters: the waiters of this client.
         unit: the lock or semaphore.
         options: its options.
-        scripts: those of its kind.
+        scripts: the scripts for its kind of lock.
 
     Attributes:
         holders: key of the holders.

@@ -67,7 +67,7 @@ local reply = end_acquisition(permits, ledger, id, held, in_flight)
 if reply then
   return reply
 end
-if limit then  -- Without a limit the server has lost the state, which the waiters notice by themselves.
+if limit then  -- No limit: the server has lost the state. The waiters notice that by themselves.
   hand_over(permits)
 end
 return {'released', permits.messages}

@@ -77,7 +77,8 @@ if ticket == '' then
 end
 permits.wait_queue = own_queue
 if ticket == '0' then
-  if mode == READ and tonumber(permits.phase) then  -- It is none of this phase, even if the clock was set back.
+  -- Its ticket must be after this phase, even if the clock was set back.
+  if mode == READ and tonumber(permits.phase) then
     permits.now_us = math.max(permits.now_us, permits.phase + 1)
   end
   ticket = enqueue(own_queue, waiter, permits.now_us)

@@ -42,7 +42,7 @@ local permits = {
 }
 end_uncontended(permits)
 local reply = end_acquisition(permits, ledger_at(KEYS[5], KEYS[6], now_s), id, held, in_flight)
-if limit then  -- Without a limit the server has lost the state, which the waiters notice by themselves.
+if limit then  -- No limit: the server has lost the state. The waiters notice that by themselves.
   hand_over_in_phases(permits)  -- A writer that leaves the queue may let readers in.
 end
 reply = reply or {'released'}

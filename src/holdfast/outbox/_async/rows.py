@@ -41,7 +41,7 @@ class AsyncOutboxRows:
     async def send_batch(
         self, queue: str, most: int, send: UserFunction[OutboxBatch, Sent]
     ) -> Sent:
-        """Send the next batch of *queue*, and record what became of it.
+        """Send the next batch of *queue*, and record the outcome.
 
         The name of a new batch is committed before the batch is sent. While it is sent, its first
         row is locked, so that no other relay sends rows of this queue.
@@ -74,7 +74,7 @@ class AsyncOutboxRows:
             async with self._engine.connect() as connection:
                 await connection.execute(select(literal(1)))
         except DBAPIError:
-            return  # it is away
+            return  # the server does not answer
         try:
             async with self._engine.connect() as connection:
                 await connection.execute(select(self._table).limit(0))
@@ -85,7 +85,7 @@ class AsyncOutboxRows:
             ) from error
 
     async def status(self) -> OutboxStatus:
-        """Return what the outbox holds."""
+        """Return the status of the outbox."""
         statements = self._statements
         async with self._engine.connect() as connection:
             waiting = await connection.scalar(statements.count, {"of": WAITING})
@@ -118,7 +118,7 @@ class AsyncOutboxRows:
         async with self._engine.begin() as connection:
             if self.dialect == "postgresql":
                 await connection.exec_driver_sql(IDLE_IN_TRANSACTION)
-            elif self.dialect == "sqlite":  # it locks no rows, but the database
+            elif self.dialect == "sqlite":  # SQLite cannot lock rows, only the database
                 await connection.execute(self._statements.take_write_lock)
             yield connection
 

@@ -40,7 +40,7 @@ class OutboxRows:
         return found
 
     def send_batch(self, queue: str, most: int, send: UserFunction[OutboxBatch, Sent]) -> Sent:
-        """Send the next batch of *queue*, and record what became of it.
+        """Send the next batch of *queue*, and record the outcome.
 
         The name of a new batch is committed before the batch is sent. While it is sent, its first
         row is locked, so that no other relay sends rows of this queue.
@@ -73,7 +73,7 @@ class OutboxRows:
             with self._engine.connect() as connection:
                 connection.execute(select(literal(1)))
         except DBAPIError:
-            return  # it is away
+            return  # the server does not answer
         try:
             with self._engine.connect() as connection:
                 connection.execute(select(self._table).limit(0))
@@ -84,7 +84,7 @@ class OutboxRows:
             ) from error
 
     def status(self) -> OutboxStatus:
-        """Return what the outbox holds."""
+        """Return the status of the outbox."""
         statements = self._statements
         with self._engine.connect() as connection:
             waiting = connection.scalar(statements.count, {"of": WAITING})
@@ -117,7 +117,7 @@ class OutboxRows:
         with self._engine.begin() as connection:
             if self.dialect == "postgresql":
                 connection.exec_driver_sql(IDLE_IN_TRANSACTION)
-            elif self.dialect == "sqlite":  # it locks no rows, but the database
+            elif self.dialect == "sqlite":  # SQLite cannot lock rows, only the database
                 connection.execute(self._statements.take_write_lock)
             yield connection
 

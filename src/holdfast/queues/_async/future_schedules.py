@@ -19,7 +19,7 @@ class AsyncFutureSchedules:
 
     Args:
         store: reads and writes schedules.
-        namespace: of the queues.
+        namespace: namespace of the queues.
         queues: names of the queues.
     """
 
@@ -40,7 +40,7 @@ class AsyncFutureSchedules:
         """Enqueue the first occurrence within *within_s* seconds.
 
         Returns:
-            In how many seconds it is; None if there is none.
+            Seconds until the occurrence; None if there is none.
         """
         found: list[tuple[StoredSchedule, int]] = []
         for queue in self._queues:

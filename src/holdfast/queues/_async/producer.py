@@ -39,13 +39,13 @@ class AsyncProducer:
         caller: sends the commands.
         notifier: notifies handles when their tasks end.
         catalog: registers the queues in use.
-        namespace: of the queues.
+        namespace: namespace of the queues.
 
     Attributes:
         define: gives a capacity with each task; see `AsyncTaskSender`.
         layouts: the layouts of the queues.
         repartitioning: changes the layouts.
-        partition_definitions: what this program gives for queues with partitions.
+        partition_definitions: the options that this program gives for queues with partitions.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class AsyncProducer:
         """Enqueue one task that is packed already.
 
         Args:
-            queue: its queue.
-            task: its name in the registry.
-            make: returns it packed; called with the label of the operation.
+            queue: name of the queue.
+            task: name of the task in the registry.
+            make: returns the packed task; called with the label of the operation.
             repeat: the public method, as in `AsyncCaller.write`.
             op_id: see `OutcomeUnknown`.
         """
@@ -214,7 +214,7 @@ class AsyncProducer:
             queue: name of the queue.
             writer: the writer of the step.
             number: the number of the step.
-            tasks: what is enqueued.
+            tasks: the packed tasks.
             room: how many tasks the partition must have room for.
             before: how many tasks of the operation are stored already.
         """

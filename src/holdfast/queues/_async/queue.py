@@ -74,10 +74,10 @@ class AsyncQueue:
         return stats_of_all(list(found.values()), layout)
 
     async def partitions(self) -> dict[str, QueueStats]:
-        """Return name → figures of each partition; a queue without partitions is the only one.
+        """Return name → statistics of each partition; of the queue itself if it has no partitions.
 
-        The name of a partition is that of a queue. It can be used in `handle`, `tasks` and
-        `history`, and as a queue of a worker, but not to enqueue.
+        The name of a partition can be used like that of a queue in `handle`, `tasks` and `history`,
+        and as a queue of a worker, but not to enqueue.
         """
         first, text = await AsyncPartition(self._caller, self._unit).stats()
         layout, found = self._layouts.learn(self.name, text), {self.name: first}
@@ -96,7 +96,7 @@ class AsyncQueue:
         It takes several steps. If it fails, then call it again.
 
         Args:
-            partitions: how many.
+            partitions: the new number of partitions.
             op_id: see `OutcomeUnknown`.
 
         Raises:

@@ -24,14 +24,14 @@ class AsyncScheduleHandle:
     Made by `AsyncHoldfast.schedule` and `AsyncHoldfast.schedule_handle`.
 
     Attributes:
-        name: of the schedule.
+        name: name of the schedule.
     """
 
     name: str
     _store: AsyncScheduleStore = field(repr=False, compare=False)
 
     async def status(self) -> ScheduleStatus:
-        """Return what the schedule is and has done.
+        """Return the status of the schedule: its definition, and what it has fired.
 
         Raises:
             NoSuchSchedule: It was removed, or has ended.
@@ -60,7 +60,7 @@ class AsyncScheduleHandle:
         return instants
 
     async def pause(self, *, op_id: str | None = None) -> None:
-        """Fire no more until `resume`. Instants that pass meanwhile are not made up for.
+        """Stop firing until `resume`. Instants that pass meanwhile are not fired later.
 
         Raises:
             NoSuchSchedule: It was removed, or has ended.
@@ -78,13 +78,13 @@ class AsyncScheduleHandle:
         timing = ScheduleDefinition.unpacked(self.name, stored.definition).timing
         after_ms = max(now_ms, stored.record.last_ms)
         next_ms = timing.next_after(after_ms, stored.record.anchor_ms)
-        # One instant that has passed while it was paused fires now.
+        # A `Once` with an instant that passed during the pause fires now.
         await self._store.change(
             self.name, "resume", self.resume, op_id, now_ms if next_ms is None else next_ms
         )
 
     async def trigger(self, *, op_id: str | None = None) -> AsyncTaskHandle[Any]:
-        """Enqueue a task of the schedule now, beside its instants, even while it is paused.
+        """Enqueue a task of the schedule now, in addition to its instants, even while it is paused.
 
         Raises:
             NoSuchSchedule: It was removed, or has ended.

@@ -31,10 +31,10 @@ LIST_LIMIT: Final = 1000
 """Schedules in one reply at most."""
 
 LISTED_QUEUES: Final = 50
-"""Queues that one batch asks for their first schedules."""
+"""Maximum number of queues in one batch of calls that reads their first schedules."""
 
 FIRST_PAGE: Final = 50
-"""Schedules of each queue in such a batch at most."""
+"""Maximum number of schedules of each queue in such a batch."""
 
 _REASONS: Final = {
     b"declared": "code declares it; change it there, or choose another name",
@@ -51,7 +51,7 @@ class AsyncScheduleStore:
         caller: sends the commands.
         catalog: registers the queues in use.
         producer: enqueues the tasks of `trigger`.
-        namespace: of the queues.
+        namespace: namespace of the queues.
     """
 
     def __init__(
@@ -252,7 +252,7 @@ def _readable(reply: SchedulesReply) -> list[StoredSchedule]:
 
 
 def _begin(definition: ScheduleDefinition, stored: StoredSchedule, now_ms: int) -> tuple[int, int]:
-    """Return the next instant of a schedule that is defined now, and from when intervals count.
+    """Return the first instant of a schedule that is defined now, and when its intervals begin.
 
     Raises:
         ValueError: It has no instant left.

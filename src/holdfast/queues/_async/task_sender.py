@@ -15,7 +15,7 @@ from ...errors import DefinitionConflict, QueueAtCapacity, TaskExists
 from .. import keys
 from ..enqueue_batch import Packed, StoredTask, plain_arguments, stored_tasks
 from ..partitions._async.layout_store import AsyncLayoutStore
-from ..partitions.given import GivenCapacity
+from ..partitions.definition_options import CapacityOption
 from ..partitions.placement import HELD, LayoutMoved
 
 ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
@@ -49,7 +49,7 @@ class AsyncTaskSender:
         self._catalog = catalog
         self._layouts = layouts
         self._targets: dict[tuple[str, int], _Target] = {}
-        self._capacities: dict[str, GivenCapacity] = {}
+        self._capacities: dict[str, CapacityOption] = {}
 
     def define(
         self, queue: str, capacity: int | None, on_conflict: OnConflict | None = None
@@ -64,9 +64,9 @@ class AsyncTaskSender:
         before = self._capacities.pop(queue, None)
         if capacity is not None:
             on_conflict = on_conflict or (before.on_conflict if before else "keep")
-            self._capacities[queue] = GivenCapacity(capacity, on_conflict)
+            self._capacities[queue] = CapacityOption(capacity, on_conflict)
 
-    def capacity(self, queue: str) -> GivenCapacity | None:
+    def capacity(self, queue: str) -> CapacityOption | None:
         """Return the capacity that this program gives to *queue*."""
         return self._capacities.get(queue)
 
@@ -88,7 +88,7 @@ class AsyncTaskSender:
             placement: as `placement_of` returns it.
             writer: the writer of the step.
             number: the number of the step.
-            tasks: what is enqueued.
+            tasks: the packed tasks.
             before: how many tasks of the operation are stored already.
 
         Returns:
@@ -103,7 +103,8 @@ class AsyncTaskSender:
         defined = "" if given is None else given_option(*given)
         head: list[Argument] = [writer, number, defined, placement]
         reply = await self._stored(target, head, tasks)
-        words = reply.decode().split(" ")  # digits and ids, or what is to be reported before them
+        # Digits and ids; or a word for an error or a warning before them.
+        words = reply.decode().split(" ")
         if words[0] == "moved":
             raise LayoutMoved
         if words[0] == "exists":

@@ -20,7 +20,7 @@ class FutureSchedules:
 
     Args:
         store: reads and writes schedules.
-        namespace: of the queues.
+        namespace: namespace of the queues.
         queues: names of the queues.
     """
 
@@ -39,7 +39,7 @@ class FutureSchedules:
         """Enqueue the first occurrence within *within_s* seconds.
 
         Returns:
-            In how many seconds it is; None if there is none.
+            Seconds until the occurrence; None if there is none.
         """
         found: list[tuple[StoredSchedule, int]] = []
         for queue in self._queues:

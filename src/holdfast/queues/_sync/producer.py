@@ -40,13 +40,13 @@ class Producer:
         caller: sends the commands.
         notifier: notifies handles when their tasks end.
         catalog: registers the queues in use.
-        namespace: of the queues.
+        namespace: namespace of the queues.
 
     Attributes:
         define: gives a capacity with each task; see `TaskSender`.
         layouts: the layouts of the queues.
         repartitioning: changes the layouts.
-        partition_definitions: what this program gives for queues with partitions.
+        partition_definitions: the options that this program gives for queues with partitions.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class Producer:
         """Enqueue one task that is packed already.
 
         Args:
-            queue: its queue.
-            task: its name in the registry.
-            make: returns it packed; called with the label of the operation.
+            queue: name of the queue.
+            task: name of the task in the registry.
+            make: returns the packed task; called with the label of the operation.
             repeat: the public method, as in `Caller.write`.
             op_id: see `OutcomeUnknown`.
         """
@@ -211,7 +211,7 @@ class Producer:
             queue: name of the queue.
             writer: the writer of the step.
             number: the number of the step.
-            tasks: what is enqueued.
+            tasks: the packed tasks.
             room: how many tasks the partition must have room for.
             before: how many tasks of the operation are stored already.
         """

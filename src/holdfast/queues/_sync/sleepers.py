@@ -19,11 +19,11 @@ WAKE: Final = Script.load("holdfast.queues", "wake")
 
 
 class Sleepers:
-    """Lets time pass for the tasks that sleep, or wait with a timeout. It has a time of its own.
+    """Wakes tasks that sleep, or wait with a timeout, by a simulated clock (for tests).
 
     Args:
         caller: calls the scripts.
-        namespace: of the queues.
+        namespace: namespace of the queues.
     """
 
     def __init__(self, caller: Caller, namespace: Namespace) -> None:
@@ -32,10 +32,11 @@ class Sleepers:
         self._ends: dict[tuple[str, str, str], float] = {}
 
     def look(self, queues: Sequence[str], at_s: float) -> float | None:
-        """Note the sleeps that have begun since the last call, at *at_s* seconds of its time.
+        """Note the sleeps that have begun since the last call, at *at_s* seconds of the simulated
+        clock.
 
         Returns:
-            When the first sleep ends, in seconds of its time; None if there is none.
+            When the first sleep ends, in seconds of the simulated clock; None if there is none.
         """
         found: dict[tuple[str, str, str], float] = {}
         now = from_epoch_ms(round(time.time() * 1000))

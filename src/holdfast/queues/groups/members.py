@@ -76,11 +76,11 @@ class Group:
 
 
 Member = Call[Any] | Chain | Group
-"""What may be in a group or a chain, or be a callback."""
+"""A member of a group or a chain, or a callback."""
 
 
 def chain(*members: Member | Task[..., Any], on_failure: Member | None = None) -> Chain:
-    """Return what runs one after the other. A member that has failed ends the chain.
+    """Return a chain: its members run one after the other. A member that has failed ends the chain.
 
     A member gets the result of the one before where its call has the argument `RESULT`. A task
     instead of a call stands for `task.call(RESULT)`.
@@ -108,7 +108,7 @@ def group(
     on_failure: Member | None = None,
     max_failures: int = 0,
 ) -> Group:
-    """Return what runs at the same time, as a member of another group or of a chain.
+    """Return a group, as a member of another group or of a chain. Its members run concurrently.
 
     The arguments are those of `Holdfast.enqueue_group`.
 
@@ -148,7 +148,7 @@ def group_of(
     max_failures: int,
     group_id: str | None,
 ) -> Group | Chain:
-    """Return what `enqueue_group` is to enqueue.
+    """Return the group or chain for the arguments of `enqueue_group`.
 
     Raises:
         ValueError: the members are a group or a chain, and there are options as well.

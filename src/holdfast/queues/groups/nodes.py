@@ -31,14 +31,15 @@ class CallNode(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
     """A call of a group.
 
     Attributes:
-        id: of the task.
+        id: id of the task.
         task: name of the task.
-        queue: where it goes.
+        queue: name of the queue.
         priority: 1 (high) to 3 (low).
         wait: as in `Call.wait`.
         expires: as in `Call.expires`.
         envelope: as it is enqueued, except for *into*.
-        into: positions and names of the arguments that become the result of what ran before.
+        into: positions and names of the arguments that are replaced by the result of what ran
+            before.
         life_ms: how long its group may take.
         size: bytes of the envelope without its trace and headers, which a repeated call may change.
     """
@@ -87,8 +88,8 @@ class GroupNode(msgspec.Struct, frozen=True, tag="group", omit_defaults=True):
     """A group or a chain.
 
     Attributes:
-        id: of the group.
-        members: in order.
+        id: id of the group.
+        members: the members, in order.
         sequential: whether it is a chain.
         then: see `Group`.
         on_failure: see `Group`.
@@ -115,7 +116,9 @@ class GroupNode(msgspec.Struct, frozen=True, tag="group", omit_defaults=True):
 
     @property
     def layout(self) -> tuple[list[str], str]:
-        """Return the queues of the members; and the place there of each, empty for all the first.
+        """Return the queues of the members, and for each member the index of its queue.
+
+        The list of indexes is empty if all members are in the first queue.
 
         Raises:
             ValueError: there are too many queues.

@@ -109,7 +109,7 @@ class Layout(msgspec.Struct, frozen=True):
 
     Attributes:
         queues: names of the queues.
-        places: for each member the place of its queue; empty if all are in the first queue.
+        places: for each member the index of its queue; empty if all are in the first queue.
         total: number of members.
         is_chain: whether they run one after the other.
     """

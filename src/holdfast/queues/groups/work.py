@@ -1,4 +1,4 @@
-"""What follows from the ends of members of a group, in the order in which it is done."""
+"""Define the kinds of work that follow from the ends of members of a group."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class CloseGroup(NamedTuple):
 
 
 Work = CountEnds | CarryOut | MarkCalled | CloseGroup
-"""One step."""
+"""One item of work."""
 
 
 def begin(group_ids: Sequence[str]) -> list[Work]:
-    """Return what follows when the members of groups are stored."""
+    """Return the work that follows when the members of groups are stored."""
     counts = [CountEnds(group_id, ()) for group_id in group_ids]
     return [*counts, *map(CloseGroup, group_ids)]

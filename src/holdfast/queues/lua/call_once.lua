@@ -1,6 +1,6 @@
 #!lua
--- queues/call_once: enqueue what a group calls, once, also if the task has ended since. The capacity of the queue
--- does not count.
+-- queues/call_once: enqueue a task that a group calls, once, even if the task has ended since. The capacity of the
+-- queue does not count.
 --
 -- KEYS[1]  HASH    bodies   id -> envelope
 -- KEYS[2]  LIST    ready_h  ids, the next one first
@@ -14,9 +14,9 @@
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[11] HASH    settings  limits
 -- KEYS[12] HASH    limit_keys  the keys of limits
--- KEYS[13] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[13] ZSET    admitted  limited tasks that have a permit of their key
 -- KEYS[14] ZSET    limited  limited tasks that are kept apart
--- KEYS[15] STRING  called   that this task was enqueued
+-- KEYS[15] STRING  called   exists if this task was enqueued
 -- ARGV[1]  string  id
 -- ARGV[2]  int     priority  1 high, 2 medium, 3 low
 -- ARGV[3]  string  wait     as in queues/enqueue

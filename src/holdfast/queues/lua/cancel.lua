@@ -15,7 +15,7 @@
 -- KEYS[12] LIST    history  the tasks that ended last
 -- KEYS[13] HASH    unique  key -> the task that holds it
 -- KEYS[14] HASH    limit_keys  the keys of limits
--- KEYS[15] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[15] ZSET    admitted  limited tasks that have a permit of their key
 -- KEYS[16] ZSET    limited  limited tasks that are kept apart
 -- KEYS[17] LIST    ready_h  ids, the next one first
 -- KEYS[18] LIST    ready_m

@@ -22,7 +22,8 @@ for i = FIRST, #ARGV, 2 do
   end
 end
 if changed > 0 then
-  redis.call('HSET', settings, 'sweep', 0, 'changed', 1)  -- the next steps admit what may be admitted from now on
+  -- The next steps admit the tasks that the new definitions allow.
+  redis.call('HSET', settings, 'sweep', 0, 'changed', 1)
   notify_one(idle, now_ms)
 end
 return changed

@@ -2,7 +2,7 @@
 -- queues/delayed_keys: return the keys of limits with tasks that are kept apart, some of them per call.
 --
 -- KEYS[1]  HASH    limit_keys  the keys of limits
--- KEYS[2]  ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[2]  ZSET    admitted  limited tasks that have a permit of their key
 -- KEYS[3]  ZSET    limited   limited tasks that are kept apart
 -- KEYS[4]  HASH    settings  limits
 -- KEYS[5]  HASH    bodies    id -> envelope

@@ -19,7 +19,7 @@
 -- KEYS[14] HASH    unique   key -> the task that holds it
 -- KEYS[15] HASH    kept     key -> a task that is done and still holds it
 -- KEYS[16] HASH    limit_keys  the keys of limits
--- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[17] ZSET    admitted  limited tasks that have a permit of their key
 -- KEYS[18] ZSET    limited  limited tasks that are kept apart
 -- KEYS[19] HASH    schedules       schedule -> definition
 -- KEYS[20] ZSET    schedule_times  schedules, scored by their next instant (ms)

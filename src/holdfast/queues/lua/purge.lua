@@ -17,7 +17,7 @@
 -- KEYS[14] HASH    unique  key -> the task that holds it
 -- KEYS[15] HASH    settings  limits
 -- KEYS[16] HASH    limit_keys  the keys of limits
--- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[17] ZSET    admitted  limited tasks that have a permit of their key
 -- KEYS[18] ZSET    limited  limited tasks that are kept apart
 -- KEYS[19] HASH    progress  tasks that have events, or followers
 -- KEYS[20] HASH    step_index  id -> what is known of its steps

@@ -4,8 +4,8 @@
 --
 -- KEYS[1]  LIST    member_ends  ends of members of groups, the oldest first
 -- KEYS[2]  STRING  relay    name and last number of the relay that works
--- ARGV[1]  string  name     of the relay that asks
--- ARGV[2]  int     number   of this call, counted by the relay
+-- ARGV[1]  string  name     name of the relay that calls
+-- ARGV[2]  int     number   number of this call, counted by the relay
 -- ARGV[3]  int     hold_ms  after so long without a call another relay takes over
 -- ARGV[4]  int     taken    ends that the last reply had, which are removed; 0 for the first call
 -- ARGV[5]  string  first of the ends among them that must be returned again later

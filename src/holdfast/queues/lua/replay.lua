@@ -18,7 +18,7 @@
 -- KEYS[14] HASH    kept     key -> a task that is done and still holds it
 -- KEYS[15] HASH    settings  limits
 -- KEYS[16] HASH    limit_keys  the keys of limits
--- KEYS[17] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[17] ZSET    admitted  limited tasks that have a permit of their key
 -- KEYS[18] ZSET    limited  limited tasks that are kept apart
 -- KEYS[19] HASH    step_index  id -> what is known of its steps
 -- KEYS[20] LIST    member_ends  ends of members of groups

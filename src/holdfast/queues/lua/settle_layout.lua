@@ -6,7 +6,8 @@
 -- ARGV[2]  int     served    partitions that workers serve from now on
 -- ARGV[3]  int     forget    1 to forget the earlier layouts
 -- ARGV[4]  string  channel   of the followers
--- returns  string  the layout; '' if there is none. Another one than the caller has examined is unchanged
+-- returns  string  the layout; '' if there is none. If it is not the one that the caller has examined, nothing
+-- changes
 
 local channel = ARGV[4]
 local layout = redis.call('HGET', KEYS[1], 'layout') or ''

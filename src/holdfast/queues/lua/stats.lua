@@ -29,7 +29,7 @@ local function sum(command, from, to, ...)
   return total
 end
 
--- Of the first task of each priority: when it was enqueued, which its envelope says, or became due.
+-- For the first task of each priority: when it was enqueued (from its envelope), or became due.
 local function oldest_ms()
   local oldest = 0
   local function take(at)

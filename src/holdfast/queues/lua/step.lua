@@ -22,7 +22,7 @@
 -- KEYS[18] HASH    unique   key -> the task that holds it
 -- KEYS[19] HASH    kept     key -> a task that is done and still holds it
 -- KEYS[20] HASH    limit_keys  the keys of limits
--- KEYS[21] ZSET    admitted  limited tasks that have a place of their key
+-- KEYS[21] ZSET    admitted  limited tasks that have a permit of their key
 -- KEYS[22] ZSET    limited   limited tasks that are kept apart
 -- KEYS[23] HASH    progress  tasks that have events, or followers
 -- KEYS[24] HASH    step_index  id -> what is known of its steps

@@ -1,4 +1,4 @@
-"""What a producer says of the layout that it knows, and the answer that it is not the latest."""
+"""Encode the layout that a producer knows, and recognize the answer that it is outdated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KNOWN: Final = "known"
 
 
 def placement_of(room: int, version: int, index: int = 0, mode: str = "") -> str:
-    """Return what a producer says of the layout, as `lua/parts/placement.lua` reads it.
+    """Return the layout that a producer knows, in the form that `lua/parts/placement.lua` reads.
 
     Args:
         room: new tasks for which there must be room.

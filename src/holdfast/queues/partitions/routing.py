@@ -1,4 +1,4 @@
-"""Which partition a task goes to.
+"""Choose the partition of a task.
 
 - A task with a limit key goes to the partition of that key, so limits per key and turns are exact.
 - Other unique tasks go to the partition of their unique key.

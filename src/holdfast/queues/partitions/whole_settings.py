@@ -14,7 +14,7 @@ NO_LIMIT: Final = b"0 0 0"
 
 @dataclass(frozen=True, slots=True)
 class WholeSettings:
-    """What the partitions of a queue share.
+    """The settings that the partitions of a queue share.
 
     Attributes:
         layout: its partitions.

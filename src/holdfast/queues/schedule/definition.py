@@ -19,7 +19,7 @@ Missed = Literal["once", "skip", "all"]
 Overlap = Literal["allow", "skip"]
 
 MAX_NAME_BYTES: Final = MAX_TASK_ID_BYTES - len("@") - 15
-"""The id of a task is the name, `@`, and the instant in milliseconds."""
+"""Maximum bytes of a name. The id of a task is the name, `@`, and the instant in milliseconds."""
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -38,12 +38,12 @@ class ScheduleDefinition:
     """What a schedule enqueues, and when.
 
     Attributes:
-        name: of the schedule.
+        name: name of the schedule.
         timing: a `Cron`, `Every` or `Once`.
-        envelope: of its tasks, with their queue.
+        envelope: the envelope of its tasks, with their queue.
         missed: what happens to occurrences that no worker could fire in time.
         overlap: whether an occurrence is enqueued while the task of the one before has not ended.
-        expires: of its tasks, as in `Call.expires`.
+        expires: when its tasks expire, as in `Call.expires`.
         declared: whether the code of an application declares it.
     """
 
@@ -130,9 +130,9 @@ class ScheduleDefinition:
         """Return the task of the occurrence at *instant_ms*, as it is enqueued.
 
         Args:
-            instant_ms: of the occurrence, in ms since 1970.
+            instant_ms: instant of the occurrence, in ms since 1970.
             now_ms: when it is enqueued.
-            task_id: of an occurrence beside the schedule; by default the name and the instant.
+            task_id: id of the task, for `trigger`; by default the name and the instant.
         """
         task_id = task_id or f"{self.name}@{instant_ms}"
         envelope = msgspec.structs.replace(self.envelope, queue="", enqueued_ms=now_ms)

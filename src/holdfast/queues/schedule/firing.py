@@ -9,13 +9,14 @@ from .definition import ScheduleDefinition
 from .status import ScheduleRecord
 
 LATE_MS: Final = 60_000
-"""With `missed="skip"`, an occurrence is still enqueued if it is so late at most."""
+"""With `missed="skip"`, milliseconds by which an occurrence may be late and is still enqueued."""
 
 MAX_MISSED: Final = 1000
-"""With `missed="all"`, so many occurrences are enqueued after an outage at most: the latest."""
+"""With `missed="all"`, maximum number of occurrences that are enqueued after an outage: the
+latest."""
 
 MAX_PER_STEP: Final = 100
-"""Occurrences that one step enqueues. After an outage there are several steps."""
+"""Maximum number of occurrences that one step enqueues. After an outage there are several steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Firing:
     """One step that handles due occurrences of a schedule.
 
     Attributes:
-        instants_ms: of the occurrences to enqueue, in order.
+        instants_ms: instants of the occurrences to enqueue, in order.
         last_ms: the last instant that is handled.
         next_ms: the next instant; None: the schedule ends.
         missed: how many occurrences are not enqueued.
@@ -45,7 +46,7 @@ def firing(
     """Return what to do for a schedule with the stored instant *due_ms*, which has passed.
 
     Args:
-        definition: of the schedule.
+        definition: definition of the schedule.
         record: what the schedule has done.
         due_ms: its first instant that is not handled, in ms since 1970.
         now_ms: the time of the server, in ms since 1970.

@@ -28,7 +28,7 @@ class Schedule:
             one is enqueued; `all`: each, the latest 1,000; `skip`: the latest one if it is at most
             a minute late.
         overlap: `skip` enqueues nothing while the task of the occurrence before has not ended.
-        name: of the schedule; by default the name of the task.
+        name: name of the schedule; by default the name of the task.
     """
 
     timing: Timing
@@ -73,7 +73,7 @@ def declared_schedule(
 
     Args:
         timing: as in `@tasks.task(schedule=…)`.
-        task: its name.
+        task: name of the task.
         make_call: makes its call without arguments.
         others: the tasks of its registry.
 

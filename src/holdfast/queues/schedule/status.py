@@ -50,7 +50,7 @@ class StoredSchedule(NamedTuple):
     """One schedule, as the server returns it.
 
     Attributes:
-        name: of the schedule.
+        name: name of the schedule.
         definition: as stored; empty if there is none.
         record: what it has done.
         next_ms: its next instant in ms since 1970; infinite while it is paused.
@@ -80,8 +80,8 @@ class ScheduleStatus:
     """One schedule.
 
     Attributes:
-        name: of the schedule.
-        queue: where its tasks are enqueued.
+        name: name of the schedule.
+        queue: name of the queue of its tasks.
         task: the name of its task.
         timing: when it fires.
         next_at: its next instant; None while it is paused.

@@ -1,4 +1,4 @@
-"""The steps for which a run of a task has asked, beside those that are stored."""
+"""Compare the steps that a run of a task requests with the stored ones."""
 
 from __future__ import annotations
 

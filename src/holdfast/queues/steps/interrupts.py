@@ -20,7 +20,7 @@ class StepInterrupt(BaseException):
 
 
 class TaskSuspended(StepInterrupt):
-    """Raised by `sleep` and `wait_for`: the task is put away, and runs again when it wakes.
+    """Raised by `sleep` and `wait_for`: the task is suspended, and runs again when it wakes.
 
     Attributes:
         kind: `sleep` or `wait`.

@@ -1,4 +1,4 @@
-"""What the results of the functions of steps are converted to."""
+"""Convert the results of step functions to JSON and back, by their annotations."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ _SEVERAL: Final = (
 
 
 class RunningSteps:
-    """The steps of one run of a task. What is stored is read when the first one is asked for.
+    """The steps of one run of a task. The stored steps are read when the task requests its first
+    step.
 
     Args:
         store: stores the steps. None: the task runs in a child process, which has no connection.
@@ -58,7 +59,7 @@ class RunningSteps:
         return len(self._history) if self._history is not None else 0
 
     def is_left_by(self, error: BaseException) -> bool:
-        """Return whether *error* says no more than that this run is suspended."""
+        """Return whether *error* only means that this run is suspended."""
         return self.suspended is not None and all(
             isinstance(leaf, TaskSuspended) for leaf in leaves_of(error)
         )
@@ -144,7 +145,8 @@ class RunningSteps:
 
     @contextmanager
     def _running(self, store: StepStore, name: str) -> Iterator[Callable[[bytes], StepRecord]]:
-        """Run the function of a step in this context. It gets what makes the record."""
+        """Measure the function of a step, which runs in this context. Yield a function that makes
+        its record."""
         started = time.perf_counter()
 
         def record(data: bytes, outcome: Outcome = "done") -> StepRecord:

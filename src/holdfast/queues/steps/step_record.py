@@ -1,4 +1,4 @@
-"""The records of the steps of a task, and what they say."""
+"""Encode and decode the records of the steps of a task."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class StepStore:
         unit: the queue.
 
     Attributes:
-        unit: as given.
+        unit: the queue.
     """
 
     def __init__(self, caller: AsyncCaller, unit: Unit) -> None:
@@ -146,14 +146,14 @@ class StepStore:
                 raise StepInterrupt(str(error)) from error
 
 
-def _check(verdict: bytes, claim: Claimed, name: str) -> None:
-    """Raise the error of a *verdict*, unless it is `stored`."""
-    if verdict == b"lost":
+def _check(reply: bytes, claim: Claimed, name: str) -> None:
+    """Raise the error of a *reply*, unless it is `stored`."""
+    if reply == b"lost":
         raise ClaimLost
-    if verdict == b"full":
+    if reply == b"full":
         raise StepRefused(
             f"step {name!r} of task {claim.task_id!r} cannot be stored: the steps of a task take "
             "16 MiB at most; store large results elsewhere, and return where they are"
         )
-    if verdict != b"stored":
+    if reply != b"stored":
         raise StepInterrupt(f"step {name!r} of task {claim.task_id!r} has changed on the server")

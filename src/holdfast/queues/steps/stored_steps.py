@@ -17,7 +17,7 @@ StepState = Literal["done", "failed", "late", "sleeping", "waiting"]
 
 @dataclass(frozen=True, slots=True)
 class StoredSteps:
-    """What is stored of the steps of a task.
+    """The stored steps of a task.
 
     Attributes:
         records: the steps that have ended.

@@ -97,7 +97,7 @@ def log_attempt(
 def _was_planned(error: BaseException) -> bool:
     """Return whether the task chose this outcome, so that a traceback would explain nothing.
 
-    Neither does it explain why the server did not store a step.
+    Return True also if the server did not store a step, because no code of the task is the reason.
     """
     if type(error) in (ClaimLost, StepInterrupt):
         return True

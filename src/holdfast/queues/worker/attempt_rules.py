@@ -1,4 +1,4 @@
-"""What a worker knows of an attempt before it ends: its timeout, and what an error does."""
+"""Define the rules of an attempt: its timeout, and how an error settles its task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def retry_of(envelope: Envelope, task: Task[..., Any]) -> Retry:
 
 
 class AttemptRules:
-    """What is decided about one attempt; `RunningTask` passes it on.
+    """The rules of one attempt. `RunningTask` makes them available to the task.
 
     Args:
         claim: the claim of the task.

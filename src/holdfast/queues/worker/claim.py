@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 MAX_CRASHES: Final = 3
-"""A task is dead-lettered when so many workers have vanished during its attempts."""
+"""Number of workers that vanish during its attempts before a task is dead-lettered."""
 
 _FIELDS: Final = 6
 

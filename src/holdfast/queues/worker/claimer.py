@@ -37,20 +37,20 @@ logger: Final = logger_of("holdfast.worker")
 NEXT_DUE: Final = Script.load("holdfast.queues", "next_due")
 
 _BUSY_QUEUE_S: Final = 4.0
-"""Seconds between two looks for vanished workers, while the queue has tasks."""
+"""Seconds between two checks for vanished workers, while the queue has tasks."""
 
 _FOUND_BY_LOOKS: Final = (keys.leases, keys.limited, keys.member_ends)
 """Keys that an idle worker checks, too, because other workers may vanish."""
 
-_HEAR_S: Final = 0.1
-"""Seconds that a worker waits at its end for the message of a claim that was made for it."""
+_MESSAGE_S: Final = 0.1
+"""Seconds that a worker that ends waits for the message of a claim that a producer made for it."""
 
 _MAX_PARKED_S: Final = 65.0
 """Seconds after which some worker has examined a parked task again."""
 
 
 class Claimer:
-    """Makes the steps of one queue, and knows when the next one is useful.
+    """Makes the steps of one queue, and determines when the next one is useful.
 
     Args:
         caller: sends the steps to the server.
@@ -101,7 +101,8 @@ class Claimer:
         self._worker = worker
         self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
         self._running = self._enough = 0
-        self._parked: dict[bytes, Deadline] = {}  # not known here; until another worker looks again
+        # Tasks that this registry does not have, and until when no other worker may have run them.
+        self._parked: dict[bytes, Deadline] = {}
         self._left = -1  # tasks of the queue that are not dead; -1: not known
         self._settlements: deque[Settlement] = deque()
         self._pending: Step | None = None
@@ -147,7 +148,7 @@ class Claimer:
         Parked tasks do not count, because no worker with this registry can run them.
         """
         for key in [key for key, until in self._parked.items() if until.passed]:
-            del self._parked[key]  # another worker has it
+            del self._parked[key]  # another worker may have run it
         return 0 <= self._left <= len(self._parked)
 
     @property
@@ -171,8 +172,8 @@ class Claimer:
             guarded: makes a callback of a function; what the function raises ends the worker.
         """
         # `lua/parts/direct_claim.lua` finds the name of the worker at the end of the channel.
-        hear, name = guarded(self._hear), self._worker
-        with notifier.listen(self.unit, self.woken, hear, name) as self.channel:
+        receive, name = guarded(self._receive), self._worker
+        with notifier.listen(self.unit, self.woken, receive, name) as self.channel:
             yield
 
     def wake(self) -> None:
@@ -285,11 +286,11 @@ class Claimer:
         """
         if not self._sender.is_used:
             return
-        self.direct.heard.clear()
+        self.direct.received.clear()
         with contextlib.suppress(HoldfastError):  # its leases will end
             self.release(await self.step(0))
             if self._may_be_claimed_for:
-                await self.direct.heard.wait(_HEAR_S)
+                await self.direct.received.wait(_MESSAGE_S)
         self._has_retired = self._pending is None or not self._pending.want
         self.direct.start_waiting()
 
@@ -328,7 +329,8 @@ class Claimer:
         return self._next_step.passed
 
     async def wait(self, *, until_step: bool) -> None:
-        """Sleep until woken or until a look; with *until_step* at most until a step is due."""
+        """Sleep until woken, or until the next check; with *until_step* at most until a step is
+        due."""
         due_s = self._next_step.left_s() if until_step else self.pace.look_s
         await self.woken.wait(min(self.pace.look_s, due_s))
 
@@ -339,11 +341,11 @@ class Claimer:
             self._gathered.clear()
             await self._gathered.wait(seconds)
 
-    def _hear(self, message: bytes) -> None:
-        if self.direct.hear(message, in_step=self._pending is not None):
+    def _receive(self, message: bytes) -> None:
+        if self.direct.receive(message, in_step=self._pending is not None):
             self.was_used, self._is_listed = True, False
         else:
-            self._held.hear(message)
+            self._held.receive(message)
 
     async def _with_events(self, *settlements: Settlement) -> tuple[Settlement, ...]:
         """Return *settlements* once the server has the events of their tasks.

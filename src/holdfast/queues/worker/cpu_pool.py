@@ -193,7 +193,7 @@ class CpuPool:
             child = self._idle.pop() if self._idle else await self._started()
             try:
                 await child.send(header, claim.body)
-                await self._heard(child, Begun)
+                await self._next_report(child, Begun)
             except ChildEnded as ended:
                 logger.warning("an idle child process %s", how_ended(ended.code))
                 self._end(child)
@@ -210,10 +210,10 @@ class CpuPool:
         on_event: Callable[[bytes, bytes], Awaitable[None]],
     ) -> tuple[Settlement, str]:
         try:
-            settled, text = await self._heard(child, Reported | Settled)
+            settled, text = await self._next_report(child, Reported | Settled)
             while isinstance(settled, Reported):
                 await on_event(settled.kind.encode(), text)
-                settled, text = await self._heard(child, Reported | Settled)
+                settled, text = await self._next_report(child, Reported | Settled)
         except ChildEnded as ended:
             raise TaskCrashed(f"its child process {how_ended(ended.code)}") from None
         assert isinstance(settled, Settled)
@@ -254,7 +254,7 @@ class CpuPool:
         try:
             async with time_limit(_START_S):
                 await child.send(self._setup)
-                report, _ = await self._heard(child, Ready | Failed)
+                report, _ = await self._next_report(child, Ready | Failed)
         except ChildEnded as ended:
             text = f"a child process {how_ended(ended.code)} while it imported the tasks"
             raise (_Killed if ended.code < 0 else RuntimeError)(text) from None
@@ -265,7 +265,7 @@ class CpuPool:
             text = f"a child process cannot import the tasks:\n{report.why}"
             raise RuntimeError(text)  # noqa: TRY004 (no type of an argument is wrong)
 
-    async def _heard(self, child: ChildProcess, wanted: Any) -> tuple[Report, bytes]:
+    async def _next_report(self, child: ChildProcess, wanted: Any) -> tuple[Report, bytes]:
         """Return the next report of a *wanted* type, and pass on the log records before it."""
         while True:
             header, body = await child.receive()

@@ -21,10 +21,10 @@ _CLAIM_PREFIX: Final = b"+"
 
 
 class DirectClaims:
-    """Hears the claims of one queue that producers make for this worker, and starts them.
+    """Receives the claims that producers make for this worker in one queue, and starts them.
 
     A claim counts from when the server made it, on the server's clock. Each step returns the time
-    of that clock, so the worker knows since when it holds the claim, even if it hears of it late. A
+    of that clock, so the worker knows since when it holds the claim, even if the message is late. A
     claim that has ended by then is not started.
 
     A claim is renewed before its task starts. So a task that runs has the whole lease of the
@@ -39,7 +39,7 @@ class DirectClaims:
 
     Attributes:
         start: starts a claim in the worker's loop. It returns False if no slot is free.
-        heard: set when a claim was heard.
+        received: set when a claim was received.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class DirectClaims:
     ) -> None:
         self.start: Callable[[Claim], bool] = lambda _claim: False
         self._has_started = False
-        self.heard: Event = Event()
+        self.received: Event = Event()
         self._caller, self._held = caller, held
         self._renewals: set[RunningTask[None]] = set()
         self._events = events
@@ -65,7 +65,7 @@ class DirectClaims:
         """Note that the server's clock showed *server_ms* after *asked_at* (`since_boot`)."""
         self._asked_at, self._server_ms = asked_at, server_ms
 
-    def hear(self, message: bytes, *, in_step: bool) -> bool:
+    def receive(self, message: bytes, *, in_step: bool) -> bool:
         """Start the claim in *message*; during a step, once the step is answered.
 
         Returns:
@@ -73,7 +73,7 @@ class DirectClaims:
         """
         if not message.startswith(_CLAIM_PREFIX):
             return False
-        self.heard.set()
+        self.received.set()
         token, server_ms, has_events, length, rest = message[len(_CLAIM_PREFIX) :].split(b" ", 4)
         size = int(length)
         claim = Claim(rest[:size], int(token), 1, 0, 0, rest[size:])
@@ -94,7 +94,7 @@ class DirectClaims:
         return True
 
     def start_waiting(self) -> None:
-        """Start what was heard during a step, or give it back if the slots are taken."""
+        """Start the claims received during a step, or give them back if the slots are taken."""
         while self._waiting:
             claim = self._waiting[0]
             if self.start(claim):

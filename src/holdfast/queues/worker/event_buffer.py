@@ -9,7 +9,7 @@ from ...core.concurrency._sync.primitives import Event
 
 MOST_EVENTS: Final = 1000
 MOST_BYTES: Final = 1 << 20
-"""Events that the server keeps of a task, and bytes of them: a buffer needs no more."""
+"""Maximum number of events of a task that the server keeps, and their bytes; also for a buffer."""
 
 
 class EventBuffer:

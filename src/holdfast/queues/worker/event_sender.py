@@ -38,7 +38,7 @@ logger: Final = logger_of("holdfast.worker")
 EMIT: Final = Script.load("holdfast.queues", "emit")
 
 _PAUSE_S: Final = 0.01
-"""Seconds between two calls: what is reported meanwhile travels together."""
+"""Seconds between two calls. Events that are reported meanwhile share the next call."""
 
 _TASKS: Final = 64
 _EVENTS: Final = 1000
@@ -84,9 +84,10 @@ class EventSender:
         self._process = process_id()
         self._prefix = keys.events(unit, "").encode()
         self._writer, self._number = ledger.new_writer(), 0
-        self._attempts: dict[Claim, EventBuffer] = {}  # of the claims with events, until settled
+        # Buffers of the claims with events, until settled.
+        self._attempts: dict[Claim, EventBuffer] = {}
         self._may_have: set[Claim] = set()  # claims with events of earlier attempts, perhaps
-        self._listed: deque[AttemptEvents] = deque()  # those with events to send
+        self._listed: deque[AttemptEvents] = deque()  # attempts with events to send
         self._awake = self._failing = self._closed = False
         self._failure: Exception | None = None
         self._task: RunningTask[None] | None = None
@@ -195,7 +196,7 @@ class EventSender:
             self._task = spawn(self._send_all(), f"holdfast events of {self._unit}")
 
     async def _send_all(self) -> None:
-        """Send what there is, until there is nothing more."""
+        """Send events until there are no more."""
         try:
             while parcels := self._collected():
                 await self._send(parcels)

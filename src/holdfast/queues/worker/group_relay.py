@@ -1,4 +1,4 @@
-"""Brings the ends of members of groups from their queue to their groups.
+"""Relay the ends of group members from their queue to their groups.
 
 A member is in the slot of its queue, a group in a slot of its own. The script that ends a member
 notes that in its queue. Some worker of the queue counts it in the group, calls what is due, and
@@ -28,7 +28,7 @@ logger: Final = logger_of("holdfast.worker")
 RELAY: Final = Script.load("holdfast.queues", "relay_ends")
 
 HOLD_MS: Final = 2_000
-"""After so long without a call of one relay another one takes over."""
+"""Milliseconds without a call of a relay after which another one takes over."""
 
 _GATHER_S: Final = 0.005
 """Seconds for which ends are gathered, so that they travel together."""
@@ -37,7 +37,7 @@ _LONGEST_PAUSE_S: Final = 1.0
 
 
 class GroupRelay:
-    """Brings the ends of the members in one queue to their groups.
+    """Relays the ends of the members in one queue to their groups.
 
     Args:
         caller: sends the commands.

@@ -90,7 +90,7 @@ class HeldClaims:
             self._renewer.drop(lease)
         self._lost.discard(claim)
 
-    def hear(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
         """Stop a task that was cancelled; `cancel.lua` sends the *message* `token id`."""
         token, _, key = message.partition(b" ")
         for claim in self:

@@ -17,7 +17,7 @@ _LISTED: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class IdlePace:
-    """How often an idle worker looks at a partition, and makes a step there.
+    """How often an idle worker checks a partition, and makes a step there.
 
     Both intervals grow with the square root of the number of partitions. So does what the worker
     sends for all of them together, and the time after which it notices a lost notification.

@@ -58,7 +58,7 @@ _BATCH_S: Final = 0.002
 """Seconds that settlements wait for more of them while other tasks run, unless they fill a step."""
 
 _BLOCKED_S: Final = 1.0
-"""A task that blocks the event loop for so many seconds is named in the log."""
+"""Seconds that a task may block the event loop before the log names it."""
 
 
 class WorkerLoop:
@@ -239,7 +239,8 @@ class WorkerLoop:
         logger.info("worker %s has ended", self._worker)
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> RunningTask[None]:
-        """Do *work* beside the queues. If it fails, this run ends with its exception."""
+        """Run *work* concurrently with the queues. If it fails, this run ends with its
+        exception."""
         task = spawn(work, name)
         task.add_done_callback(self._guarded(lambda task: task.cancelled() or task.result()))
         return task
@@ -260,7 +261,7 @@ class WorkerLoop:
         return call
 
     def _fail(self, error: BaseException) -> None:
-        """End this run with *error*, once what runs is given back."""
+        """End this run with *error*, after the running tasks are given back."""
         if self._failure is None:
             self._failure = error
             self.stop(0)

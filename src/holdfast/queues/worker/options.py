@@ -21,7 +21,7 @@ MIN_LEASE_MS: Final = 1000
 MAX_CPU_PROCESSES: Final = 256
 
 MAX_GROUP: Final = 200
-"""Characters in the name of a group at most."""
+"""Maximum number of characters in the name of a group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,9 @@ class PartitionClaimers:
     Args:
         caller: reads the layouts.
         notifier: reports that a layout has changed.
-        namespace: of the queues.
+        namespace: namespace of the queues.
         slots: the slots of the worker, which the partitions of a queue share as one queue.
-        spawn: runs a coroutine beside the worker, which ends with its exception.
+        spawn: runs a coroutine concurrently with the worker, which ends with its exception.
         is_stopping: returns whether the worker stops.
         add: makes a claimer for a partition with this unit and name.
         serve: serves a claimer until the worker stops.

@@ -79,9 +79,9 @@ class Scheduler:
         self._keys = FIRE.keys(unit)
         self._undeclared = list(definitions)
         self._refresh = Deadline(_REFRESH_S)
-        self._damaged: set[str] = set()  # names that do not fire here, and that were logged
-        self._full: set[str] = set()  # names for which the queue has no room, and that were logged
-        self._replaced: set[str] = set()  # names with another definition, and that were logged
+        self._damaged: set[str] = set()  # names of damaged schedules that were logged
+        self._full: set[str] = set()  # names of schedules with a full queue that were logged
+        self._replaced: set[str] = set()  # names with another stored definition that were logged
         self._has_fired = False
         self._standby_s = 0.0
         self._most: dict[str, int] = {}  # name -> occurrences to enqueue at once; fewer than usual

@@ -1,4 +1,4 @@
-"""What a worker does for a queue beside its tasks: schedules, limits, and the ends of members."""
+"""Run the other duties of a worker for a queue: schedules, limits, and the ends of members."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Schedulers:
     Args:
         caller: sends the commands.
         notifier: reports that a schedule has changed.
-        options: of the worker.
-        spawn: runs a coroutine beside the worker, which ends with its exception.
+        options: options of the worker.
+        spawn: runs a coroutine concurrently with the worker, which ends with its exception.
     """
 
     def __init__(

@@ -46,8 +46,8 @@ class StartCheck:
     - If a server rejects the worker, the worker ends, because waiting would only hide the mistake.
     - If a server cannot be reached, the worker waits, because the server may be starting too.
     - If a server rejects the worker only after it waited, while it serves other queues, the worker
-      treats this as an outage. So it does if the server of a partition rejects it that was added
-      while it runs.
+      treats this as an outage. It does the same if the server of a partition rejects it and the
+      partition was added while the worker ran.
 
     Args:
         caller: sends calls to the servers.

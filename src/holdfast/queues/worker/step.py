@@ -17,7 +17,7 @@ from .idle_pace import UNDIVIDED, IdlePace
 STEP: Final = Script.load("holdfast.queues", "step")
 
 STEP_LIMIT: Final = 32
-"""Settlements, and claims, in one step at most, so that it does not block the server for long.
+"""Maximum number of settlements, and of claims, in one step, so that it does not block the server.
 
 If a worker is killed, at most so many finished tasks run again.
 """

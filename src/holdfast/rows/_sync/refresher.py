@@ -26,7 +26,8 @@ may be long: the refresher knows when the next row is due, and notifications rep
 
 _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 15.0
-"""First and longest pause in seconds between attempts while the source or the server fails."""
+"""First pause and longest pause, in seconds, between attempts while the source or the server
+fails."""
 
 
 class Refresher:

@@ -1,4 +1,5 @@
-"""Run work in tasks beside the caller. Hand-written twin of `_sync/background_task.py`."""
+"""Run work in tasks, concurrently with the caller. Hand-written twin of
+`_sync/background_task.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Call the user's functions beside the event loop. Twin of `_sync/user_calls.py`."""
+"""Call the user's functions without blocking the event loop. Twin of `_sync/user_calls.py`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ local function correct_entry(log, at, change)
     when, cost = struct.unpack(ENTRY, log.entries, i)
   end
   local before, after = log.entries:sub(1, i - 1), log.entries:sub(i + SIZE)
-  if change > 0 and when ~= at then  -- It passed for nothing so far, or was merged into the next one.
+  if change > 0 and when ~= at then  -- No entry: its cost was 0, or it was merged.
     change = math.min(change, MOST_COST)
     before, after = before .. packed_entry(at, change), log.entries:sub(i)
   else

@@ -10,8 +10,8 @@ local function grain_of(log)
   return math.ceil(log.per / EXACT)
 end
 
--- Merges the entries of a long log into the latest one of the same 64th of a period. Entries that no later cost can
--- meet become one. So it has 66 entries at most.
+-- Merges the entries of a long log that are in the same 64th of a period into the latest one of them. All entries
+-- that are older than a period become one entry. So the log has 66 entries at most.
 local function merge_if_long(log)
   if #log.entries < MOST * SIZE then
     return

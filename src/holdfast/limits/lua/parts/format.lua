@@ -11,7 +11,7 @@ local SIZE = 11  -- bytes of an entry of a log
 local SUM_BYTES = 5
 local MARKS = 64  -- marks that are kept
 local ENTRY = '>I6I5'  -- instant (ms), cost
-local MOST_COST = 1099511627775  -- what an entry, and a sum, can store
+local MOST_COST = 1099511627775  -- largest cost that an entry or a sum can store
 
 -- Returns the sum of the costs in *entries*.
 local function sum_of(entries)

@@ -1,4 +1,4 @@
-"""Counts the ends of members of groups, and calls what follows."""
+"""Count the ends of members of groups, and enqueue the calls that follow."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _CALL_KEPT_MS: Final = 3_600_000
 
 
 class AsyncGroupDelivery:
-    """Brings the ends of members to their groups, and does what follows.
+    """Counts the ends of members in their groups, and enqueues the calls that are due then.
 
-    Each step can be repeated: it finds out what is done already. So if a process dies in between,
-    the next producer that repeats the call, or the next relay, continues.
+    Each step can be repeated, because it checks what is done already. So if a process dies between
+    two steps, the next producer that repeats the call, or the next relay, continues.
 
     Args:
         store: stores and reads the groups.
         caller: sends the commands.
         catalog: registers the groups and queues in use.
-        namespace: of the groups and queues.
+        namespace: namespace of the groups and queues.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class AsyncGroupDelivery:
         return found == b"new"
 
     async def count(self, group_id: str, ends: Sequence[MemberEnd]) -> None:
-        """Count ends of members, and call what is due then."""
+        """Count *ends* of members of a group, and enqueue the calls that are due then."""
         await self.deliver([CountEnds(group_id, ends)])
 
     async def deliver(self, work: Sequence[Work]) -> None:
-        """Do *work*, and all that follows from it. What follows is done before the next item."""
+        """Do each item of *work*, followed by the work that it causes."""
         stack: list[Work] = [*reversed(work)]
         while stack:
             item = stack.pop()
@@ -154,7 +154,7 @@ class AsyncGroupDelivery:
         return [CarryOut(count.group_id, values, now) for values in pages(reply, 4)]
 
     async def _carry_out(self, due: CarryOut) -> Sequence[Work]:
-        """Do what is due. Return what follows from it."""
+        """Enqueue the call, or make the report, that is *due*. Return the work that follows."""
         if since_boot() - due.found_at > _CALL_KEPT_MS / 2000:  # another relay may have done it
             return [CountEnds(due.group_id, ())]
         kind, name, stored, payload = due.values
@@ -172,7 +172,7 @@ class AsyncGroupDelivery:
         return [*follows, MarkCalled(group_id, own_name, 0, node)]
 
     async def _call(self, group_id: str, name: str, node: Node) -> Sequence[Work]:
-        """Enqueue a call, or start a group. Return what must be counted once."""
+        """Enqueue a call, or start a group. Return the work that follows."""
         if isinstance(node, GroupNode):
             found = await self.store.store(node, f"{group_id} {name}")
             started = await self.store.fill(node, found, checks_room=False)
@@ -199,7 +199,7 @@ class AsyncGroupDelivery:
             except PayloadTooLarge as error:
                 payload = f"!bad-result: {error}".encode()
         await self._count(CountEnds(parent_id, [MemberEnd(name, int(version), state, payload)]))
-        # The note comes last: it ends the repetition of what follows for the parent.
+        # `MarkCalled` comes last, because afterwards the work for the parent is not repeated.
         return [CountEnds(parent_id, ()), MarkCalled(group_id, "parent", int(version), None)]
 
     async def _mark(self, mark: MarkCalled) -> None:

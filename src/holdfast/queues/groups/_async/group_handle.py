@@ -37,7 +37,7 @@ class AsyncGroupHandle(Generic[R]):
     Made by `AsyncHoldfast.enqueue_group` and `AsyncHoldfast.group_handle`.
 
     Attributes:
-        group_id: its id.
+        group_id: id of the group.
         is_new: whether `enqueue_group` stored it; False: it existed. None for a handle from
             `group_handle`.
     """

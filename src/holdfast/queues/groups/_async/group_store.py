@@ -37,7 +37,7 @@ PAGE: Final = 500
 
 
 LEDGER_MS: Final = 3_000_000
-"""For so long the ledger surely knows a step; it forgets after one to two hours."""
+"""Milliseconds for which the ledger certainly knows a step; it forgets after one to two hours."""
 
 
 class AsyncGroupStore:
@@ -46,7 +46,7 @@ class AsyncGroupStore:
     Args:
         caller: sends the commands.
         producer: enqueues the members.
-        namespace: of the groups and queues.
+        namespace: namespace of the groups and queues.
     """
 
     def __init__(self, caller: AsyncCaller, producer: AsyncProducer, namespace: Namespace) -> None:
@@ -91,7 +91,7 @@ class AsyncGroupStore:
         return found
 
     async def store(self, node: GroupNode, parent: str) -> bytes:
-        """Store a group without its members. Return what there was, as `start_group.lua` does."""
+        """Store a group without its members. Return the reply of `start_group.lua`."""
         unit = self.unit(node.id)
         args = [node.definition, node.life_ms, *_fields(node, parent)]
         found: bytes = await self._caller.call(START, unit, START.keys(unit), args, harmless=True)

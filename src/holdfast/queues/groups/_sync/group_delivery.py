@@ -1,5 +1,5 @@
 # Generated from _async/group_delivery.py by tools/unasync.py: edit that, then run `make sync`.
-"""Counts the ends of members of groups, and calls what follows."""
+"""Count the ends of members of groups, and enqueue the calls that follow."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _CALL_KEPT_MS: Final = 3_600_000
 
 
 class GroupDelivery:
-    """Brings the ends of members to their groups, and does what follows.
+    """Counts the ends of members in their groups, and enqueues the calls that are due then.
 
-    Each step can be repeated: it finds out what is done already. So if a process dies in between,
-    the next producer that repeats the call, or the next relay, continues.
+    Each step can be repeated, because it checks what is done already. So if a process dies between
+    two steps, the next producer that repeats the call, or the next relay, continues.
 
     Args:
         store: stores and reads the groups.
         caller: sends the commands.
         catalog: registers the groups and queues in use.
-        namespace: of the groups and queues.
+        namespace: namespace of the groups and queues.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class GroupDelivery:
         return found == b"new"
 
     def count(self, group_id: str, ends: Sequence[MemberEnd]) -> None:
-        """Count ends of members, and call what is due then."""
+        """Count *ends* of members of a group, and enqueue the calls that are due then."""
         self.deliver([CountEnds(group_id, ends)])
 
     def deliver(self, work: Sequence[Work]) -> None:
-        """Do *work*, and all that follows from it. What follows is done before the next item."""
+        """Do each item of *work*, followed by the work that it causes."""
         stack: list[Work] = [*reversed(work)]
         while stack:
             item = stack.pop()
@@ -153,7 +153,7 @@ class GroupDelivery:
         return [CarryOut(count.group_id, values, now) for values in pages(reply, 4)]
 
     def _carry_out(self, due: CarryOut) -> Sequence[Work]:
-        """Do what is due. Return what follows from it."""
+        """Enqueue the call, or make the report, that is *due*. Return the work that follows."""
         if since_boot() - due.found_at > _CALL_KEPT_MS / 2000:  # another relay may have done it
             return [CountEnds(due.group_id, ())]
         kind, name, stored, payload = due.values
@@ -171,7 +171,7 @@ class GroupDelivery:
         return [*follows, MarkCalled(group_id, own_name, 0, node)]
 
     def _call(self, group_id: str, name: str, node: Node) -> Sequence[Work]:
-        """Enqueue a call, or start a group. Return what must be counted once."""
+        """Enqueue a call, or start a group. Return the work that follows."""
         if isinstance(node, GroupNode):
             found = self.store.store(node, f"{group_id} {name}")
             started = self.store.fill(node, found, checks_room=False)
@@ -196,7 +196,7 @@ class GroupDelivery:
             except PayloadTooLarge as error:
                 payload = f"!bad-result: {error}".encode()
         self._count(CountEnds(parent_id, [MemberEnd(name, int(version), state, payload)]))
-        # The note comes last: it ends the repetition of what follows for the parent.
+        # `MarkCalled` comes last, because afterwards the work for the parent is not repeated.
         return [CountEnds(parent_id, ()), MarkCalled(group_id, "parent", int(version), None)]
 
     def _mark(self, mark: MarkCalled) -> None:

@@ -38,7 +38,7 @@ class GroupHandle(Generic[R]):
     Made by `Holdfast.enqueue_group` and `Holdfast.group_handle`.
 
     Attributes:
-        group_id: its id.
+        group_id: id of the group.
         is_new: whether `enqueue_group` stored it; False: it existed. None for a handle from
             `group_handle`.
     """

@@ -1,11 +1,11 @@
--- Admits limited tasks: an admitted task has a place of its key. It is ready, or due, or runs. The other
+-- Admits limited tasks: an admitted task has a permit of its key. It is ready, or due, or runs. The other
 -- ones are kept apart in `limited`, so a claim never examines them (see queues/keys.py).
 -- Expects: tombstones, limit_key, write_limits, turns.
 
 -- Returns how many more tasks of *key* may be admitted as far as its concurrency goes.
 local function concurrency_left(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
-  return concurrency == 0 and math.huge or concurrency - key.places
+  return concurrency == 0 and math.huge or concurrency - key.permits
     - redis.call('ZCOUNT', limits.admitted, first, first + ADMITTED_KEY - 1)
 end
 
@@ -21,11 +21,11 @@ local function has_room(limits, key, priority)
   return concurrency_left(limits, key) > 0 and ready_left(limits, key, priority) > 0
 end
 
--- Gives a place of *key* to a task, and puts it where it waits for a worker.
+-- Gives a permit of *key* to a task, and puts it where it waits for a worker.
 local function admit(limits, key, id, priority)
   set_admitted(limits, key, id, priority)
   if not key.is_counted then count_key(limits, key) end
-  key[priority], key.places = key[priority] + 1, key.places + 1
+  key[priority], key.permits = key[priority] + 1, key.permits + 1
   if limits.tombstones and has_tombstone(limits.tombstones, id) then
     redis.call('ZADD', limits.due[priority], limits.now_ms, id)
   elseif key.definition.fair then

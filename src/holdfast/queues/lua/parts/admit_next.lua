@@ -20,12 +20,12 @@ local function admit_one_each(limits, key, left)
 end
 
 -- Admits up to *most* tasks of *key* that are kept apart, while there is room. The caller has given back *most*
--- places, so there is room for so many, unless a definition has changed. *ran*: whether all of them ran. Returns how
+-- permits, so there is room for so many, unless a definition has changed. *ran*: whether all of them ran. Returns how
 -- many were admitted.
 local function admit_next(limits, key, most, ran)
   if key.definition.one_ready then
     local left = concurrency_left(limits, key)
-    -- A key that has a place left has a ready task of each priority, or none is kept apart.
+    -- A key that has a permit left has a ready task of each priority, or none is kept apart.
     local had_room = ran and left > most and not limits.is_changed
     return had_room and 0 or admit_one_each(limits, key, left)
   end

@@ -1,7 +1,7 @@
 -- Decides whether a limited task that a step has taken may start.
 -- Expects: limit_key, write_limits, key_of, admit, enter, start_limited, keep_apart.
 
--- Gives a place to a task with a delay that is over. Returns whether it has one, and may start at once. Keys that take
+-- Gives a permit to a task with a delay that is over. Returns whether it has one, and may start at once. Keys that take
 -- turns do so too for tasks with a delay: such a task is queued as a new one.
 local function admit_due(limits, limit, id, priority)
   local key = key_of(limits, limit)

@@ -33,8 +33,8 @@ local function send_claim(queue, channel, worker, id, envelope, priority, now_ms
   local note = channel .. ' ' .. worker .. (member_of(envelope) and ' member' or '')
   redis.call('ZADD', queue.leases, now_ms + DIRECT_MS, id)
   redis.call('HSET', queue.state, id, token .. ':1:0:' .. priority .. ':0:0:0:' .. note)
-  local heard = redis.pcall('SPUBLISH', channel, head .. id .. envelope)
-  if type(heard) == 'number' and heard > 0 then
+  local receivers = redis.pcall('SPUBLISH', channel, head .. id .. envelope)
+  if type(receivers) == 'number' and receivers > 0 then
     return true
   end
   redis.call('ZREM', queue.leases, id)

@@ -30,7 +30,7 @@ local function none_apart(limits, slot)
 end
 
 -- Returns whether the key with this slot surely had room before *freed* of its tasks ended. Then nothing waits for a
--- place that they give back.
+-- permit that they give back.
 local function had_room(limits, slot, freed)
   local least, first = limits.least_concurrency, ADMITTED_KEY * slot
   if least == math.huge then

@@ -1,15 +1,15 @@
--- Gives back the places of tasks that do not run any more, or are removed, and admits the next ones. Keys that no
+-- Gives back the permits of tasks that do not run any more, or are removed, and admits the next ones. Keys that no
 -- task uses any more are forgotten later (see parts/idle_keys).
 -- Expects: limit_key, write_limits, idle_keys, admit, admit_next, freed_slots.
 
 -- Returns the slots of the keys of admitted tasks with these *scores*, and by slot how many tasks it are and whether all of
--- them ran. Leaves out tasks that ran if no limit has a concurrency, because nothing waits for their places.
+-- them ran. Leaves out tasks that ran if no limit has a concurrency, because nothing waits for their permits.
 local function slots_of(limits, scores)
   local slots, freed, ran = {}, {}, {}
-  local has_no_places = limits.least_concurrency == math.huge and not limits.is_changed
+  local has_no_permits = limits.least_concurrency == math.huge and not limits.is_changed
   for _, score in ipairs(scores) do
     local lane = score and score % ADMITTED_KEY or 0
-    if score and not (has_no_places and lane == 0) then
+    if score and not (has_no_permits and lane == 0) then
       local slot = (score - lane) / ADMITTED_KEY
       if not freed[slot] then
         slots[#slots + 1], freed[slot], ran[slot] = slot, 0, true
@@ -20,7 +20,7 @@ local function slots_of(limits, scores)
   return slots, freed, ran
 end
 
--- Removes the places of the tasks in *ids*, and admits other tasks of their keys. Returns how many.
+-- Removes the permits of the tasks in *ids*, and admits other tasks of their keys. Returns how many.
 local function admit_instead(limits, ids)
   local scores = redis.call('ZMSCORE', limits.admitted, unpack(ids))
   if redis.call('ZREM', limits.admitted, unpack(ids)) == 0 then
@@ -40,13 +40,13 @@ local function admit_instead(limits, ids)
   return admitted
 end
 
--- Gives back the places of the tasks in *ids*, which may have none. Returns how many tasks were admitted.
+-- Gives back the permits of the tasks in *ids*, which may have none. Returns how many tasks were admitted.
 local function give_back(limits, ids)
   local admitted = 0
   if redis.call('ZCARD', limits.limited) > 0 then
     admitted = admit_instead(limits, ids)
     write_limits(limits)
-  else  -- nothing waits for a place
+  else  -- nothing waits for a permit
     local has_freed = redis.call('ZREM', limits.admitted, unpack(ids)) > 0
     write_limits(limits)
     if has_freed then expire_keys(limits) end

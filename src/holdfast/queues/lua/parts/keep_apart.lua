@@ -1,7 +1,7 @@
 -- Keeps limited tasks apart until their key has room for them.
 -- Expects: limit_key.
 
--- Keeps a task apart, behind the others of its key and priority.
+-- Keeps a task apart, after the others of its key and priority.
 local function keep_apart(limits, key, id, priority)
   local first = LIMITED_KEY * key.slot + LIMITED_LANE * priority
   local most = first + LIMITED_LANE - 1

@@ -16,7 +16,7 @@
 
 local LIMIT_BYTES = 768  -- the field is in so many bytes at the end
 
--- Returns what an envelope says of its limit, as a table; nil if the task is not limited.
+-- Parses the field of an envelope with its limit into a table; nil if the task is not limited.
 local function limit_of(envelope)
   if envelope:byte(-2) ~= 34 then  -- most envelopes end with a number, not with a quote
     return nil

@@ -15,8 +15,8 @@ local function read_slots(limits, ids)
   read_keys_at(limits, slots)
 end
 
--- Returns whether a task may start as far as its limit goes. Otherwise also returns whether it has left
--- its place in the queue. The other ones are due later.
+-- Returns whether the limit of a task lets it start. If not, also returns whether the task has left its place in the
+-- queue; otherwise it stays there and is due later.
 local function may_start(step, claims, id, priority, body)
   local limits = step.limits
   local limit = limits and not limits.slots[id] and limit_of(body)
@@ -25,7 +25,7 @@ local function may_start(step, claims, id, priority, body)
   end
   local verdict, at_ms = start_limited(limits, limit, id, priority)
   if verdict == 'starts' then
-    claims.placed[id] = nil  -- its place in the due set, which it may have got in this step, is not another one
+    claims.placed[id] = nil  -- this step may have moved it to the due set; it leaves that now
     return true
   end
   claims.moved, claims.later[id], claims.placed[id] = claims.moved + 1, at_ms, verdict == 'waits'

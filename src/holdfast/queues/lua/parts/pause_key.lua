@@ -12,7 +12,7 @@ local function pause_key(limits, id, ms)
   local key = key_of_admitted(limits, id)
   if key then
     key.not_before = math.max(key.not_before, limits.now_ms + ms)
-    write_key(limits, key)  -- the places of what is settled are given back next, which writes it
+    write_key(limits, key)  -- the permits of the settled tasks are given back next, which writes it
   end
 end
 

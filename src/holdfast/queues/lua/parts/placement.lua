@@ -1,14 +1,14 @@
 -- Decides whether a producer may enqueue tasks in this partition of a queue.
 --
 -- A producer chooses partitions by the layout of the queue that it knows, which has a version (see
--- queues/partitions/layout.py). It says `ROOM`, or `ROOM VERSION INDEX`, or `ROOM VERSION INDEX held`:
+-- queues/partitions/layout.py). It sends `ROOM`, or `ROOM VERSION INDEX`, or `ROOM VERSION INDEX held`:
 --   ROOM     new tasks for which there must be room; 0 if an earlier step checked it
 --   VERSION  of the layout that it knows; without one it takes the queue for one without partitions
 --   INDEX    of this partition; 0 is the queue itself, which has the layout
 --   held     store a task only if this partition has it, or a task with its key. An earlier layout chose it
 --   known    only repeat an answer
 
--- Returns what the producer says, as a table.
+-- Parses the text of the producer into a table.
 local function placement_of(text)
   local room = tonumber(text)
   if room then

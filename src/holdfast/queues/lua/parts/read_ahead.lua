@@ -3,7 +3,7 @@
 --
 -- `limits.ahead` is what was read last:
 --   from, before  `found` has all entries with these scores, and the first one with the score `before`. A write to the set
---                 lets `before` be -1: nothing is known
+--                 sets `before` to -1: nothing is known
 --   size          how many entries are read at once: more if they answer several questions, otherwise fewer
 --   answers       how many questions the last read has answered
 -- `limits.questions` is how many keys a step asks for at once.

@@ -53,7 +53,7 @@ local function settle_all(step, args, first, keys, first_result)
         settle_unfinished(step, released, id, task, verb, tonumber(ms), text)
       end
       accepted[n], ended[#ended + 1], records[id] = '1', id, false  -- refuses a second settlement of this claim
-      -- A released task keeps the place of its key, unless another one has its turn.
+      -- A released task keeps the permit of its key, unless another one has its turn.
       freed[#freed + 1] = (verb ~= 'release' or released.apart[id]) and id or nil
     end
     next_result, requeued = next_result + given, requeued or given == 0

@@ -10,7 +10,7 @@ local function blocked_until(limits, key)
   return until_ms > limits.now_ms and until_ms or nil
 end
 
--- Returns whether so many tasks of *key* run as may run. That may be so after the concurrency was reduced.
+-- Returns whether as many tasks of *key* run as may run. This can happen after the concurrency was reduced.
 local function is_full(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
   return concurrency > 0 and redis.call('ZCOUNT', limits.admitted, first, first) + key.running >= concurrency

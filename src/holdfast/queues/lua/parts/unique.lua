@@ -10,7 +10,7 @@
 
 local UNIQUE_BYTES = 96  -- the field is not longer
 
--- Returns what an envelope says of its key, as a table; nil if the task is not unique.
+-- Parses the field of an envelope with its key into a table; nil if the task is not unique.
 local function unique_of(envelope)
   -- Most envelopes end with a number, not with a quote, and a plain search is ten times as fast as a match.
   if envelope:byte(-2) ~= 34 or not envelope:find(',"unique":"', -UNIQUE_BYTES, true) then

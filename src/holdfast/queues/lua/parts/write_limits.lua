@@ -3,7 +3,7 @@
 --
 -- *limits* has `admitted_now`, `left` and `ready_now`, the scores, ids and lists that are to be written, and
 -- `changed_keys`, the keys with a record to write. `counted_keys` are the keys with tasks that are not written yet. Such
--- a key has how many more tasks of each priority are ready, at 1 to 3, how many more run, and how many more have `places`.
+-- a key has how many more tasks of each priority are ready, at 1 to 3, how many more run, and how many more have `permits`.
 
 -- Returns *limits* with nothing to write. `is_changed` is whether a definition has ever changed; by default, it may have.
 local function with_writes(limits)
@@ -20,7 +20,7 @@ local function count_key(limits, key)
   key.is_counted, limits.counted_keys[#limits.counted_keys + 1] = true, key
 end
 
--- Stores that a task has a place of *key*. *lane*: 0 if it runs, otherwise its priority.
+-- Stores that a task has a permit of *key*. *lane*: 0 if it runs, otherwise its priority.
 local function set_admitted(limits, key, id, lane)
   local now = limits.admitted_now
   local n = #now
@@ -56,7 +56,7 @@ local function write_limits(limits)
     write_keys(limits)
   end
   for _, key in ipairs(limits.counted_keys) do
-    key[1], key[2], key[3], key.running, key.places, key.is_counted = 0, 0, 0, 0, 0, false
+    key[1], key[2], key[3], key.running, key.permits, key.is_counted = 0, 0, 0, 0, 0, false
   end
   limits.counted_keys = {}
 end

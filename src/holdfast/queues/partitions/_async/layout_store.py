@@ -26,7 +26,7 @@ class AsyncLayoutStore:
 
     Args:
         caller: sends the commands.
-        namespace: of the queues.
+        namespace: namespace of the queues.
     """
 
     def __init__(self, caller: AsyncCaller, namespace: Namespace) -> None:

@@ -46,7 +46,7 @@ class AsyncRepartitioning:
         op_id: str | None = None,
         repeat: Callable[..., Any] = never,
     ) -> QueueLayout:
-        """Give *queue* so many partitions. New ones have all settings before they get a task.
+        """Set the number of partitions of *queue*. New partitions get all settings before any task.
 
         Raises:
             ValueError: the capacity or a limit of the queue cannot be divided among so many.
@@ -88,7 +88,7 @@ class AsyncRepartitioning:
         await self.apply(queue)
 
     async def apply(self, queue: str) -> None:
-        """Give all partitions what the settings of the queue say. Harmless to repeat."""
+        """Apply the settings of the queue to all its partitions. Harmless to repeat."""
         applied = None
         while applied != (whole := await self._layouts.settings(queue)):
             for index in range(whole.layout.served):
@@ -96,7 +96,7 @@ class AsyncRepartitioning:
             applied = whole
 
     async def settle(self, queue: str) -> QueueLayout:
-        """End what a changed layout still needed, as far as possible now.
+        """Complete a change of the layout, as far as possible now.
 
         - Partitions that take no tasks are not served any more once they are empty.
         - Earlier layouts are forgotten after a day, once no partition has a key of another one.
@@ -121,8 +121,8 @@ class AsyncRepartitioning:
     async def partitions(self, queue: str) -> AsyncIterator[Unit]:
         """Yield the partitions that may have tasks, and those that are added meanwhile.
 
-        A change that is made for each of them, and first in the settings of the queue, so reaches
-        all: a new partition takes over these settings before it gets a task.
+        To change all of them, a caller changes the settings of the queue first, then each partition
+        that this method yields. A new partition takes over these settings before it gets a task.
         """
         index = 0
         while index < (await self._layouts.read(queue)).served:

@@ -2,7 +2,7 @@
 
 Every operation can be repeated, also after the layout has changed. So each step has a writer that
 depends only on the call and on the versions of layouts. A repetition first asks the partitions of
-the earlier layouts for the answers that they know, in the order in which the steps were made.
+the earlier layouts whether they have stored an answer, in the order of the steps.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 # Generated from _async/definitions.py by tools/unasync.py: edit that, then run `make sync`.
-"""Stores what a program gives for a queue with partitions, before it enqueues there."""
+"""Store the options that a program gives for queues with partitions, before it enqueues there."""
 
 from __future__ import annotations
 
 from ....core.definitions import OnConflict, log_kept
 from ....errors import DefinitionConflict
-from ..given import GivenCapacity, GivenPartitions
+from ..definition_options import CapacityOption, PartitionsOption
 from .layout_store import LayoutStore
 from .repartitioning import Repartitioning
 
 
 class PartitionDefinitions:
-    """What a program gives for its queues.
+    """The number of partitions that a program gives for each of its queues.
 
     Args:
         layouts: reads the layouts.
@@ -21,12 +21,12 @@ class PartitionDefinitions:
     def __init__(self, layouts: LayoutStore, repartitioning: Repartitioning) -> None:
         self._layouts = layouts
         self._repartitioning = repartitioning
-        self._partitions: dict[str, GivenPartitions] = {}  # not compared with what is stored yet
-        self._capacities: dict[str, GivenCapacity] = {}  # compared
+        self._partitions: dict[str, PartitionsOption] = {}  # not compared with what is stored yet
+        self._capacities: dict[str, CapacityOption] = {}  # compared
 
     def give(self, queue: str, partitions: int, on_conflict: OnConflict) -> None:
-        """Give *queue* so many partitions, at the next enqueue."""
-        self._partitions[queue] = GivenPartitions(partitions, on_conflict)
+        """Set the number of partitions of *queue* at the next enqueue."""
+        self._partitions[queue] = PartitionsOption(partitions, on_conflict)
 
     def has(self, queue: str) -> bool:
         """Return whether a number was given that was not compared with the stored one yet."""
@@ -54,7 +54,7 @@ class PartitionDefinitions:
                 log_kept(what, layout.partitions, given.number)
         self._partitions.pop(queue, None)
 
-    def ensure_capacity(self, queue: str, given: GivenCapacity | None) -> None:
+    def ensure_capacity(self, queue: str, given: CapacityOption | None) -> None:
         """Store the capacity that was given to a queue with partitions, if none is stored.
 
         Raises:

@@ -27,7 +27,7 @@ class LayoutStore:
 
     Args:
         caller: sends the commands.
-        namespace: of the queues.
+        namespace: namespace of the queues.
     """
 
     def __init__(self, caller: Caller, namespace: Namespace) -> None:

@@ -22,7 +22,7 @@ def read_steps(
     token: str = "",
     most_bytes: int = 0,
 ) -> StoredSteps | None:
-    """Return what is stored of the steps of a task.
+    """Return the stored steps of a task.
 
     Args:
         call: calls a script with its keys and arguments.

@@ -1,4 +1,4 @@
-"""What a program gives for a queue, and what happens if the server stores something else."""
+"""The options that a program gives for a queue, each with what happens on a conflict."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 from ...core.definitions import OnConflict
 
 
-class GivenCapacity(NamedTuple):
+class CapacityOption(NamedTuple):
     """The capacity that this program gives to a queue."""
 
     tasks: int
     on_conflict: OnConflict
 
 
-class GivenPartitions(NamedTuple):
+class PartitionsOption(NamedTuple):
     """The number of partitions that this program gives to a queue."""
 
     number: int
