@@ -26,7 +26,7 @@ class NoSuchSchedule(HoldfastError, LookupError):
     """A schedule that does not exist: it was never made, was removed, or has ended.
 
     Attributes:
-        name: of the schedule.
+        name: name of the schedule.
     """
 
     def __init__(self, name: str) -> None:
@@ -41,7 +41,7 @@ class ScheduleExists(HoldfastError, ValueError):
     """A schedule of this name exists, and this call cannot change it. Nothing was stored.
 
     Attributes:
-        name: of the schedule.
+        name: name of the schedule.
     """
 
     def __init__(self, name: str, reason: str) -> None:
@@ -53,7 +53,7 @@ class NoSuchGroup(HoldfastError, LookupError):
     """A group that does not exist: it was never stored, or it has expired.
 
     Attributes:
-        group_id: its id.
+        group_id: id of the group.
     """
 
     def __init__(self, group_id: str) -> None:
@@ -68,7 +68,7 @@ class GroupExists(HoldfastError, ValueError):
     """A group with this id exists, and has other tasks. Nothing was stored.
 
     Attributes:
-        group_id: its id.
+        group_id: id of the group.
     """
 
     def __init__(self, group_id: str) -> None:
@@ -83,7 +83,7 @@ class GroupTimeout(HoldfastError, TimeoutError):
     """A group did not end while its caller waited. It continues.
 
     Attributes:
-        group_id: its id.
+        group_id: id of the group.
         waiting: how many members have not ended.
     """
 

@@ -53,7 +53,7 @@ class WorkerProcess:
         self.started_at: float = time.monotonic()
         self._socket, theirs = socketpair()
         self.socket: Socket | None = self._socket
-        self._received = b""
+        self._unparsed = b""
         try:
             with theirs:
                 role = ProcessRole(theirs.fileno(), number, group)
@@ -91,9 +91,9 @@ class WorkerProcess:
         """Read the reports that the process has sent since the last call."""
         with contextlib.suppress(BlockingIOError):
             while data := self._received():
-                self._received += data
+                self._unparsed += data
             self.socket = None
-        *lines, self._received = self._received.split(b"\n")
+        *lines, self._unparsed = self._unparsed.split(b"\n")
         for line in map(bytes.decode, lines):
             if line == READY:
                 self.is_ready = True

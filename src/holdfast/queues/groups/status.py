@@ -38,7 +38,7 @@ class GroupStatus:
     """The status of a group at the moment of the call.
 
     Attributes:
-        group_id: its id.
+        group_id: id of the group.
         kind: `group` or `chain`.
         state: `running`; `done`: all members have ended, and not too many have failed; `failed`:
             more than *max_failures* members have failed, some may still run; or `cancelled`.
