@@ -3,13 +3,14 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 
 import pytest
 
 import holdfast
 import holdfast.server
-from project.sources import BY_HAND, DEMOS, PACKAGE, imported, modules, relative, tree
+from project.sources import BY_HAND, DEMOS, PACKAGE, ROOT, imported, modules, relative, tree
 
 WAITING = {"asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "threading"}
 """Modules that wait, or that run things side by side."""
@@ -75,6 +76,19 @@ def test_only_concurrency_and_transport_wait() -> None:
         for name in imported(path)
         if name.partition(".")[0] in WAITING
     ] == []
+
+
+def test_each_block_is_in_the_import_contracts() -> None:
+    """The floors must list all packages. The other contracts list blocks by name."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    listed = {
+        each["name"]: {*each["source_modules"], *each["forbidden_modules"]}
+        for each in settings["contracts"]
+        if each["type"] == "forbidden"
+    }
+    blocks = {f"holdfast.{path.parent.name}" for path in PACKAGE.glob("*/keys.py")}
+    assert len(blocks) >= 11
+    assert {name: blocks - known for name, known in listed.items() if blocks - known} == {}
 
 
 def test_importing_does_nothing() -> None:

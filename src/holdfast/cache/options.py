@@ -21,7 +21,7 @@ MAX_LIFE_MS: Final = 366 * 86_400 * 1000
 MIN_LEASE_MS: Final = 1000
 
 TICK_MS: Final = 10
-"""Unit of the durations that a value stores."""
+"""Unit, in milliseconds, of the durations in a stored value."""
 
 EPOCH_MARGIN_MS: Final = 600_000
 """How much longer an epoch lives at least than the values that have stored it."""

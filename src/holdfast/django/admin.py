@@ -39,7 +39,7 @@ class OutboxTaskAdmin(ModelAdmin):
         return False
 
     def has_change_permission(self, *_: Any) -> bool:
-        """Return False: a row is what will run."""
+        """Return False: a changed row would run another task than the one that was committed."""
         return False
 
     def has_delete_permission(self, *_: Any) -> bool:

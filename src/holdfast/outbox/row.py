@@ -40,7 +40,7 @@ class OutboxRow:
 
     @classmethod
     def of(cls, row: Any) -> OutboxRow:
-        """Return it from a *row* of the table."""
+        """Return the task in a *row* of the table."""
         created_at = from_epoch_ms(row.created_ms)
         return cls(row.task_id, row.queue, row.task, created_at, row.error or "")
 

@@ -20,7 +20,7 @@ CHANNEL: Final = "holdfast_outbox"
 
 _QUEUE_CHARACTERS: Final = 512
 _ENVELOPE_BYTES: Final = (1 << 24) - 1
-"""Makes MySQL use MEDIUMBLOB. The limit of an envelope is lower."""
+"""Size of the column, which makes MySQL use MEDIUMBLOB. The limit of an envelope is lower."""
 
 
 def sqlalchemy() -> Any:

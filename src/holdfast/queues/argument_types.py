@@ -76,7 +76,7 @@ class ArgumentTypes:
 
     @property
     def result(self) -> Any:
-        """Return what results are converted to; Any if JSON cannot become that."""
+        """Return the type to which results are converted; Any if JSON cannot be converted to it."""
         self.check()
         return self._result
 
@@ -254,9 +254,9 @@ class ArgumentTypes:
         return f"task {self._name!r}: {what}"
 
     def _positional(self) -> Mapping[int, Any]:
-        """Return the tuple type of the arguments, by their number, if they are given by position.
+        """Return number of positional arguments → tuple type of the arguments.
 
-        Return none if some cannot be given so, or cannot be converted by msgspec.
+        Return an empty mapping if an argument cannot be positional, or msgspec cannot convert it.
         """
         parameters = self._signature.parameters
         if self.models or not {each.kind for each in parameters.values()} <= _POSITIONAL:
@@ -318,7 +318,7 @@ def _container(parameter: inspect.Parameter, kind: Any) -> Any:
 
 
 def is_convertible(kind: Any) -> bool:
-    """Return whether JSON can become this type. Other arguments are not converted.
+    """Return whether JSON can be converted to this type. Other arguments are not converted.
 
     Raises:
         NameError: one of its fields names a class that is not defined yet.

@@ -120,7 +120,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
         return Any if self.definition is None else self.definition.returns
 
     def hooked(self) -> Call[R]:
-        """Return the call that the `on_enqueue` hooks of its registry make of it.
+        """Return the call after the `on_enqueue` hooks of its registry have changed it.
 
         Raises:
             TypeError: a hook does not return a call.

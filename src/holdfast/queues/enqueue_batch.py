@@ -19,7 +19,7 @@ BATCH_TASKS: Final = 250
 """Tasks stored in one step at most, so that the step does not block the server for long."""
 
 OTHER_TASKS: Final = 50
-"""The same for tasks that are not plain: each takes the server several times as long."""
+"""The same limit for tasks that are not plain: each takes the server several times as long."""
 
 _OTHER_LOAD: Final = BATCH_TASKS // OTHER_TASKS
 

@@ -39,7 +39,8 @@ class StoredRetry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, retry: Retry, task: Retry | None) -> StoredRetry:
-        """Return where *retry* differs from that of its *task*; all of it if that is not known."""
+        """Return the options of *retry* that differ from those of its *task*; all if the task is
+        unknown."""
         own = None if task is None else _stored(task)
         fields = _stored(retry)
         return cls(**{n: value for n, value in fields.items() if own is None or value != own[n]})
@@ -131,7 +132,7 @@ class Envelope(
         return group.partition(" ")[0] if isinstance(group, str) else ""
 
     def packed(self) -> bytes:
-        """Return it as bytes.
+        """Return the envelope as bytes.
 
         Raises:
             PayloadTooLarge: it is over the limit.

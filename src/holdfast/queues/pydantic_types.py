@@ -62,7 +62,7 @@ class PydanticType:
         )
 
     def read(self, value: Any) -> Any:
-        """Return what `stored` was given.
+        """Return the value from the JSON value that `stored` returned.
 
         Raises:
             ValueError: the JSON value is not of this type.

@@ -43,7 +43,7 @@ Hook = Callable[[Call[Any]], Call[Any]]
 H = TypeVar("H", bound=Hook)
 
 RESULT_TTL_S: Final = 600.0
-"""Seconds: a result is for the callers that wait for it, not an archive."""
+"""Default of `result_ttl`, in seconds: results are for callers that wait, not an archive."""
 
 _POSITIONAL_OR_KEYWORD: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
@@ -154,7 +154,7 @@ class Task(Generic[P, R]):
 
     @property
     def returns(self) -> Any:
-        """Return what results are converted to: a type, or Any if JSON cannot become it."""
+        """Return the type to which results are converted; Any if JSON cannot be converted to it."""
         return self.types.result
 
     def stored(

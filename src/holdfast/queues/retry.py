@@ -14,7 +14,7 @@ MAX_DELAY_S: Final = 1e9
 """Seconds that a delay must stay below; a time since 1970 is longer."""
 
 MAX_DELAYS: Final = 100
-"""Explicit delays of one task."""
+"""Maximum number of explicit delays of one task."""
 
 ATTEMPTS: Final = 5
 

@@ -217,7 +217,7 @@ def _unended(
 
 
 def _suspended(note: str) -> tuple[Literal["", "sleeping", "waiting"], str]:
-    """Return how a task was put away, by its note, and the name of the step that does it."""
+    """Return how a task was suspended, by its note, and the name of the step that suspends it."""
     kind, _, step = note.partition(": ")
     match kind:
         case "sleeping" | "waiting":

@@ -1,4 +1,4 @@
-"""`Unique`: whether a queue takes several tasks for the same thing."""
+"""`Unique`: let a queue hold only one task for each key."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import msgspec
 from ..core.clock import from_epoch_ms
 
 SILENT_S: Final = 30.0
-"""Three heartbeats that did not come."""
+"""Seconds without a heartbeat after which a worker counts as dead: three missing heartbeats."""
 
 
 @dataclass(frozen=True, slots=True)

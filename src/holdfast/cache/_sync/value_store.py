@@ -34,7 +34,7 @@ _NO_KEY: Final = -2
 counts as too old."""
 
 _KEYS_AT_ONCE: Final = 250
-"""Number of keys of one read after which another one begins."""
+"""Maximum number of keys in one read."""
 
 FAILED_MS: Final = 5000
 """Milliseconds for which the server keeps why a load failed. For so long, no process tries again to

@@ -12,7 +12,7 @@ from ..table import CHANNEL
 logger: Final = logger_of("holdfast.outbox")
 
 _CHECK_S: Final = 0.5
-"""Seconds after which the listener looks whether it was stopped."""
+"""Seconds between two checks whether the listener was stopped."""
 
 _PAUSE_S: Final = 1.0
 """Seconds until it connects again after a failure."""
@@ -46,7 +46,7 @@ class AsyncCommitListener:
         self._stopped.set()
 
     async def _listen(self, driver: Any) -> None:
-        self._flag.set()  # for what was committed before this connection listened
+        self._flag.set()  # rows may have been committed before this connection listened
         if hasattr(driver, "add_listener"):  # asyncpg calls back
             await driver.add_listener(CHANNEL, lambda *_: self._flag.set())
             while not (driver.is_closed() or await self._stopped.wait(_CHECK_S)):

@@ -32,7 +32,7 @@ _LISTENING_POLL_S: Final = 1.0
 one entry of an index."""
 
 LISTED: Final = 1000
-"""Rows in one list at most."""
+"""Maximum number of rows in one list."""
 
 _FIRST_PAUSE_S: Final = 0.25
 _LONGEST_PAUSE_S: Final = 15.0

@@ -1,4 +1,4 @@
-"""The rows of an outbox: which are next, and what became of them."""
+"""Read and change the rows of an outbox."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ..table import CHANNEL
 logger: Final = logger_of("holdfast.outbox")
 
 _CHECK_S: Final = 0.5
-"""Seconds after which the listener looks whether it was stopped."""
+"""Seconds between two checks whether the listener was stopped."""
 
 _PAUSE_S: Final = 1.0
 """Seconds until it connects again after a failure."""
@@ -47,7 +47,7 @@ class CommitListener:
         self._stopped.set()
 
     def _listen(self, driver: Any) -> None:
-        self._flag.set()  # for what was committed before this connection listened
+        self._flag.set()  # rows may have been committed before this connection listened
         if hasattr(driver, "add_listener"):  # asyncpg calls back
             driver.add_listener(CHANNEL, lambda *_: self._flag.set())
             while not (driver.is_closed() or self._stopped.wait(_CHECK_S)):

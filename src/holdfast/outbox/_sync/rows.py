@@ -1,5 +1,5 @@
 # Generated from _async/rows.py by tools/unasync.py: edit that, then run `make sync`.
-"""The rows of an outbox: which are next, and what became of them."""
+"""Read and change the rows of an outbox."""
 
 from __future__ import annotations
 

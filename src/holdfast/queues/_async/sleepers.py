@@ -1,4 +1,4 @@
-"""Wakes tasks that sleep before their time, for tests."""
+"""Wakes sleeping tasks early, for tests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Generated from _async/sleepers.py by tools/unasync.py: edit that, then run `make sync`.
-"""Wakes tasks that sleep before their time, for tests."""
+"""Wakes sleeping tasks early, for tests."""
 
 from __future__ import annotations
 

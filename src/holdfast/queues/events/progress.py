@@ -35,7 +35,7 @@ class Progress:
 
     @property
     def fraction(self) -> float | None:
-        """Return which part is done, 0 to 1; None if the total is not known."""
+        """Return the part that is done, from 0 to 1; None if the total is not known."""
         if self.total is None:
             return None
         return self.done / self.total if self.total else 1.0

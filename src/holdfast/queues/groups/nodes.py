@@ -57,7 +57,7 @@ class CallNode(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
 
     @property
     def packed(self) -> Packed:
-        """Return it as it is enqueued."""
+        """Return the packed task, as it is enqueued."""
         return self.id, self.priority, self.wait, self.expires, bytes(self.envelope)
 
     def with_result(self, result: Any, *, now: bool = False) -> CallNode:

@@ -25,7 +25,7 @@ class CountEnds(NamedTuple):
 
 
 class CarryOut(NamedTuple):
-    """Carry out what `count_ends.lua` has returned for a group."""
+    """Enqueue a call, or make a report, that `count_ends.lua` has returned for a group."""
 
     group_id: str
     values: Sequence[bytes]

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- queues/forget_call: keep it only for a while that a group has called a task, because the group knows it too.
+-- queues/forget_call: let the note that a group has called a task expire soon, because the group knows it too.
 --
 -- KEYS[1]  STRING  called   that the task was enqueued
 -- ARGV[1]  int     kept_ms

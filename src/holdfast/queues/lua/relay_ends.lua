@@ -22,7 +22,7 @@ local owner, last = holder:match('^(%S+) (%d+)$')
 if owner and owner ~= name then
   return {math.max(1, redis.call('PTTL', KEYS[2]))}
 end
--- Only the relay that still works knows what it was given. A repeated call removes nothing.
+-- *taken* counts only if this relay has made the previous call. So a repeated call removes nothing.
 if owner and tonumber(last) == number - 1 and taken > 0 then
   redis.call('LPOP', KEYS[1], taken)
   for i = FIRST, #ARGV do

@@ -39,7 +39,7 @@ if partitions and (partitions ~= count or ARGV[8] == '1') then
 end
 served = math.max(tonumber(served), count, tonumber(ARGV[4]))
 
--- Note that the whole queue has the setting of this one.
+-- Store the setting of this partition as that of the whole queue.
 local function keep_for_whole(name)
   local value = redis.call('HGET', settings, name)
   if value then

@@ -6,8 +6,7 @@
 -- ARGV[2]  int     served    partitions that workers serve from now on
 -- ARGV[3]  int     forget    1 to forget the earlier layouts
 -- ARGV[4]  string  channel   of the followers
--- returns  string  the layout; '' if there is none. If it is not the one that the caller has examined, nothing
--- changes
+-- returns  string  the layout; '' if there is none. If the caller has examined another one, nothing changes
 
 local channel = ARGV[4]
 local layout = redis.call('HGET', KEYS[1], 'layout') or ''

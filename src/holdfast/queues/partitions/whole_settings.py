@@ -32,7 +32,7 @@ class WholeSettings:
 
     @classmethod
     def parsed(cls, values: list[bytes | None], queue: str) -> WholeSettings:
-        """Return them from the values of `FIELDS`.
+        """Return the settings in the values of `FIELDS`.
 
         Raises:
             ValueError, DecodeError: as `QueueLayout.parsed`.

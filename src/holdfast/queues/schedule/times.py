@@ -43,9 +43,9 @@ class Cron:
 
     @classmethod
     def stored(cls, expression: Any, tz: Any) -> Self:
-        """Return what another program has stored.
+        """Return the timing with stored fields, which another program may have written.
 
-        Without cronsim it is not checked further: only its instants need the library.
+        If cronsim is not installed, do not check the expression: only its instants need cronsim.
 
         Raises:
             ValueError, TypeError: It is wrong.
@@ -98,7 +98,7 @@ class Cron:
         return next(islice(self._instants(instant_ms, backwards=True), count - 1, None))
 
     def spec(self) -> dict[str, Any]:
-        """Return this as JSON."""
+        """Return the timing as JSON."""
         return {"cron": self.expression, "tz": self.tz}
 
     def __str__(self) -> str:
@@ -184,7 +184,7 @@ class Every:
         return instant_ms - count * self.interval_ms
 
     def spec(self) -> dict[str, Any]:
-        """Return this as JSON."""
+        """Return the timing as JSON."""
         return {"every": self.interval_ms, "phase": self.phase_ms}
 
     def __str__(self) -> str:
@@ -219,7 +219,7 @@ class Once:
         return instant_ms
 
     def spec(self) -> dict[str, Any]:
-        """Return this as JSON."""
+        """Return the timing as JSON."""
         return {"at": self.at_ms}
 
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ class StepHistory:
         self.failure: StepRecord | None = None
 
     def __len__(self) -> int:
-        """Return for how many steps this run has asked: the number of the last one."""
+        """Return the number of steps that this run has requested."""
         return len(self._asked)
 
     def ask(self, kind: Kind, name: str) -> tuple[str, StepRecord | None]:
@@ -56,7 +56,7 @@ class StepHistory:
         return numbered, self._records[position] if position < len(self._records) else None
 
     def check_end(self) -> None:
-        """Check that a run which returns has asked for all stored steps.
+        """Check that a run that returns has requested all stored steps.
 
         Raises:
             StepsChanged: some are left.

@@ -65,7 +65,7 @@ class RunningSteps:
         )
 
     async def check_end(self) -> None:
-        """Raise `StepsChanged` if a run that returns has not asked for all stored steps."""
+        """Raise `StepsChanged` if a run that returns has not requested all stored steps."""
         if self._history is None and self._claim.has_steps and self._store is not None:
             self._history = await self._store.history(self._claim, self._task)
         if self._history is not None:
@@ -100,7 +100,7 @@ class RunningSteps:
         if self._history is None:
             self._history = await store.history(self._claim, self._task)
         history = self._history
-        if history.failure is not None:  # the task caught the exception, and goes on
+        if history.failure is not None:  # the task caught the exception, and continues
             await store.record(self._claim, len(history), history.failure)
             history.failure = None
         return history.ask(kind, name)

@@ -177,7 +177,7 @@ class Claimer:
             yield
 
     def wake(self) -> None:
-        """Make it look now. Only from its own loop."""
+        """Make the claimer check its queue now. Call this only in its own loop."""
         self.woken.set()
 
     def answer_within(self, seconds: float) -> None:
@@ -254,7 +254,7 @@ class Claimer:
             self._settlements.popleft()
         for settlement, digit in zip(step.settlements, reply.accepted, strict=True):
             self._settled(settlement, accepted=digit == "1")
-        # A step that wants nothing does not look, and ends the waiting of this worker.
+        # A step that claims nothing does not look for tasks, and ends the waiting of this worker.
         self._more = len(reply.claims) == step.want or reply.wait_ms == 0
         longest_s = step.pace.step_s if self._left == 0 else _BUSY_QUEUE_S
         wait_s = reply.wait_ms / 1000

@@ -86,7 +86,7 @@ class EventSender:
         self._writer, self._number = ledger.new_writer(), 0
         # Buffers of the claims with events, until settled.
         self._attempts: dict[Claim, EventBuffer] = {}
-        self._may_have: set[Claim] = set()  # claims with events of earlier attempts, perhaps
+        self._may_have: set[Claim] = set()  # claims that may have events of earlier attempts
         self._listed: deque[AttemptEvents] = deque()  # attempts with events to send
         self._awake = self._failing = self._closed = False
         self._failure: Exception | None = None
@@ -304,7 +304,7 @@ class EventSender:
 
 
 def _is_final(error: Exception, refused_until: Deadline) -> bool:
-    """Return whether repeating does not help, or must end for the sake of the tasks."""
+    """Return whether to stop repeating: it does not help, or would delay the tasks."""
     if isinstance(error, DecodeError):
         return True
     if not isinstance(error, ServerRefused):

@@ -31,7 +31,7 @@ HOLD_MS: Final = 2_000
 """Milliseconds without a call of a relay after which another one takes over."""
 
 _GATHER_S: Final = 0.005
-"""Seconds for which ends are gathered, so that they travel together."""
+"""Seconds for which ends are collected, to be sent in one call."""
 
 _LONGEST_PAUSE_S: Final = 1.0
 
@@ -135,7 +135,7 @@ class GroupRelay:
 
 
 def _member_end(entry: bytes) -> MemberEnd:
-    """Return what `lua/parts/member.lua` has packed.
+    """Return the end of a member that `lua/parts/member.lua` has packed.
 
     Raises:
         ValueError: another program has changed it.

@@ -30,7 +30,7 @@ class IdlePace:
 
     @property
     def look_s(self) -> float:
-        """Return the seconds between two looks, which need no notification."""
+        """Return the seconds between two checks, which need no notification."""
         return RECHECK_S * math.sqrt(self.partitions)
 
     @property

@@ -40,7 +40,7 @@ class Grace:
         return True
 
     def begin(self) -> None:
-        """Let it begin, or end earlier. From any thread or signal handler."""
+        """Let the grace begin, or end earlier. From any thread or signal handler."""
         self._stopped.set_from_handler()
 
     async def wait_begun(self) -> None:

@@ -239,8 +239,7 @@ class WorkerLoop:
         logger.info("worker %s has ended", self._worker)
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> RunningTask[None]:
-        """Run *work* concurrently with the queues. If it fails, this run ends with its
-        exception."""
+        """Run *work* in the background. If it fails, this run ends with its exception."""
         task = spawn(work, name)
         task.add_done_callback(self._guarded(lambda task: task.cancelled() or task.result()))
         return task

@@ -65,7 +65,7 @@ class AsyncWorker:
         return resident_bytes(*(() if (loop := self._loop) is None else loop.cpu_pids))
 
     def health(self) -> WorkerHealth:
-        """Return how the worker is, for probes. From any thread."""
+        """Return the health of the worker, for probes. From any thread."""
         loop = self._loop
         return WorkerHealth("stopped") if loop is None else loop.health()
 
@@ -196,7 +196,7 @@ class Worker:
         return self._worker.memory
 
     def health(self) -> WorkerHealth:
-        """Return how the worker is, for probes. From any thread."""
+        """Return the health of the worker, for probes. From any thread."""
         return self._worker.health()
 
     def stop(self, *, grace: Duration | None = None) -> None:

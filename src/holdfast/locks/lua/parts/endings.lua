@@ -1,4 +1,4 @@
--- How an acquisition ends that may not hold a permit.
+-- Ends an acquisition that may not hold a permit.
 -- Expects: ledger, contention.
 
 -- Records that a call with this id, which may be in flight, must do nothing when it arrives. Returns the

@@ -16,7 +16,7 @@ from .group_handle import AsyncGroupHandle
 
 
 class AsyncGroupProducer:
-    """Enqueues groups. Made by `AsyncHoldfast.enqueue_group`.
+    """Enqueues groups, for `AsyncHoldfast.enqueue_group`.
 
     Args:
         caller: makes the ids of operations.

@@ -152,7 +152,8 @@ class AsyncGroupStore:
         await self._caller.call(DROP, unit, DROP.keys(unit), [], harmless=True)
 
     async def result_before(self, group_id: str, name: str, payload: bytes) -> Any:
-        """Return the result of what ran before the call *name*; *payload*: of the member before.
+        """Return the result of what ran before the call *name*; *payload* is that of the previous
+        member.
 
         Raises:
             DecodeError: the result was not stored, or another program has changed it.

@@ -32,7 +32,8 @@ CANCELS: Final = 200
 """Members that are cancelled at the same time."""
 
 _CALL_KEPT_MS: Final = 3_600_000
-"""How long it is remembered that a group has called a task, once the group knows it."""
+"""Milliseconds for which the queue remembers that a group has called a task, once the group knows
+it."""
 
 
 class GroupDelivery:

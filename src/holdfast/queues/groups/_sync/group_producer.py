@@ -17,7 +17,7 @@ from .group_handle import GroupHandle
 
 
 class GroupProducer:
-    """Enqueues groups. Made by `Holdfast.enqueue_group`.
+    """Enqueues groups, for `Holdfast.enqueue_group`.
 
     Args:
         caller: makes the ids of operations.

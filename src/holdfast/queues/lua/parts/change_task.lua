@@ -28,7 +28,7 @@ local function move_limited(queue, id, priority, start_ms, before, limit)
   end
 end
 
--- Moves a task that is not limited, before or from now on.
+-- Moves a task that has no limit, neither before nor after the change.
 local function move_unlimited(queue, id, priority, start_ms)
   local priority_before, due_at = place_of(queue, id)
   if due_at then

@@ -37,7 +37,7 @@ local function due_calls(keys, group)
   return due
 end
 
--- Keeps the keys until the group expires, and one that is over for *kept_ms*.
+-- Keeps the keys until the group expires; those of a group that has ended, for *kept_ms*.
 local function keep(keys, group, now_ms)
   local left_ms = math.max(1, group.until_ms - now_ms)
   if is_over(group) then

@@ -40,8 +40,8 @@ local function had_room(limits, slot, freed)
   return is_countable and redis.call('ZCOUNT', limits.admitted, first, first + ADMITTED_KEY - 1) + freed < least
 end
 
--- Returns those of *slots* that may admit a task. By slot, *freed* is how many of its tasks have ended, and *ran*
--- whether all of them ran.
+-- Returns those of *slots* that may admit a task. *freed* has the number of tasks that have ended for each slot, and
+-- *ran* whether all of these ran.
 local function freed_slots(limits, slots, freed, ran)
   local found = {}
   limits.questions = #slots

@@ -2,8 +2,9 @@
 -- task uses any more are forgotten later (see parts/idle_keys).
 -- Expects: limit_key, write_limits, idle_keys, admit, admit_next, freed_slots.
 
--- Returns the slots of the keys of admitted tasks with these *scores*, and by slot how many tasks it are and whether all of
--- them ran. Leaves out tasks that ran if no limit has a concurrency, because nothing waits for their permits.
+-- Returns the slots of the keys of admitted tasks with these *scores*; for each slot, the number of these tasks, and
+-- whether all of them ran. Leaves out tasks that ran if no limit has a concurrency, because nothing waits for their
+-- permits.
 local function slots_of(limits, scores)
   local slots, freed, ran = {}, {}, {}
   local has_no_permits = limits.least_concurrency == math.huge and not limits.is_changed

@@ -35,7 +35,7 @@ local function is_over(group)
   return outcome == 'cancelled' or outcome == 'done' and group.reported == (group.parent ~= '' and group.version or 0)
 end
 
--- Changes the record according to the ends that it counts.
+-- Changes the state of the record according to the counted ends.
 local function decide(group, now_ms)
   set_field(group, 'state', state_of(group))
   if group.state == 'done' and group['then'] == 'waiting' then

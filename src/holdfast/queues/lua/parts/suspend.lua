@@ -1,4 +1,4 @@
--- Puts a task away that sleeps, or waits for a signal.
+-- Suspends a task that sleeps, or waits for a signal.
 -- Expects: record, step_index, waiting_signal.
 
 -- Returns when a task with this index runs again (ms).

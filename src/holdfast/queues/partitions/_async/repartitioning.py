@@ -23,7 +23,8 @@ JOIN: Final = Script.load("holdfast.queues", "join_layout")
 SETTLE: Final = Script.load("holdfast.queues", "settle_layout")
 
 KEPT_MS: Final = 24 * 3600 * 1000
-"""How long an earlier layout is kept at least. A ledger knows its operations for two hours."""
+"""Minimum milliseconds for which an earlier layout is kept. A ledger knows operations for two
+hours."""
 
 
 class AsyncRepartitioning:
