@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 import pytest
@@ -66,6 +66,40 @@ class MortalCaller:
         return mortal
 
 
+class InterruptedCaller:
+    """Sends calls, and does something else before one of them.
+
+    Args:
+        caller: sends them.
+        left: how many calls are sent before that.
+        interrupt: what is done.
+
+    Attributes:
+        result: what *interrupt* has returned; None: not yet.
+    """
+
+    def __init__(
+        self, caller: AsyncCaller, left: int, interrupt: Callable[[], Awaitable[bool]]
+    ) -> None:
+        self.result: bool | None = None
+        self._caller = caller
+        self._left = left
+        self._interrupt = interrupt
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._caller, name)
+        if name not in ("call", "call_many", "read"):
+            return value
+
+        async def interrupted(*args: Any, **options: Any) -> Any:
+            self._left -= 1
+            if self._left == -1:
+                self.result = await self._interrupt()
+            return await value(*args, **options)
+
+        return interrupted
+
+
 @pytest.fixture
 async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
     calls.clear()
@@ -109,6 +143,13 @@ def note_ends(site: Site, *ends: str) -> None:
     site.client.rpush(keys.member_ends(unit_of(site, QUEUE)), *ends)
 
 
+def forget(site: Site) -> None:
+    """Remove the groups, and what is known of operations."""
+    for key in list(site.client.scan_iter(f"{site.namespace}:*")):
+        if b"{group:" in key or b":called:" in key or b":ledger:" in key:
+            site.client.delete(key)
+
+
 def mostly_long(short: str, cases: Iterable[str]) -> list[Any]:
     """Return *cases* as parameters; all but *short* are left out of `make test`."""
     return [pytest.param(each, marks=[] if each == short else pytest.mark.long) for each in cases]
@@ -132,6 +173,11 @@ ENDS = {
         ),
         ["g/0 0 30 done =2", "g/1 0 30 done =4"],
         {"report": [[[2], 4], [[[2], 4]]], "alarm": []},
+    ),
+    "chain": (
+        chain(double.call(1), group([report.call(RESULT)])),
+        ["g 0 30 done =2"],
+        {"report": [2], "alarm": []},
     ),
 }
 
@@ -161,9 +207,7 @@ async def test_a_relay_may_die_at_every_call(
         await work(hf)
         assert {name: of(name) for name in expected} == expected, (left, calls)
         assert site.client.llen(keys.member_ends(unit_of(site, QUEUE))) == 0
-        for key in list(site.client.scan_iter(f"{site.namespace}:*")):
-            if b"{group:" in key or b":called:" in key or b":ledger:" in key:
-                site.client.delete(key)
+        forget(site)
         if not died:
             return
     raise AssertionError("it sends more calls than this test allows")
@@ -209,10 +253,75 @@ async def test_a_producer_may_die_at_every_call(
         ran = [argument for name, argument in calls if name == "double"]
         assert len(ran) == len(set(ran)), (left, calls)
         assert (await handle.status()).state == "done"
-        for key in list(site.client.scan_iter(f"{site.namespace}:*")):
-            if b"{group:" in key or b":called:" in key or b":ledger:" in key:
-                site.client.delete(key)
+        forget(site)
         if not died:
             return
         await asyncio.sleep(0)
+    raise AssertionError("it sends more calls than this test allows")
+
+
+@pytest.mark.parametrize("case", PRODUCED)
+async def test_a_group_may_be_cancelled_at_every_call_of_its_producer(
+    hf: AsyncHoldfast, site: Site, case: str
+) -> None:
+    """Members that the producer enqueues after that are cancelled too."""
+    for left in range(MOST_CALLS):
+        calls.clear()
+        handle = hf.group_handle("g")
+        caller = InterruptedCaller(hf._resources.caller, left, handle.cancel)
+        await enqueue(hf, caller, PRODUCED[case])
+        await work(hf)
+        if caller.result:
+            assert (await handle.status()).state == "cancelled"
+            assert calls == [], left
+        else:
+            assert of("report"), left
+        forget(site)
+        if caller.result is None:
+            return
+    raise AssertionError("it sends more calls than this test allows")
+
+
+async def test_what_is_missing_of_a_cancelled_group_stays_so(hf: AsyncHoldfast) -> None:
+    """The producer died, and its repetition comes after the group was cancelled."""
+    for left in range(MOST_CALLS):
+        caller = MortalCaller(hf._resources.caller, left, is_sent=True)
+        with pytest.raises(Killed):
+            await enqueue(hf, caller, PRODUCED["queues"])
+        if await hf.queue(QUEUE).tasks("queued"):
+            break
+    handle = hf.group_handle("g")
+    assert await handle.cancel()
+    await enqueue(hf, hf._resources.caller, PRODUCED["queues"])
+    assert not (await handle.status()).complete
+    await work(hf)
+    assert calls == []
+
+
+@pytest.mark.parametrize("case", ENDS)
+async def test_a_group_may_be_cancelled_at_every_call_of_a_relay(
+    hf: AsyncHoldfast, site: Site, case: str
+) -> None:
+    """What is enqueued at that moment does not run."""
+    members, ends, expected = ENDS[case]
+    handle = hf.group_handle("g")
+
+    async def cancel() -> bool:
+        was_called = (await handle.status()).on_failure == "called"
+        return not was_called and await handle.cancel()
+
+    for left in range(MOST_CALLS):
+        calls.clear()
+        await enqueue(hf, hf._resources.caller, members)
+        await hf.queue(QUEUE).purge()
+        site.client.delete(keys.member_ends(unit_of(site, QUEUE)))
+        note_ends(site, *ends)
+        caller = InterruptedCaller(hf._resources.caller, left, cancel)
+        await drain(hf, site, caller)
+        await work(hf)
+        called = {name: [] if caller.result else expected[name] for name in expected}
+        assert {name: of(name) for name in expected} == called, (left, calls)
+        forget(site)
+        if caller.result is None:
+            return
     raise AssertionError("it sends more calls than this test allows")

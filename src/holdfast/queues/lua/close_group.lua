@@ -2,9 +2,10 @@
 -- queues/close_group: note that all members of a group are stored.
 --
 -- KEYS[1]  HASH    group  the record of the group
--- returns  int     1, or 0 if there is no such group
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  return 0
+-- returns  string  the state of the group; gone if there is none
+local state = redis.call('HGET', KEYS[1], 'state')
+if not state then
+  return 'gone'
 end
 redis.call('HSET', KEYS[1], 'closed', '1')
-return 1
+return state

@@ -6,8 +6,8 @@
 -- ARGV[1]  string  definition  a digest of its tasks and options
 -- ARGV[2]  int     life_ms  how long the group may take
 -- ARGV[3]  string  first of the fields: name in the record or, after `call `, in the calls; and the value
--- returns  string  new; open AGE_MS: it exists since then, and some members may be missing; closed: it exists; or
---                  other: another group has the id
+-- returns  string  new; open AGE_MS: it exists since then, and some members may be missing; closed: it exists, or is
+--                  cancelled; or other: another group has the id
 -- include clock
 
 local group, calls, definition, life_ms = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2])
@@ -18,7 +18,8 @@ if stored then
     return 'other'
   end
   local age_ms = now_ms - tonumber(redis.call('HGET', group, 'created_ms') or 0)
-  return redis.call('HGET', group, 'closed') and 'closed' or string.format('open %.0f', age_ms)
+  local is_closed = redis.call('HGET', group, 'closed') or redis.call('HGET', group, 'state') == 'cancelled'
+  return is_closed and 'closed' or string.format('open %.0f', age_ms)
 end
 redis.call('UNLINK', calls)
 local FIRST = 3

@@ -92,8 +92,8 @@ class AsyncGroupDelivery:
                 stack += reversed(await self._carry_out(item))
             elif isinstance(item, MarkCalled):
                 await self._mark(item)
-            else:
-                await self.store.close(item.group_id)
+            elif await self.store.close(item.group_id) == b"cancelled":
+                await self.cancel(item.group_id)  # members may have been enqueued since
 
     async def cancel(self, group_id: str) -> bool:
         """Cancel a group and its members. Return whether it is cancelled; False: it had ended."""
@@ -193,7 +193,9 @@ class AsyncGroupDelivery:
             parent_id, name = parent.split(" ")
             version, state = ended.decode().split(" ")
         if state == "dead":
-            payload = f"group: members of group {group_id!r} have failed".encode()
+            record = await self.store.record(group_id) or {}
+            failed = "the callback" if record.get("state") == "done" else "members"
+            payload = f"group: {failed} of group {group_id!r} failed".encode()
         elif state == "done" and not payload:
             try:
                 payload = b"=" + encoded(JSON, await self.store.results(group_id), "the results")

@@ -116,10 +116,11 @@ class AsyncGroupStore:
                     started += await self.fill(member, inner, checks_room=checks_room)
         return started
 
-    async def close(self, group_id: str) -> None:
-        """Note that all members of a group are stored."""
+    async def close(self, group_id: str) -> bytes:
+        """Note that all members of a group are stored. Return what `close_group.lua` does."""
         unit = self.unit(group_id)
-        await self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
+        state: bytes = await self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
+        return state
 
     async def _enqueue(self, node: GroupNode, found: bytes, *, checks_room: bool) -> None:
         """Enqueue the members that are calls.

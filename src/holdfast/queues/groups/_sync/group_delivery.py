@@ -93,8 +93,8 @@ class GroupDelivery:
                 stack += reversed(self._carry_out(item))
             elif isinstance(item, MarkCalled):
                 self._mark(item)
-            else:
-                self.store.close(item.group_id)
+            elif self.store.close(item.group_id) == b"cancelled":
+                self.cancel(item.group_id)  # members may have been enqueued since
 
     def cancel(self, group_id: str) -> bool:
         """Cancel a group and its members. Return whether it is cancelled; False: it had ended."""
@@ -190,7 +190,9 @@ class GroupDelivery:
             parent_id, name = parent.split(" ")
             version, state = ended.decode().split(" ")
         if state == "dead":
-            payload = f"group: members of group {group_id!r} have failed".encode()
+            record = self.store.record(group_id) or {}
+            failed = "the callback" if record.get("state") == "done" else "members"
+            payload = f"group: {failed} of group {group_id!r} failed".encode()
         elif state == "done" and not payload:
             try:
                 payload = b"=" + encoded(JSON, self.store.results(group_id), "the results")

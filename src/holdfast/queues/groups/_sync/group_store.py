@@ -115,10 +115,11 @@ class GroupStore:
                     started += self.fill(member, inner, checks_room=checks_room)
         return started
 
-    def close(self, group_id: str) -> None:
-        """Note that all members of a group are stored."""
+    def close(self, group_id: str) -> bytes:
+        """Note that all members of a group are stored. Return what `close_group.lua` does."""
         unit = self.unit(group_id)
-        self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
+        state: bytes = self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
+        return state
 
     def _enqueue(self, node: GroupNode, found: bytes, *, checks_room: bool) -> None:
         """Enqueue the members that are calls.
