@@ -34,6 +34,14 @@ def test_groups_and_their_failed_members_are_shown(live: RunningApp) -> None:
     assert "no such part" in member["reason"]
 
 
+def test_waiting_members_do_not_hide_those_that_failed(live: RunningApp) -> None:
+    parts = [load.call(part).options(queue="later") for part in range(60)]
+    live.hf.enqueue_group([*parts, load.call(-1)], group_id="nightly")
+    live.hf.worker(tasks, queues={"parts": 1}).run(until_idle=True)
+    states = [each["state"] for each in see(live, "group", name="nightly")["members"]]
+    assert states == ["dead"] + ["waiting"] * 49
+
+
 def test_an_operator_cancels_a_group(live: RunningApp) -> None:
     handle = live.hf.enqueue_group([load.call(1)], group_id="nightly")
     text, _ = done(live, "group/cancel", name="nightly")

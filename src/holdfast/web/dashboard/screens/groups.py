@@ -44,20 +44,19 @@ async def show_group(view: PageRequest) -> dict[str, Any]:
     handle = view.hf.group_handle(name)
     try:
         status = await handle.status()
-        members = []
+        failed, waiting = list[MemberResult[Any]](), list[MemberResult[Any]]()
         async for member in handle.results():
             if member.state != "done":
-                members.append(member)
-            if len(members) == MEMBERS or member.index >= SEARCHED:
+                (waiting if member.state == "waiting" else failed).append(member)
+            if len(failed) == MEMBERS or member.index >= SEARCHED - 1:
                 break
     except NoSuchGroup:
         return {"name": name, "known": False}
-    members.sort(key=lambda member: member.state == "waiting")
     return {
         **_fields(status),
         "known": True,
         "among": SEARCHED,
-        "members": [_member(each) for each in members],
+        "members": [_member(each) for each in (failed + waiting)[:MEMBERS]],
     }
 
 
