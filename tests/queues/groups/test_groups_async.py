@@ -1,6 +1,7 @@
 """Groups and chains: what runs, when their callbacks are called, and with what."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -42,6 +43,12 @@ async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
     broken.clear()
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
+
+
+async def reason(handle: AsyncGroupHandle[Any]) -> str:
+    """Return why the first member has failed."""
+    first, *_ = [member async for member in handle.results()]
+    return first.reason
 
 
 async def work(hf: AsyncHoldfast) -> None:
@@ -161,11 +168,21 @@ async def test_a_failure_inside_fails_the_outer_group(hf: AsyncHoldfast) -> None
     )
     await work(hf)
     assert sorted(of("note")) == sorted([handle.group_id, "outer"])
+    assert await reason(handle) == f"group: members of group '{handle.group_id}/0' failed"
     broken.clear()
     await hf.queue(QUEUE).replay()
     await work(hf)
     assert of("report") == [[[2, 4], 6]]
     assert (await handle.status()).state == "done"
+
+
+async def test_a_dead_callback_inside_fails_the_outer_group(hf: AsyncHoldfast) -> None:
+    broken.add(7)
+    inner = group([double.call(1)], then=double.call(7))
+    handle = await hf.enqueue_group([inner, double.call(3)], on_failure=note.call("outer"))
+    await work(hf)
+    assert of("note") == ["outer"]
+    assert await reason(handle) == f"group: the callback of group '{handle.group_id}/0' failed"
 
 
 async def test_cancel_removes_members_and_calls_nothing(hf: AsyncHoldfast) -> None:
@@ -247,7 +264,12 @@ async def test_a_group_expires(hf: AsyncHoldfast) -> None:
 
 async def test_a_group_is_kept_for_a_while_after_its_end(hf: AsyncHoldfast) -> None:
     handle = await hf.enqueue_group([double.call(1)], result_ttl=0.2)
+    lasting = await hf.enqueue_group([double.call(1)], result_ttl=60.0, lifetime=3600.0)
+    begun = await lasting.status()
     await work(hf)
+    ended = await lasting.status()
+    assert ended.ended_at is not None
+    assert ended.expires_at < ended.ended_at + timedelta(seconds=600) < begun.expires_at
     await eventually_async(lambda: gone(handle))
 
 

@@ -2,6 +2,7 @@
 """Groups and chains: what runs, when their callbacks are called, and with what."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -43,6 +44,12 @@ def hf(site: Site) -> Iterator[Holdfast]:
     broken.clear()
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
+
+
+def reason(handle: GroupHandle[Any]) -> str:
+    """Return why the first member has failed."""
+    first, *_ = [member for member in handle.results()]
+    return first.reason
 
 
 def work(hf: Holdfast) -> None:
@@ -160,11 +167,21 @@ def test_a_failure_inside_fails_the_outer_group(hf: Holdfast) -> None:
     )
     work(hf)
     assert sorted(of("note")) == sorted([handle.group_id, "outer"])
+    assert reason(handle) == f"group: members of group '{handle.group_id}/0' failed"
     broken.clear()
     hf.queue(QUEUE).replay()
     work(hf)
     assert of("report") == [[[2, 4], 6]]
     assert (handle.status()).state == "done"
+
+
+def test_a_dead_callback_inside_fails_the_outer_group(hf: Holdfast) -> None:
+    broken.add(7)
+    inner = group([double.call(1)], then=double.call(7))
+    handle = hf.enqueue_group([inner, double.call(3)], on_failure=note.call("outer"))
+    work(hf)
+    assert of("note") == ["outer"]
+    assert reason(handle) == f"group: the callback of group '{handle.group_id}/0' failed"
 
 
 def test_cancel_removes_members_and_calls_nothing(hf: Holdfast) -> None:
@@ -246,7 +263,12 @@ def test_a_group_expires(hf: Holdfast) -> None:
 
 def test_a_group_is_kept_for_a_while_after_its_end(hf: Holdfast) -> None:
     handle = hf.enqueue_group([double.call(1)], result_ttl=0.2)
+    lasting = hf.enqueue_group([double.call(1)], result_ttl=60.0, lifetime=3600.0)
+    begun = lasting.status()
     work(hf)
+    ended = lasting.status()
+    assert ended.ended_at is not None
+    assert ended.expires_at < ended.ended_at + timedelta(seconds=600) < begun.expires_at
     eventually(lambda: gone(handle))
 
 

@@ -58,6 +58,7 @@ def test_a_refused_group_leaves_nothing(hf: Holdfast) -> None:
         ([double], TypeError, r"expected a call such as double\.call"),
         ([double.call(1), handle], TypeError, "expected a call such as .*, got .*TaskHandle"),
         (double.call(1), TypeError, "give a list of calls"),
+        (double, TypeError, "give a list of calls"),
         ([double.call(object())], TypeError, "double"),
         ([double.call("x" * (2 << 20))], PayloadTooLarge, "1,048,576"),
     ):

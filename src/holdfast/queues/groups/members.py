@@ -127,7 +127,7 @@ def _group(
     max_failures: int,
 ) -> Group:
     """Return the group that errors call *what*."""
-    if isinstance(members, Call | Chain | Group):
+    if isinstance(members, Call | Chain | Group) or not isinstance(members, Iterable):
         raise TypeError("a group takes several members: give a list of calls")
     found = tuple(checked_member(each) for each in members)
     _check_not_empty(found, what)

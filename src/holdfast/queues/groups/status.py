@@ -56,7 +56,8 @@ class GroupStatus:
         parent: id of the group that it is a member of; empty if there is none.
         created_at: when it was stored.
         ended_at: since when it is not running.
-        expires_at: when it is removed at the latest.
+        expires_at: when it is removed, as of now: `result_ttl` after the end of a group that is
+            done or cancelled, otherwise at the end of its `lifetime`.
     """
 
     group_id: str
@@ -133,6 +134,8 @@ class Layout(msgspec.Struct, frozen=True):
 def record_of(group_id: str, found: Sequence[bytes | None]) -> Mapping[str, str] | None:
     """Return the values of `FIELDS` by name, empty if not set; None if there is no group.
 
+    The value `expires_ms` is when the server removes the group.
+
     Raises:
         DecodeError: another program has changed the record.
     """
@@ -141,7 +144,7 @@ def record_of(group_id: str, found: Sequence[bytes | None]) -> Mapping[str, str]
     with decoding(f"the record of group {group_id!r}"):
         return {
             name: "" if value is None else value.decode()
-            for name, value in zip(FIELDS, found, strict=True)
+            for name, value in zip((*FIELDS, "expires_ms"), found, strict=True)
         }
 
 
@@ -185,7 +188,7 @@ def status_of(group_id: str, record: Mapping[str, str]) -> GroupStatus:
             record["parent"].partition(" ")[0],
             _instant(record["created_ms"]),
             _instant(record["ended_ms"]) if record["ended_ms"] not in ("", "0") else None,
-            _instant(record["until_ms"]),
+            _instant(record["until_ms" if record["expires_ms"] == "-1" else "expires_ms"]),
         )
 
 
