@@ -138,7 +138,15 @@ class Envelope(
             PayloadTooLarge: it is over the limit.
             TypeError: an argument is no JSON.
         """
-        return encoded(JSON, self, f"task {self.task!r}")
+        try:
+            return encoded(JSON, self, f"task {self.task!r}")
+        except TypeError as error:
+            if "of type Placeholder " not in str(error):
+                raise
+            raise TypeError(
+                f"task {self.task!r} cannot be stored: RESULT and GROUP_ID must be whole arguments "
+                "of calls in a group or a chain; they cannot be within a list or an object"
+            ) from None
 
     @classmethod
     def unpacked(cls, data: bytes, task_id: str) -> Envelope:

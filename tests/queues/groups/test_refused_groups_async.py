@@ -147,5 +147,10 @@ async def test_a_result_needs_something_before_it(hf: AsyncHoldfast) -> None:
         with pytest.raises(ValueError, match="nothing runs before the first members of group 'g'"):
             await hf.enqueue_group(members, group_id="g")
     assert await stored(hf) == []
+    with pytest.raises(TypeError, match="must be whole arguments of calls in a group"):
+        await hf.enqueue(report.call(RESULT))
+    with pytest.raises(TypeError, match="cannot be within a list"):
+        await hf.enqueue_group([double.call(1)], then=report.call([GROUP_ID]))
+    assert await stored(hf) == []
     handle = await hf.enqueue_group([note.call(GROUP_ID)], group_id="g")
     assert (await handle.status()).total == 1

@@ -148,5 +148,10 @@ def test_a_result_needs_something_before_it(hf: Holdfast) -> None:
         with pytest.raises(ValueError, match="nothing runs before the first members of group 'g'"):
             hf.enqueue_group(members, group_id="g")
     assert stored(hf) == []
+    with pytest.raises(TypeError, match="must be whole arguments of calls in a group"):
+        hf.enqueue(report.call(RESULT))
+    with pytest.raises(TypeError, match="cannot be within a list"):
+        hf.enqueue_group([double.call(1)], then=report.call([GROUP_ID]))
+    assert stored(hf) == []
     handle = hf.enqueue_group([note.call(GROUP_ID)], group_id="g")
     assert (handle.status()).total == 1
