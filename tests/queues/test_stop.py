@@ -79,7 +79,7 @@ async def test_a_worker_that_is_stopped_ends_though_the_server_is_away(
             assert time.monotonic() - began < 40
 
 
-async def test_a_stopped_worker_with_free_places_does_not_spin(standalone: Server) -> None:
+async def test_a_stopped_worker_with_free_slots_does_not_spin(standalone: Server) -> None:
     async with AsyncHoldfast.from_url(standalone.url, namespace=secrets.token_hex(4)) as hf:
         worker = hf.worker(tasks, concurrency=4, grace=0.5)
         running = asyncio.create_task(worker.run())

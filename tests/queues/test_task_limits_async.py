@@ -109,7 +109,7 @@ async def test_limits_of_the_same_name_are_shared(hf: AsyncHoldfast) -> None:
     assert len(ran) == 5
 
 
-async def test_a_cancelled_task_gives_its_place_to_the_next_one(
+async def test_a_cancelled_task_gives_its_permit_to_the_next_one(
     hf: AsyncHoldfast, site: Site
 ) -> None:
     handles = await hf.enqueue_many([at_once.call("a", n) for n in range(5)])
@@ -129,7 +129,7 @@ async def test_purge_removes_what_waits_apart(hf: AsyncHoldfast, site: Site) -> 
     assert nothing_is_left(site)
 
 
-async def test_a_task_that_waits_for_its_next_attempt_holds_no_place(hf: AsyncHoldfast) -> None:
+async def test_a_task_that_waits_for_its_next_attempt_holds_no_permit(hf: AsyncHoldfast) -> None:
     how = ("retry", "give up", "")
     await hf.enqueue_many([ends_as_requested.call("a", each, n) for n, each in enumerate(how)])
     await drain(hf)
@@ -140,7 +140,7 @@ async def test_a_task_that_waits_for_its_next_attempt_holds_no_place(hf: AsyncHo
     assert [n for _, n in ran] == [0, 1, 2, 1]
 
 
-async def test_delayed_tasks_ask_for_a_place_when_they_are_due(hf: AsyncHoldfast) -> None:
+async def test_delayed_tasks_ask_for_a_permit_when_they_are_due(hf: AsyncHoldfast) -> None:
     calls = [at_once.call("a", n, 0.01).options(delay=0.2) for n in range(6)]
     await hf.enqueue_many(calls)
     assert await numbers(hf) == (0, 0, 6)

@@ -110,7 +110,7 @@ def test_limits_of_the_same_name_are_shared(hf: Holdfast) -> None:
     assert len(ran) == 5
 
 
-def test_a_cancelled_task_gives_its_place_to_the_next_one(hf: Holdfast, site: Site) -> None:
+def test_a_cancelled_task_gives_its_permit_to_the_next_one(hf: Holdfast, site: Site) -> None:
     handles = hf.enqueue_many([at_once.call("a", n) for n in range(5)])
     for n in (3, 0):  # one that is kept apart, and one that is ready
         assert handles[n].cancel()
@@ -128,7 +128,7 @@ def test_purge_removes_what_waits_apart(hf: Holdfast, site: Site) -> None:
     assert nothing_is_left(site)
 
 
-def test_a_task_that_waits_for_its_next_attempt_holds_no_place(hf: Holdfast) -> None:
+def test_a_task_that_waits_for_its_next_attempt_holds_no_permit(hf: Holdfast) -> None:
     how = ("retry", "give up", "")
     hf.enqueue_many([ends_as_requested.call("a", each, n) for n, each in enumerate(how)])
     drain(hf)
@@ -139,7 +139,7 @@ def test_a_task_that_waits_for_its_next_attempt_holds_no_place(hf: Holdfast) -> 
     assert [n for _, n in ran] == [0, 1, 2, 1]
 
 
-def test_delayed_tasks_ask_for_a_place_when_they_are_due(hf: Holdfast) -> None:
+def test_delayed_tasks_ask_for_a_permit_when_they_are_due(hf: Holdfast) -> None:
     calls = [at_once.call("a", n, 0.01).options(delay=0.2) for n in range(6)]
     hf.enqueue_many(calls)
     assert numbers(hf) == (0, 0, 6)

@@ -140,7 +140,7 @@ async def test_a_queue_that_grows_fast_does_not_starve_the_others(
     assert served["flood"] <= 1.3 * max(others), served
 
 
-async def test_a_single_hungry_queue_takes_all_places(hf: AsyncHoldfast) -> None:
+async def test_a_single_busy_queue_takes_all_slots(hf: AsyncHoldfast) -> None:
     tasks = TaskRegistry()
     running: set[object] = set()
     all_run = asyncio.Event()
@@ -158,7 +158,7 @@ async def test_a_single_hungry_queue_takes_all_places(hf: AsyncHoldfast) -> None
     assert (await hf.queue("hungry").stats()).dead == 0
 
 
-async def test_a_node_that_does_not_answer_holds_no_places(
+async def test_a_node_that_does_not_answer_holds_no_slots(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     namespace = secrets.token_hex(4)

@@ -61,7 +61,7 @@ def test_an_endless_task_is_stopped_at_its_timeout(
         fleet.retire()
 
 
-def test_a_thread_that_hangs_keeps_its_place(standalone: Server, tmp_path: Path) -> None:
+def test_a_thread_that_hangs_keeps_its_slot(standalone: Server, tmp_path: Path) -> None:
     """Its task is dead in time all the same; what is left of the places goes on being used."""
     pipe, gate = a_pipe(tmp_path), tmp_path / "gate"
     with WorkerFleet(standalone, tmp_path, workers=1, lease=LEASE_S, concurrency=3) as fleet:
@@ -87,7 +87,7 @@ def test_a_thread_that_hangs_keeps_its_place(standalone: Server, tmp_path: Path)
         fleet.settled()
 
 
-def test_with_all_places_hanging_nothing_more_is_begun(standalone: Server, tmp_path: Path) -> None:
+def test_with_all_slots_hanging_nothing_more_is_begun(standalone: Server, tmp_path: Path) -> None:
     pipe = a_pipe(tmp_path)
     with WorkerFleet(standalone, tmp_path, workers=2, lease=LEASE_S, concurrency=2) as fleet:
         hung, other = fleet.workers

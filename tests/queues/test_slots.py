@@ -1,4 +1,4 @@
-"""How places are shared among queues: decisions only, so thousands of histories in no time."""
+"""How slots are shared among queues: decisions only, so thousands of histories take no time."""
 
 import random
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def served(slots: FairShare, queues: str, rounds: int, seed: int = 0) -> dict[st
     return counts
 
 
-def test_one_queue_takes_all_places_up_to_what_a_step_may_fill() -> None:
+def test_one_queue_takes_all_slots_up_to_what_a_step_may_fill() -> None:
     assert FairShare({"a": 1}, 50, MOST).share("a", 0.0) == 50
     assert FairShare({"a": 1}, 500, MOST).share("a", 0.0) == MOST
 
@@ -122,7 +122,7 @@ def test_a_queue_that_was_alone_has_no_debt() -> None:
     assert served(slots, "ab", 100)["a"] >= 45
 
 
-def test_an_unanswered_step_holds_its_places_for_a_moment_only() -> None:
+def test_an_unanswered_step_holds_its_slots_for_a_moment_only() -> None:
     slots = FairShare({"a": 1, "b": 1}, 10, MOST)
     slots.reserve("a", slots.share("a", 0.0), 0.0)
     assert slots.share("b", MAX_ROUND_TRIP_S) == 5
@@ -133,7 +133,7 @@ def test_an_unanswered_step_holds_its_places_for_a_moment_only() -> None:
 
 
 @pytest.mark.parametrize("free", [0, 2, 5, 9])
-def test_claims_that_come_too_late_get_the_places_that_are_left(free: int) -> None:
+def test_claims_that_come_too_late_get_the_slots_that_are_left(free: int) -> None:
     """The rest is the caller's to give back; afterwards the queue takes part again."""
     slots = FairShare({"a": 1, "b": 1}, 10, MOST)
     slots.reserve("a", 5, 0.0)
@@ -180,7 +180,7 @@ def test_the_next_one_is_a_hungry_one_that_makes_no_step() -> None:
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 80), st.booleans()), max_size=200),
 )
 @settings(max_examples=25)
-def test_in_any_history_no_place_is_lost_or_given_twice(
+def test_in_any_history_no_slot_is_lost_or_given_twice(
     weights: dict[str, int], total: int, events: list[tuple[int, int, bool]]
 ) -> None:
     """Steps that overlap, fail to find anything, or come too late; tasks that end in between."""

@@ -1,4 +1,4 @@
-"""A place of a limit that is given back is used at once, whatever the limits in the queue are."""
+"""A permit of a limit that is given back is used at once, with any limits in the queue."""
 
 import random
 import secrets
@@ -94,12 +94,12 @@ class Steps:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("limits", QUEUES.values(), ids=QUEUES)
-def test_no_place_is_left_while_a_task_waits_for_it(
+def test_no_permit_is_left_while_a_task_waits_for_it(
     standalone: Server, limits: list[PerKey], seed: int
 ) -> None:
     """After each step, with any ends, and after each cancellation; at the end all have run."""
     chosen = random.Random(seed)
-    with QueueServer(standalone, f"places-{secrets.token_hex(4)}") as queue_server:
+    with QueueServer(standalone, f"permits-{secrets.token_hex(4)}") as queue_server:
         steps, tasks = Steps(queue_server), [task_of(limit) for limit in limits]
         handles: list[TaskHandle[None]] = []
         for _ in range(ROUNDS):
