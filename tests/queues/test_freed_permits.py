@@ -71,7 +71,7 @@ class Steps:
         self.running += [(one.task_id, one.token) for one in answer.claims]
         return len(answer.claims)
 
-    def idle_places(self) -> Iterator[str]:
+    def idle_permits(self) -> Iterator[str]:
         """Name the keys that have room for a task that is kept apart."""
         client: Any = self.queue_server.plain
         stored = client.hgetall(keys.limit_keys(self.unit))
@@ -110,11 +110,11 @@ def test_no_permit_is_left_while_a_task_waits_for_it(
             running = {task_id for task_id, _ in steps.running}
             cancelled = chosen.choice([each for each in handles if each.task_id not in running])
             cancelled.cancel()
-            assert list(steps.idle_places()) == []
+            assert list(steps.idle_permits()) == []
             steps.step(chosen.randrange(12), chosen.choices(ENDS, k=chosen.randrange(12)))
-            assert list(steps.idle_places()) == []
+            assert list(steps.idle_permits()) == []
         while steps.step(64, ["done"] * len(steps.running)) or steps.running:
-            assert list(steps.idle_places()) == []
+            assert list(steps.idle_permits()) == []
         assert queue_server.plain.hlen(keys.bodies(steps.unit)) == queue_server.plain.zcard(
             keys.dead(steps.unit)
         )

@@ -129,7 +129,7 @@ def of_key(model: QueueModel, limit: Limited, *places: str) -> list[Task]:
     ]
 
 
-def places_left(model: QueueModel, limit: Limited, priority: int) -> float:
+def permits_left(model: QueueModel, limit: Limited, priority: int) -> float:
     """Return how many more tasks of this priority the key has room for."""
     concurrency, *_ = definition(model, limit)
     left = concurrency - len(of_key(model, limit)) if concurrency else float("inf")
@@ -174,7 +174,7 @@ def enter(model: QueueModel, task: Task, now_ms: int) -> None:
     """Queue a limited task."""
     assert task.limit is not None
     define(model, task.limit)
-    if places_left(model, task.limit, task.priority) > 0:
+    if permits_left(model, task.limit, task.priority) > 0:
         admit(model, task, now_ms)
     else:
         keep_apart(model, task)
@@ -194,7 +194,7 @@ def admit_next(model: QueueModel, limit: Limited, now_ms: int, most: int = 64) -
         ]
         waiting.sort(key=lambda task: task.at)
         for task in waiting:
-            if admitted < most and places_left(model, limit, priority) > 0:
+            if admitted < most and permits_left(model, limit, priority) > 0:
                 admit(model, task, now_ms)
                 admitted += 1
     return admitted
@@ -213,7 +213,7 @@ def follow(model: QueueModel, task: Task, now_ms: int) -> None:
         and other.limit.field == task.limit.field
         and other.priority == task.priority
     ]
-    if waiting and places_left(model, task.limit, task.priority) > 0:
+    if waiting and permits_left(model, task.limit, task.priority) > 0:
         admit(model, min(waiting, key=lambda other: other.at), now_ms, in_turn=True)
     else:
         model.had_turns.add(task.limit.field)
@@ -246,7 +246,7 @@ def may_start(model: QueueModel, task: Task, now_ms: int) -> bool:
         if is_fair:  # it is queued as a new one
             enter(model, task, now_ms)
             return False
-        if places_left(model, limit, task.priority) <= 0:
+        if permits_left(model, limit, task.priority) <= 0:
             keep_apart(model, task)
             return False
         task.admitted = True
