@@ -838,6 +838,8 @@ class QueueMachine(RuleBasedStateMachine):
             if entry is not None:
                 self.ledger[entry] = number
             self.operations[writer].append(operation)
+        elif len(queues) > 1:  # a part was applied: earlier ones are refused now
+            self.operations[writer].clear()
         if again:
             self._repeat(operation)
 

@@ -121,6 +121,17 @@ def test_a_claim_that_ended_a_step_may_store_it_again(machine: QueueMachine) -> 
     machine.public_answers_are_true()
 
 
+def test_a_part_of_an_operation_supersedes_an_earlier_one(machine: QueueMachine) -> None:
+    """The second queue is full, and the first one has stored its task."""
+    machine.begin(0, [], perishable="")
+    machine.enqueue_many([(0, a_task("a")), (0, a_task("b"))], client=0, writer=1, again=False)
+    machine.enqueue(1, a_task("c"), client=0, writer=0, again=False)
+    machine.redefine(1, capacity=1, client=0, writer=0, again=False)
+    machine.enqueue_many([(0, a_task("d")), (1, a_task("e"))], client=0, writer=1, again=False)
+    machine.repeat_the_last_write(writer=1)
+    machine.public_answers_are_true()
+
+
 def test_what_gets_its_place_in_a_step_follows_what_was_due(machine: QueueMachine) -> None:
     """Both are due in the same millisecond, and the delayed one has the lower id."""
     machine.begin(0, [a_task("b")], perishable="")
