@@ -109,6 +109,15 @@ async def test_calls_at_once_share_the_first_check(standalone: Server) -> None:
         assert check_of(hf)._first_checks == 1
 
 
+async def is_counted(hf: AsyncHoldfast) -> bool:
+    """Return whether the server has answered in time: on a busy machine, it may not."""
+    try:
+        await hf.counter("visits").add(1)
+    except ServerUnavailable:
+        return False
+    return True
+
+
 async def test_calls_at_once_wait_for_a_silent_server_together() -> None:
     with Server() as server:
         url = f"{server.url}?socket_timeout={TIMEOUT_S}"
@@ -121,7 +130,7 @@ async def test_calls_at_once_wait_for_a_silent_server_together() -> None:
             assert {type(outcome) for outcome in outcomes} == {ServerUnavailable}
             assert monotonic() - began < 20 * TIMEOUT_S  # one after the other: 50
             server.resume()
-            await hf.counter("visits").add(1)
+            await eventually_async(lambda: is_counted(hf))
             assert await hf.layout_version() == 1
 
 

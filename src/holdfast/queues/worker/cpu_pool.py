@@ -38,8 +38,8 @@ logger: Final = logger_of("holdfast.worker")
 
 _MODULE: Final = "holdfast.queues.worker.cpu_child"
 
-_END_S: Final = 2.0
-"""Seconds that an idle child has to end by itself."""
+_END_S: Final = 5.0
+"""Seconds that an idle child has to end by itself. Telemetry sends its last reports then."""
 
 _START_S: Final = 60.0
 """Seconds that a child has to import the registry."""
