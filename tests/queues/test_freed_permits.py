@@ -13,7 +13,7 @@ from faults.servers import Server
 from holdfast import Limit, PerKey, Task, TaskHandle, TaskRegistry
 from holdfast.queues import keys
 from holdfast.queues.call import Priority
-from queues.model.queue_server import ModelWorker, QueueServer
+from queues.model.queue_server import DECLARE, ModelWorker, QueueServer
 from queues.model.reference import Order, Settlement
 from queues.test_tenants import commands_of
 
@@ -176,3 +176,38 @@ def test_the_next_task_is_admitted_instead_of_an_expired_one(
         time.sleep(2 * DELAY_S)
         assert steps.step(1, []) or steps.step(1, [])
         assert len(steps.running) == 1
+
+
+def test_the_tasks_of_a_key_start_in_order_after_a_place_was_given_back(standalone: Server) -> None:
+    """A step that settles a task of a key and claims another one asks twice which one is next."""
+    wide = PerKey("key", concurrency=3, name="wide").taking_turns()
+    narrow = PerKey("key", concurrency=1, name="narrow")
+    with QueueServer(standalone, f"order-{secrets.token_hex(4)}") as queue_server:
+        steps, task = Steps(queue_server), task_of(wide)
+        queue_server.clients[0].enqueue(task_of(narrow).call(0))
+        assert steps.step(1, []) == 1
+        handles = queue_server.clients[0].enqueue_many(task.call(0) for _ in range(8))
+        started = [task_id for task_id, _ in steps.running[1:]]
+        assert steps.step(1, ["done"]) == 1
+        for _ in handles[1:]:
+            started.append(steps.running[0][0])
+            assert steps.step(1, ["done"]) == 1
+        started.append(steps.running[0][0])
+        assert started == [handle.task_id for handle in handles]
+
+
+def test_the_next_task_of_a_key_is_ready_while_another_one_runs_after_a_change(
+    standalone: Server,
+) -> None:
+    """A definition that has ever changed makes a step count what it has not written yet."""
+    with QueueServer(standalone, f"changed-{secrets.token_hex(4)}") as queue_server:
+        steps, task = Steps(queue_server), task_of(TURNS)
+        queue_server.clients[0].enqueue_many(task.call(0) for _ in range(6))
+        for text in ("3 0 0 1", "2 0 0 1"):
+            names = list(map(str, DECLARE.keys(steps.unit)))
+            queue_server.run(DECLARE, names, ["turns", text])
+        assert steps.step(1, []) == 1
+        assert list(steps.idle_permits()) == []
+        assert steps.step(1, []) == 1
+        assert steps.step(1, ["done"]) == 1
+        assert list(steps.idle_permits()) == []

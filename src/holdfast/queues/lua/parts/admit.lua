@@ -5,27 +5,25 @@
 -- Returns how many more tasks of *key* may be admitted as far as its concurrency goes.
 local function concurrency_left(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
-  return concurrency == 0 and math.huge or concurrency - key.permits
+  return concurrency == 0 and math.huge or concurrency
     - redis.call('ZCOUNT', limits.admitted, first, first + ADMITTED_KEY - 1)
 end
 
 -- Returns how many more tasks of *key* may be ready with this priority, if that is limited.
 local function ready_left(limits, key, priority)
   local lane = ADMITTED_KEY * key.slot + priority
-  return key.definition.one_ready and 1 - key[priority]
-    - redis.call('ZCOUNT', limits.admitted, lane, lane) or math.huge
+  return key.definition.one_ready and 1 - redis.call('ZCOUNT', limits.admitted, lane, lane) or math.huge
 end
 
 -- Returns whether one more task of *key* may be admitted.
 local function has_room(limits, key, priority)
+  write_limits(limits)
   return concurrency_left(limits, key) > 0 and ready_left(limits, key, priority) > 0
 end
 
 -- Gives a permit of *key* to a task, and puts it where it waits for a worker.
 local function admit(limits, key, id, priority)
   set_admitted(limits, key, id, priority)
-  if not key.is_counted then count_key(limits, key) end
-  key[priority], key.permits = key[priority] + 1, key.permits + 1
   if limits.tombstones and has_tombstone(limits.tombstones, id) then
     redis.call('ZADD', limits.due[priority], limits.now_ms, id)
   elseif key.definition.fair then

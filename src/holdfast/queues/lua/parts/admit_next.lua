@@ -1,5 +1,5 @@
 -- Admits the next tasks of a key, once it has room.
--- Expects: limit_key, read_ahead, admit.
+-- Expects: limit_key, write_limits, read_ahead, admit.
 
 -- Admits one task of each priority for which none is ready. *left*: how many the concurrency allows.
 local function admit_one_each(limits, key, left)
@@ -43,6 +43,7 @@ end
 -- Admits the next task of *key* after one with this priority has started, if only one may be ready. No other one is
 -- ready then, unless a definition has changed. Returns whether it did.
 local function follow(limits, key, priority)
+  if limits.is_changed then write_limits(limits) end
   local first = LIMITED_KEY * key.slot + LIMITED_LANE * priority
   local id = apart_from(limits, first, first + LIMITED_LANE)
   if id and (key.definition.concurrency == 0 or concurrency_left(limits, key) > 0)

@@ -24,6 +24,14 @@ local function read_definitions(limits)
   end
 end
 
+-- Returns whether other tasks may wait for the permits of tasks that ran. They do not if no limit has a concurrency.
+local function has_permits(limits)
+  if not limits.least_concurrency then
+    read_definitions(limits)
+  end
+  return limits.least_concurrency < math.huge or limits.is_changed
+end
+
 -- Returns whether no task of the key with this slot is kept apart.
 local function none_apart(limits, slot)
   return not apart_from(limits, LIMITED_KEY * slot, LIMITED_KEY * (slot + 1))
@@ -36,7 +44,7 @@ local function had_room(limits, slot, freed)
   if least == math.huge then
     return true
   end
-  local is_countable = not (least == 0 or limits.any_piled or limits.is_changed or limits.counted_keys[1])
+  local is_countable = not (least == 0 or limits.any_piled or limits.is_changed)
   return is_countable and redis.call('ZCOUNT', limits.admitted, first, first + ADMITTED_KEY - 1) + freed < least
 end
 

@@ -3,14 +3,12 @@
 -- Expects: limit_key, write_limits, idle_keys, admit, admit_next, freed_slots.
 
 -- Returns the slots of the keys of admitted tasks with these *scores*; for each slot, the number of these tasks, and
--- whether all of them ran. Leaves out tasks that ran if no limit has a concurrency, because nothing waits for their
--- permits.
-local function slots_of(limits, scores)
+-- whether all of them ran.
+local function slots_of(scores)
   local slots, freed, ran = {}, {}, {}
-  local has_no_permits = limits.least_concurrency == math.huge and not limits.is_changed
   for _, score in ipairs(scores) do
-    local lane = score and score % ADMITTED_KEY or 0
-    if score and not (has_no_permits and lane == 0) then
+    if score then
+      local lane = score % ADMITTED_KEY
       local slot = (score - lane) / ADMITTED_KEY
       if not freed[slot] then
         slots[#slots + 1], freed[slot], ran[slot] = slot, 0, true
@@ -26,10 +24,8 @@ local function admit_instead(limits, ids)
   local scores = redis.call('ZMSCORE', limits.admitted, unpack(ids))
   if redis.call('ZREM', limits.admitted, unpack(ids)) == 0 then
     return 0
-  elseif not limits.least_concurrency then
-    read_definitions(limits)
   end
-  local admitted, slots, freed, ran = 0, slots_of(limits, scores)
+  local admitted, slots, freed, ran = 0, slots_of(scores)
   slots = freed_slots(limits, slots, freed, ran)
   read_keys_at(limits, slots)
   for _, slot in ipairs(slots) do
@@ -41,11 +37,17 @@ local function admit_instead(limits, ids)
   return admitted
 end
 
--- Gives back the permits of the tasks in *ids*, which may have none. Returns how many tasks were admitted.
-local function give_back(limits, ids)
+-- Gives back the permits of the tasks in *ids*, which may have none. *ran*: whether all of them ran. Returns how many
+-- tasks were admitted.
+local function give_back(limits, ids, ran)
+  write_limits(limits)
   local admitted = 0
   if redis.call('ZCARD', limits.limited) > 0 then
-    admitted = admit_instead(limits, ids)
+    if has_permits(limits) or not ran then
+      admitted = admit_instead(limits, ids)
+    else
+      redis.call('ZREM', limits.admitted, unpack(ids))
+    end
     write_limits(limits)
   else  -- nothing waits for a permit
     local has_freed = redis.call('ZREM', limits.admitted, unpack(ids)) > 0

@@ -5,8 +5,7 @@ local LIMITED_KEY = 268435456   -- 2^28: the scores of `limited` that belong to 
 local LIMITED_LANE = 67108864   -- 2^26: those of one slot and priority
 local ADMITTED_KEY = 4          -- the scores of `admitted` that belong to one slot: 0 running, or a priority
 
--- Parses the record of the key with this slot. A key without a record has no limits. The table also has fields for
--- changes that are not written yet (see parts/write_limits).
+-- Parses the record of the key with this slot. A key without a record has no limits.
 local function parsed_key(limits, slot, record)
   record = record or ''
   local not_before, turn, priority, starts, name, key = 0, 0, 2, '-', record:match('^0 0 2 %- (%S+) (%S+)$')
@@ -15,7 +14,6 @@ local function parsed_key(limits, slot, record)
     not_before, turn, priority = tonumber(not_before) or 0, tonumber(turn) or 0, tonumber(priority) or 2
   end
   return {
-    0, 0, 0, running = 0, permits = 0, is_counted = false, in_turn = false,
     slot = slot, not_before = not_before, turn = turn, priority = priority, starts = starts or '-',
     name = name or '-', key = key or '-', definition = definition_of(limits, name or '-'),
   }

@@ -6,6 +6,7 @@
 --                 sets `before` to -1: nothing is known
 --   size          how many entries are read at once: more if they answer several questions, otherwise fewer
 --   answers       how many questions the last read has answered
+--   at, last      the search begins at this place in `found` if it is for a score above `last`
 -- `limits.questions` is how many keys a step asks for at once.
 
 local MOST_AHEAD = 16
@@ -20,15 +21,18 @@ local function apart_from(limits, first, beyond)
     found, at = redis.call('ZRANGE', limits.limited, first, '+inf', 'BYSCORE', 'LIMIT', 0, size, 'WITHSCORES'), 2
     ahead.found, ahead.from, ahead.answers = found, first, 0
     ahead.before = tonumber(found[2 * size]) or math.huge
-  elseif first < ahead.last then
+  elseif first <= ahead.last then
     at = 2
   end
   ahead.last, ahead.answers = first, ahead.answers + 1
   for i = at, #found, 2 do
     local score = found[i] + 0
-    if score >= first then
+    if score >= first and score < beyond then
+      ahead.at, ahead.last = i + 2, score
+      return found[i - 1]
+    elseif score >= first then
       ahead.at = i
-      return score < beyond and found[i - 1] or nil
+      return nil
     end
   end
   ahead.at = #found + 2

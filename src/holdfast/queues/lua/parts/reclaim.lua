@@ -33,7 +33,7 @@ local function reclaim(step, channel)
     end
   end
   if step.limits and reclaimed > 0 then
-    give_back(step.limits, freed)
+    give_back(step.limits, freed, true)
   end
   return reclaimed, own
 end

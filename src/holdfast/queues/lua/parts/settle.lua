@@ -68,7 +68,7 @@ local function settle_all(step, args, first, keys, first_result)
   end
   write_released(step, released)
   if step.limits and #freed > 0 then
-    give_back(step.limits, freed)
+    give_back(step.limits, freed, true)
   end
   return table.concat(accepted), requeued
 end

@@ -13,24 +13,24 @@ end
 -- Returns whether as many tasks of *key* run as may run. This can happen after the concurrency was reduced.
 local function is_full(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
-  return concurrency > 0 and redis.call('ZCOUNT', limits.admitted, first, first) + key.running >= concurrency
+  return concurrency > 0
+    and redis.call('ZCOUNT', limits.admitted, first, first) + (limits.started_now[key.slot] or 0) >= concurrency
 end
 
 -- Stores that a task of *key* starts now, and admits the next one if the key has one ready task at a time.
 local function start(limits, key, id, priority)
   local definition = key.definition
   set_admitted(limits, key, id, 0)
-  if definition.one_ready or limits.is_changed then
-    if not key.is_counted then count_key(limits, key) end
-    key[priority], key.running = key[priority] - 1, key.running + 1
+  if limits.is_changed then
+    limits.started_now[key.slot] = (limits.started_now[key.slot] or 0) + 1
   end
   if definition.amount > 0 then
     key.starts = with_starts(key.starts, definition, limits.now_ms, 1)
     write_key(limits, key)
   end
-  key.in_turn = true
+  limits.follows = true
   if definition.one_ready and not follow(limits, key, priority) and definition.fair then
     end_turn(limits, key, priority)
   end
-  key.in_turn = false
+  limits.follows = false
 end

@@ -19,9 +19,10 @@ local function had_turn(limits, key)
     or turns_of(limits, key.priority) - redis.call('LLEN', limits.ready[key.priority]) >= key.turn
 end
 
--- Queues an admitted task of *key*. `in_turn` is set while a task of the key starts; then the next one goes to the end.
+-- Queues an admitted task of *key*. `limits.follows` is set while a task of the key starts; then the next one goes to
+-- the end.
 local function take_turn(limits, key, id, priority)
-  if not key.in_turn and had_turn(limits, key) then
+  if not limits.follows and had_turn(limits, key) then
     redis.call('ZADD', limits.due[priority], limits.now_ms, id)
   else
     local ready = limits.ready_now[priority]

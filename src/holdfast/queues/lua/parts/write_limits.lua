@@ -1,23 +1,18 @@
 -- Collects what a script changes of limits, and writes it with one command for each key.
 -- Expects: limit_key, write_keys.
 --
--- *limits* has `admitted_now`, `left` and `ready_now`, the scores, ids and lists that are to be written, and
--- `changed_keys`, the keys with a record to write. `counted_keys` are the keys with tasks that are not written yet. Such
--- a key has how many more tasks of each priority are ready, at 1 to 3, how many more run, and how many more have `permits`.
+-- *limits* has `admitted_now`, `left` and `ready_now`, the scores, ids and lists that are to be written,
+-- `changed_keys`, the keys with a record to write, and `started_now`, how many tasks start by slot, which is only
+-- counted if `is_changed`. Before the tasks of a key are counted on the server, all of this is written.
 
 -- Returns *limits* with nothing to write. `is_changed` is whether a definition has ever changed; by default, it may have.
 local function with_writes(limits)
   limits.definitions, limits.by_slot, limits.slots, limits.changed_keys = {}, {}, {}, {}
-  limits.counted_keys, limits.turns, limits.others, limits.questions = {}, {}, {}, 1
+  limits.started_now, limits.turns, limits.others, limits.questions = {}, {}, {}, 1
   limits.ahead = {from = 0, before = -1, last = 0, at = 2, size = 16, answers = 0, found = {}}  -- see parts/read_ahead
   limits.admitted_now, limits.left, limits.ready_now, limits.turns_now = {}, {}, {{}, {}, {}}, {0, 0, 0}
   limits.is_changed = limits.is_changed == nil or limits.is_changed
   return limits
-end
-
--- Notes that tasks of *key* are not written yet, unless `is_counted` is set.
-local function count_key(limits, key)
-  key.is_counted, limits.counted_keys[#limits.counted_keys + 1] = true, key
 end
 
 -- Stores that a task has a permit of *key*. *lane*: 0 if it runs, otherwise its priority.
@@ -49,14 +44,10 @@ local function write_limits(limits)
   end
   if #limits.admitted_now > 0 then
     redis.call('ZADD', limits.admitted, unpack(limits.admitted_now))
-    limits.admitted_now = {}
+    limits.admitted_now, limits.started_now = {}, {}
   end
   write_ready_now(limits)
   if #limits.changed_keys > 0 then
     write_keys(limits)
   end
-  for _, key in ipairs(limits.counted_keys) do
-    key[1], key[2], key[3], key.running, key.permits, key.is_counted = 0, 0, 0, 0, 0, false
-  end
-  limits.counted_keys = {}
 end
