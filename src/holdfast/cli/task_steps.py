@@ -89,7 +89,8 @@ def signal(
 def _cells(step: StepStatus) -> list[str | Text]:
     ended = distance(step.ended_at) if step.ended_at else ""
     if step.state in ("sleeping", "waiting"):
-        ended = f"until {distance(step.until)}" if step.until else "until a signal"
+        end = "ends" if step.state == "sleeping" else "times out"
+        ended = f"{end} {distance(step.until)}" if step.until else "until a signal"
     took = duration(step.duration) if step.kind == "step" else ""
     style = STYLES.get(step.state, "")
     return [step.name, step.kind, untrusted(step.state, style), ended, took, step.result]

@@ -43,12 +43,12 @@ def test_the_steps_of_a_task_are_a_timeline(live: RunningApp) -> None:
     assert "Failed" not in page.text
 
 
-def test_a_task_that_sleeps_shows_until_when(live: RunningApp) -> None:
+def test_a_task_that_sleeps_shows_when_it_ends(live: RunningApp) -> None:
     handle = live.hf.enqueue(order.call())
     handle.signal("approved", 1)
     TaskBench(live.hf).drain(tasks)
     page = live.visitor("viewer", Accept="text/html").get(f"/task?queue=orders&id={handle.task_id}")
-    assert "Sleeps <small>until" in page.text
+    assert "Sleeps <small>ends" in page.text
 
 
 def test_an_ended_task_has_its_name_worker_and_duration(live: RunningApp) -> None:
