@@ -18,6 +18,8 @@ from threading import TIMEOUT_MAX, Lock, get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
+from .thread_frames import frame_of
+
 _CHECK_S: Final = 0.05
 """Seconds after which a waiting thread looks for entries of functions that have ended."""
 
@@ -55,7 +57,7 @@ class _SemaphoreEntry:
 
     def has_ended(self) -> bool:
         """Return whether the frame is no longer on the stack of its thread."""
-        frame = sys._current_frames().get(self.thread)  # noqa: SLF001 (documented, in spite of its name)
+        frame = frame_of(self.thread)
         outermost: CodeType | None = None
         for known in _stack(frame):
             outermost = known[1]

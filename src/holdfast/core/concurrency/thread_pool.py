@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 import threading
 import time
 import traceback
@@ -14,6 +13,8 @@ from contextvars import Context, copy_context
 from itertools import takewhile
 from queue import SimpleQueue
 from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from .thread_frames import frame_of
 
 T = TypeVar("T")
 
@@ -311,7 +312,7 @@ def _outcome(context: Context, function: Callable[[], Any]) -> _Outcome:
 
 def _stack(ident: int) -> traceback.StackSummary:
     """Return the frames of the function that the thread *ident* runs; none if it has ended."""
-    frame = sys._current_frames().get(ident)  # noqa: SLF001 (documented, in spite of its name)
+    frame = frame_of(ident)
     places = list(traceback.walk_stack(frame)) if frame is not None else []
     own = takewhile(lambda place: place[0].f_code.co_filename != __file__, places)
     # Read the source lines later, so that the interruption does not wait for files.

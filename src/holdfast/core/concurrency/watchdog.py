@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from types import FrameType
 from typing import Final
 
 from .loop_thread import LoopThread
+from .thread_frames import frame_of
 
 _CHECKS: Final = 4
 """Number of checks per time limit. A report comes at most a quarter of the limit too late."""
@@ -83,7 +83,7 @@ class Watchdog:
 
     def _report(self, seconds: float) -> None:
         task = asyncio.current_task(self._loop)
-        frame = sys._current_frames().get(self._thread_id)  # noqa: SLF001 (documented, in spite of its name)
+        frame = frame_of(self._thread_id)
         name = task.get_name() if task is not None and not _starts_thread(frame) else ""
         self._blocked(Blockage(name, _where(frame), seconds))
 
