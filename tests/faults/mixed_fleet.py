@@ -4,8 +4,8 @@ from collections import Counter
 from contextlib import ExitStack
 from typing import Any, Self
 
-from faults.fork_server import ForkServer
 from faults.former_version import FormerVersion
+from faults.nursery import ForkServer
 
 
 class MixedFleet(ForkServer):

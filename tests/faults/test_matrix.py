@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from faults.fork_server import ForkServer
 from faults.matrix.cell import MODULES, play
 from faults.matrix.table import CELLS, QUICK, Cell, chosen
+from faults.nursery import ForkServer
 
 
 def _params() -> Iterator[object]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from faults.fork_server import ForkServer
 from faults.matrix import mutants
 from faults.matrix.cell import MODULES, play
 from faults.matrix.cell_result import Kind
 from faults.matrix.nemeses import FAULTS
 from faults.matrix.table import CELLS
+from faults.nursery import ForkServer
 
 FAULT = "F7"
 """Replies are lost, and sound clients bear it: `test_matrix.py`."""

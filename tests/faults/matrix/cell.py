@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from faults.fork_server import ForkServer
 from faults.history import Operation
 from faults.matrix.cell_result import CellResult, Violation, counted
 from faults.matrix.nemeses import FAULTS, Fault
@@ -18,6 +17,7 @@ from faults.matrix.table import Cell
 from faults.matrix.workloads import WORKLOADS, Workload
 from faults.matrix.workloads.base import STORMS
 from faults.nemesis import Nemesis
+from faults.nursery import ForkServer
 from faults.stubborn import insist
 from faults.waiting import eventually
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from faults.clock import Clock
 from faults.clusters import Cluster
-from faults.fork_server import Actor
+from faults.nursery import Actor
 from faults.proxy import Proxy
 from faults.sentinels import Watched
 from faults.servers import Persistence, Server

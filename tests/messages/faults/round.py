@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from faults.fork_server import Actor, ForkServer
 from faults.history import Operation, Recorder, read
 from faults.nemesis import Nemesis, kill, pause, restart
+from faults.nursery import Actor, ForkServer
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.stubborn import insist

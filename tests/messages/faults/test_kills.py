@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.fork_server import ForkServer
+from faults.nursery import ForkServer
 from faults.servers import Server
 from messages.faults.history_checks import check, nothing_is_lost
 from messages.faults.round import Round, Scenario

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from faults.checkers import audit
-from faults.fork_server import Actor, ForkServer
 from faults.history import Operation, read
 from faults.nemesis import Nemesis, kill, pause
+from faults.nursery import Actor, ForkServer
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast, NoSuchChat

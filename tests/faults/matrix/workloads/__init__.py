@@ -8,7 +8,7 @@ from faults.matrix.workloads.feeds import Feeds
 from faults.matrix.workloads.lines import Tallies
 from faults.matrix.workloads.names import Names
 from faults.matrix.workloads.partitions import Partitions
-from faults.matrix.workloads.permits import Locks, RwLocks, Semaphores, Singletons
+from faults.matrix.workloads.places import Locks, RwLocks, Semaphores, Singletons
 from faults.matrix.workloads.queues import Queues
 from faults.matrix.workloads.rates import Rates
 from faults.matrix.workloads.results import Results

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
 from faults.matrix.workloads.base import Workload
+from faults.nursery import Actor
 from holdfast.core.names import Namespace
 from holdfast.idempotency.call_names import call_unit
 

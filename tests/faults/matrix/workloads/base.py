@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from faults.fork_server import Actor, ForkServer
 from faults.history import Operation, read
 from faults.matrix.cell_result import Violation
 from faults.matrix.scene import Scene
+from faults.nursery import Actor, ForkServer
 from holdfast import Holdfast
 
 POISON = "poison"

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Kind, Violation, caught
 from faults.matrix.workloads.base import Workload
+from faults.nursery import Actor
 from faults.servers import Server
 from holdfast.core.names import Namespace
 from holdfast.messages import keys

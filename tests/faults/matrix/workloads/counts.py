@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
 from faults.matrix.workloads.base import Workload
+from faults.nursery import Actor
 from faults.stubborn import insist
 from holdfast import Holdfast
 from holdfast.core.names import Namespace

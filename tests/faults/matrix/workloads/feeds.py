@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation
 from faults.matrix.client import AGAIN_S, Client
 from faults.matrix.workloads.base import Workload
+from faults.nursery import Actor
 from faults.stubborn import insist
 from holdfast import Counted, DamagedFile, FileTaken, Holdfast, OutcomeUnknown, ServerUnavailable
 from holdfast.core.names import Namespace

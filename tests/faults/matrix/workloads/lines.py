@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
 from faults.matrix.workloads.base import Workload
+from faults.nursery import Actor
 from holdfast import AsyncLocalFiles, Counted, LocalFiles
 from holdfast.core.names import Namespace
 from holdfast.tallies.keys import KIND

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from faults.fork_server import Actor
 from faults.matrix.client import Client
 from faults.matrix.workloads import queues
+from faults.nursery import Actor
 from faults.stubborn import insist
 from faults.waiting import eventually
 from holdfast.core.names import Namespace, Unit

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from faults.checkers.total_queue import missing
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation, caught
 from faults.matrix.client import Client
 from faults.matrix.workloads.base import POISON, Workload
+from faults.nursery import Actor
 from faults.waiting import eventually
 from holdfast import Gap, Holdfast, Queue, TaskEvent, TaskFailed
 from holdfast.core.names import Namespace, Unit

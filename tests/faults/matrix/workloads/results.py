@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, ClassVar
 from zlib import crc32
 
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
 from faults.matrix.workloads import rows
 from faults.matrix.workloads.base import Workload
 from faults.matrix.workloads.rows import ROWS, Table
+from faults.nursery import Actor
 from holdfast import CacheLoadFailed, CacheTimeout
 from holdfast.cache.keys import SHARD, SHARDS, TAG
 from holdfast.core.names import Namespace

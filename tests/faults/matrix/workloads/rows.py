@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from faults.fork_server import Actor
 from faults.halves import Interrupted
 from faults.history import Operation
 from faults.matrix.cell_result import Violation
 from faults.matrix.client import Client
 from faults.matrix.workloads.base import POISON, Workload
+from faults.nursery import Actor
 from holdfast import Holdfast, LoadFailed
 from holdfast.core.names import Namespace
 from holdfast.rows.keys import SHARD

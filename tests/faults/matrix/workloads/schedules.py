@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation, caught
 from faults.matrix.client import Client
 from faults.matrix.workloads import queues
+from faults.nursery import Actor
 from faults.stubborn import insist
 from holdfast import Every, Holdfast
 from queues.faults import chores

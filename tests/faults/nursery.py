@@ -1,7 +1,9 @@
 """Processes that restart at no cost: forks of one process with all imports done.
 
-`python -m faults.fork_server PORT MODULE…` is that process. It reads commands, one JSON line each:
+`python -m faults.nursery PORT MODULE…` is that process. It reads commands, one JSON line each:
 `fork` an actor, `kill` it and wait for its end, send it a signal, or report whether it has `ended`.
+
+The mixed-version test runs this module of the last tagged version, too, so it keeps its name.
 """
 
 import ctypes

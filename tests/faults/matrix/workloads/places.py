@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from faults.checkers import interval_overlap, rising_fences
-from faults.fork_server import Actor
 from faults.history import Operation
 from faults.matrix.cell_result import Violation, caught
 from faults.matrix.workloads.base import STORMS, Workload
+from faults.nursery import Actor
 from faults.stubborn import insist
 from faults.waiting import eventually
 from holdfast import Holdfast, Lease, LockState, RwLockState, SemaphoreState
