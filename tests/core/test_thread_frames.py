@@ -35,12 +35,35 @@ print(gc.isenabled())
 """
 
 
+REFUSED = """
+import gc, sys
+from holdfast.core.concurrency.thread_frames import frame_of
+
+def refuse(event, _):
+    if event == "sys._current_frames":
+        raise PermissionError
+
+sys.addaudithook(refuse)
+try:
+    frame_of(1)
+except PermissionError:
+    print(gc.isenabled())
+"""
+
+
+def output_of(program: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
+    ).stdout
+
+
+def test_the_collector_stays_on_if_an_audit_hook_refuses_the_call() -> None:
+    assert output_of(REFUSED) == "True\n"
+
+
 def test_collections_of_other_threads_do_not_block_it() -> None:
     """Python 3.11 had a deadlock there, which ended no thread (python/cpython#106883)."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=100, check=True
-    )
-    assert done.stdout == "True\n"
+    assert output_of(PROGRAM) == "True\n"
 
 
 def test_a_thread_that_has_ended_has_no_frame() -> None:

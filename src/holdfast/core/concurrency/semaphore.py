@@ -89,9 +89,8 @@ class LocalSemaphore:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._entries: OrderedDict[_SemaphoreEntry, None] = (
-            OrderedDict()
-        )  # Each operation on it is atomic.
+        # Each operation on it is atomic.
+        self._entries: OrderedDict[_SemaphoreEntry, None] = OrderedDict()
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
@@ -153,9 +152,8 @@ class LocalSemaphore:
         return [each for each in self._first() if each.thread == thread]
 
     def _first(self) -> list[_SemaphoreEntry]:
-        return list(self._entries)[
-            : self._limit
-        ]  # `list` is atomic; iterating over `islice` is not.
+        # `list` is atomic; iterating over `islice` is not.
+        return list(self._entries)[: self._limit]
 
     def _drop_ended(self) -> None:
         """Remove entries of functions that have ended, while they are the first.

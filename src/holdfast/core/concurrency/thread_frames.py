@@ -19,7 +19,11 @@ def frame_of(thread: int) -> FrameType | None:
     switch of threads and without a signal handler between them.
     """
     if _COLLECTS_IN_ALLOCATIONS and gc.isenabled():
-        _, frames, _ = map(call, (gc.disable, sys._current_frames, gc.enable))  # noqa: SLF001
+        try:
+            _, frames, _ = map(call, (gc.disable, sys._current_frames, gc.enable))  # noqa: SLF001
+        except BaseException:  # of an audit hook
+            gc.enable()
+            raise
         assert frames is not None  # as the other two functions return
     else:
         frames = sys._current_frames()  # noqa: SLF001 (documented, in spite of its name)
