@@ -3,6 +3,9 @@
 Each test is a cell of the matrix in which every other process is of the former version.
 """
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +16,7 @@ from faults.former_version import FormerVersion, NoFormerVersion, former_version
 from faults.matrix.cell import play
 from faults.matrix.nemeses import FAULTS
 from faults.matrix.table import CELLS
-from faults.matrix.workloads import WORKLOADS
+from faults.matrix.workloads import WORKLOADS, queues
 from faults.mixed_fleet import MixedFleet
 from faults.waiting import eventually
 
@@ -54,6 +57,13 @@ def test_a_fleet_has_both_versions(
     eventually(lambda: report.exists() and len(report.read_text().splitlines()) == 4)
     places = report.read_text().splitlines()
     assert sum(place.startswith(str(former.wheel)) for place in places) == 2
+
+
+def test_both_versions_know_the_tasks_of_the_queue(former: FormerVersion) -> None:
+    program = "from queues.faults import chores; print(*(kind.name for kind in chores.tasks))"
+    command = [sys.executable, "-c", program]
+    printed = subprocess.run(command, env=os.environ | former.env, capture_output=True, check=True)
+    assert {kind.name for kind in queues.KINDS} <= set(printed.stdout.decode().split())
 
 
 def _cells() -> Iterator[object]:
