@@ -123,6 +123,37 @@ async def test_a_full_queue_keeps_its_rows_waiting(
     assert (await queue.stats()).ready <= 5
 
 
+async def test_a_full_partition_repeats_no_task_of_the_others(
+    hf: AsyncHoldfast, shop: Shop, engine: Any, relay: AsyncOutboxRelay
+) -> None:
+    """What another partition took leaves the outbox: it may have ended before the next try."""
+    hf.queue("email", partitions=2, capacity=6)
+    async with engine.begin() as connection:
+        await shop.outbox.enqueue_many(connection, [call(n) for n in range(40)])
+    started: list[int] = []
+    while (await relay.status()).waiting:
+        await relay.step()
+        started += await orders_of(hf)
+        await hf.queue("email").purge()
+    assert sorted(started) == [*range(40)]
+
+
+async def test_a_task_of_a_partition_is_set_aside(
+    hf: AsyncHoldfast, shop: Shop, engine: Any, relay: AsyncOutboxRelay
+) -> None:
+    await hf.queue("email").repartition(2)
+    async with engine.begin() as connection:
+        wrong = await shop.outbox.enqueue(connection, call(1).options(queue="email/1"))
+        await shop.outbox.enqueue(connection, call(2))
+        await shop.outbox.enqueue(connection, call(3, "reports"))
+    await relay.run(until_idle=True)
+    assert await orders_of(hf) == [2]
+    assert await orders_of(hf, "reports") == [3]
+    [failed] = await relay.failed()
+    assert failed.task_id == wrong
+    assert "is a partition of queue 'email': use that name" in failed.error
+
+
 async def test_a_task_that_can_never_be_enqueued(
     hf: AsyncHoldfast, shop: Shop, engine: Any, relay: AsyncOutboxRelay
 ) -> None:

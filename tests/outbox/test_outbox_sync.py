@@ -122,6 +122,37 @@ def test_a_full_queue_keeps_its_rows_waiting(
     assert (queue.stats()).ready <= 5
 
 
+def test_a_full_partition_repeats_no_task_of_the_others(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    """What another partition took leaves the outbox: it may have ended before the next try."""
+    hf.queue("email", partitions=2, capacity=6)
+    with engine.begin() as connection:
+        shop.outbox.enqueue_many(connection, [call(n) for n in range(40)])
+    started: list[int] = []
+    while (relay.status()).waiting:
+        relay.step()
+        started += orders_of(hf)
+        hf.queue("email").purge()
+    assert sorted(started) == [*range(40)]
+
+
+def test_a_task_of_a_partition_is_set_aside(
+    hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
+) -> None:
+    hf.queue("email").repartition(2)
+    with engine.begin() as connection:
+        wrong = shop.outbox.enqueue(connection, call(1).options(queue="email/1"))
+        shop.outbox.enqueue(connection, call(2))
+        shop.outbox.enqueue(connection, call(3, "reports"))
+    relay.run(until_idle=True)
+    assert orders_of(hf) == [2]
+    assert orders_of(hf, "reports") == [3]
+    [failed] = relay.failed()
+    assert failed.task_id == wrong
+    assert "is a partition of queue 'email': use that name" in failed.error
+
+
 def test_a_task_that_can_never_be_enqueued(
     hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -10,12 +11,12 @@ class Sent:
     """The outcome of sending a batch.
 
     Attributes:
-        rows: how many rows were enqueued, and leave the outbox.
-        is_full: whether the queue has no room for the batch.
-        refused: why the server will never accept its row; empty if it accepts it.
+        seqs: the rows that were enqueued, and leave the outbox.
+        is_full: whether the queue, or one of its partitions, has no room for the other rows.
+        refused: why the server will never accept its rows; empty if it accepts them.
     """
 
-    rows: int = 0
+    seqs: Sequence[int] = ()
     is_full: bool = False
     refused: str = ""
 

@@ -161,9 +161,10 @@ class AsyncOutboxRows:
     ) -> Sent:
         statements, chosen = self._statements, {"seqs": batch.seqs}
         sent = await send(batch)
-        if sent.rows:
-            await connection.execute(statements.delete, {**chosen, "named": batch.name})
-        elif sent.refused:
+        if sent.seqs:
+            enqueued = {"seqs": sent.seqs, "named": batch.name}
+            await connection.execute(statements.delete, enqueued)
+        if sent.refused:
             await connection.execute(statements.fail, {**chosen, "why": sent.refused})
         elif sent.is_full:  # a smaller batch may fit
             await connection.execute(statements.name_batch, {**chosen, "named": None})

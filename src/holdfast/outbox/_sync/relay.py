@@ -12,9 +12,10 @@ from ...core.clock import Deadline, backoff_s
 from ...core.concurrency._sync.background_task import BackgroundTask
 from ...core.concurrency._sync.primitives import Event
 from ...core.lifetime import Lifetime
-from ...errors import DamagedData, OutcomeUnknown, QueueAtCapacity, ServerUnavailable, TaskExists
+from ...errors import DecodeError, OutcomeUnknown, QueueAtCapacity, ServerUnavailable, TaskExists
 from ...errors.one_line_logger import logger_of
 from ...queues._sync.producer import Producer
+from ...queues.partitions.layout import PartOfQueue
 from ..batch import OutboxBatch
 from ..database import first_line
 from ..held_queues import HeldQueues
@@ -148,25 +149,26 @@ class OutboxRelay:
         """Enqueue the next batch of *queue*. Return how many tasks were enqueued."""
         try:
             sent = self._rows.send_batch(queue, self._held.most(queue), self._enqueue)
-        except (ServerUnavailable, OutcomeUnknown, DamagedData) as error:
+        except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
             self._held.failed(queue, str(error))
             return 0
         if sent.is_full:
             self._held.full(queue)
-        elif sent.rows:
+        elif sent.seqs:
             self._held.sent(queue)
         elif sent.refused:
             logger.error("a task of queue %r can never be enqueued: %s", queue, sent.refused)
-        return sent.rows
+        return len(sent.seqs)
 
     def _enqueue(self, batch: OutboxBatch) -> Sent:
         try:
-            self._producer.enqueue_batch(batch.sent, batch.name)
+            positions = self._producer.enqueue_batch(batch.sent, batch.name)
         except QueueAtCapacity:
             return Sent(is_full=True)
-        except TaskExists as error:
+        except (TaskExists, PartOfQueue) as error:
             return Sent(refused=str(error))
-        return Sent(rows=len(batch.seqs))
+        seqs = [batch.seqs[position] for position in positions]
+        return Sent(seqs, is_full=len(seqs) < len(batch.seqs))
 
     def _pause(self, flag: Event, why: str) -> None:
         """Wait after a failure of the database, longer after each one."""

@@ -160,9 +160,10 @@ class OutboxRows:
     ) -> Sent:
         statements, chosen = self._statements, {"seqs": batch.seqs}
         sent = send(batch)
-        if sent.rows:
-            connection.execute(statements.delete, {**chosen, "named": batch.name})
-        elif sent.refused:
+        if sent.seqs:
+            enqueued = {"seqs": sent.seqs, "named": batch.name}
+            connection.execute(statements.delete, enqueued)
+        if sent.refused:
             connection.execute(statements.fail, {**chosen, "why": sent.refused})
         elif sent.is_full:  # a smaller batch may fit
             connection.execute(statements.name_batch, {**chosen, "named": None})

@@ -110,21 +110,28 @@ class AsyncProducer:
             *(stored.task_id, queue, unit, self._caller, self._notifier), enqueued=stored.enqueued
         )
 
-    async def enqueue_batch(self, batch: EnqueueBatch, op_id: str) -> list[StoredTask]:
-        """Enqueue tasks that are packed already, in one step. The caller repeats it with *op_id*.
+    async def enqueue_batch(self, batch: EnqueueBatch, op_id: str) -> Sequence[int]:
+        """Enqueue tasks that are packed already, in one step for each partition.
+
+        The caller repeats it with *op_id*.
+
+        Returns:
+            The positions of the tasks that are enqueued: all of them, unless a partition is full.
 
         Raises:
-            QueueAtCapacity: there is no room for all of them; none was stored.
+            QueueAtCapacity: there is no room for them; none was stored.
             TaskExists: another task holds the key of one of them; none was stored.
+            PartOfQueue: the queue is a partition of another one.
         """
         with self._caller.writers.operation(op_id, ledger.never, verb="outbox") as operation:
             if not await self._has_partitions(batch.queue):
                 writer, number = operation.writer, operation.number
                 args = (writer, number, batch.tasks, batch.room, 0)
                 with suppress(LayoutMoved):
-                    return await self._store_whole(batch.queue, *args)
-            originals = [(operation.writer, batch)]
-            return await self._spread(operation, batch.queue, originals, repeated=True)
+                    await self._store_whole(batch.queue, *args)
+                    return range(len(batch.tasks))
+            spread = await self._spread(operation, batch.queue, [(operation.writer, batch)])
+            return await spread.stored_where_is_room()
 
     async def enqueue_many(
         self, calls: Iterable[Call[R]], op_id: str | None
@@ -166,9 +173,8 @@ class AsyncProducer:
                 if not await self._store_batches(operation, queue, originals, own, before):
                     _check_keys(calls, queue)
                     again = bool(own or op_id)
-                    own[:] = await self._spread(
-                        operation, queue, originals, repeated=again, before=before
-                    )
+                    spread = await self._spread(operation, queue, originals)
+                    own[:] = await spread.stored(repeated=again, before=before)
             except ServerUnavailable as error:
                 if not (stored := before + len(own)):
                     raise
@@ -245,8 +251,8 @@ class AsyncProducer:
             check_keys(call)
         batch = EnqueueBatch(queue, 1)
         batch.add(task, len(task[-1]))
-        originals = [(operation.writer, batch)]
-        [stored] = await self._spread(operation, queue, originals, repeated=op_id is not None)
+        spread = await self._spread(operation, queue, [(operation.writer, batch)])
+        [stored] = await spread.stored(repeated=op_id is not None)
         return stored
 
     async def _has_partitions(self, queue: str) -> bool:
@@ -273,18 +279,12 @@ class AsyncProducer:
         return found  # type: ignore[return-value]
 
     async def _spread(
-        self,
-        operation: ledger.Operation,
-        queue: str,
-        originals: Sequence[tuple[str, EnqueueBatch]],
-        *,
-        repeated: bool,
-        before: int = 0,
-    ) -> list[StoredTask]:
-        """Enqueue tasks in a queue with partitions."""
+        self, operation: ledger.Operation, queue: str, originals: Sequence[tuple[str, EnqueueBatch]]
+    ) -> AsyncSpread:
+        """Return what enqueues tasks in a queue with partitions."""
         await self.partition_definitions.ensure_capacity(queue, self._sender.capacity(queue))
         parts = (self.layouts, self.repartitioning, self._sender.send, queue, operation, originals)
-        return await AsyncSpread(*parts).stored(repeated=repeated, before=before)
+        return AsyncSpread(*parts)
 
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:
         """Return the queue that all of *calls* name; if they name several, one without a name."""

@@ -111,21 +111,28 @@ class Producer:
             *(stored.task_id, queue, unit, self._caller, self._notifier), enqueued=stored.enqueued
         )
 
-    def enqueue_batch(self, batch: EnqueueBatch, op_id: str) -> list[StoredTask]:
-        """Enqueue tasks that are packed already, in one step. The caller repeats it with *op_id*.
+    def enqueue_batch(self, batch: EnqueueBatch, op_id: str) -> Sequence[int]:
+        """Enqueue tasks that are packed already, in one step for each partition.
+
+        The caller repeats it with *op_id*.
+
+        Returns:
+            The positions of the tasks that are enqueued: all of them, unless a partition is full.
 
         Raises:
-            QueueAtCapacity: there is no room for all of them; none was stored.
+            QueueAtCapacity: there is no room for them; none was stored.
             TaskExists: another task holds the key of one of them; none was stored.
+            PartOfQueue: the queue is a partition of another one.
         """
         with self._caller.writers.operation(op_id, ledger.never, verb="outbox") as operation:
             if not self._has_partitions(batch.queue):
                 writer, number = operation.writer, operation.number
                 args = (writer, number, batch.tasks, batch.room, 0)
                 with suppress(LayoutMoved):
-                    return self._store_whole(batch.queue, *args)
-            originals = [(operation.writer, batch)]
-            return self._spread(operation, batch.queue, originals, repeated=True)
+                    self._store_whole(batch.queue, *args)
+                    return range(len(batch.tasks))
+            spread = self._spread(operation, batch.queue, [(operation.writer, batch)])
+            return spread.stored_where_is_room()
 
     def enqueue_many(self, calls: Iterable[Call[R]], op_id: str | None) -> list[TaskHandle[R]]:
         """Enqueue tasks in few steps; see `Holdfast.enqueue_many`."""
@@ -163,9 +170,8 @@ class Producer:
                 if not self._store_batches(operation, queue, originals, own, before):
                     _check_keys(calls, queue)
                     again = bool(own or op_id)
-                    own[:] = self._spread(
-                        operation, queue, originals, repeated=again, before=before
-                    )
+                    spread = self._spread(operation, queue, originals)
+                    own[:] = spread.stored(repeated=again, before=before)
             except ServerUnavailable as error:
                 if not (stored := before + len(own)):
                     raise
@@ -242,8 +248,8 @@ class Producer:
             check_keys(call)
         batch = EnqueueBatch(queue, 1)
         batch.add(task, len(task[-1]))
-        originals = [(operation.writer, batch)]
-        [stored] = self._spread(operation, queue, originals, repeated=op_id is not None)
+        spread = self._spread(operation, queue, [(operation.writer, batch)])
+        [stored] = spread.stored(repeated=op_id is not None)
         return stored
 
     def _has_partitions(self, queue: str) -> bool:
@@ -270,18 +276,12 @@ class Producer:
         return found  # type: ignore[return-value]
 
     def _spread(
-        self,
-        operation: ledger.Operation,
-        queue: str,
-        originals: Sequence[tuple[str, EnqueueBatch]],
-        *,
-        repeated: bool,
-        before: int = 0,
-    ) -> list[StoredTask]:
-        """Enqueue tasks in a queue with partitions."""
+        self, operation: ledger.Operation, queue: str, originals: Sequence[tuple[str, EnqueueBatch]]
+    ) -> Spread:
+        """Return what enqueues tasks in a queue with partitions."""
         self.partition_definitions.ensure_capacity(queue, self._sender.capacity(queue))
         parts = (self.layouts, self.repartitioning, self._sender.send, queue, operation, originals)
-        return Spread(*parts).stored(repeated=repeated, before=before)
+        return Spread(*parts)
 
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:
         """Return the queue that all of *calls* name; if they name several, one without a name."""

@@ -24,6 +24,10 @@ MAX_PARTITIONS: Final = 256
 _LAYOUT: Final = re.compile(r"(\d+) (\d+) (\d+)((?: \d+:\d+:\d+)*)")
 
 
+class PartOfQueue(ValueError):
+    """A task names a partition in place of its queue."""
+
+
 @dataclass(frozen=True, slots=True)
 class EarlierLayout:
     """A layout that has been replaced.
@@ -75,10 +79,10 @@ class QueueLayout:
         return cls(int(found[1]), int(found[2]), int(found[3]), tuple(earlier))
 
     def check_whole(self, queue: str) -> None:
-        """Raise a ValueError if *queue* is a partition of another one."""
+        """Raise `PartOfQueue` if *queue* is a partition of another one."""
         if self.is_part:
             whole = queue.rpartition("/")[0]
-            raise ValueError(f"queue {queue!r} is a partition of queue {whole!r}: use that name")
+            raise PartOfQueue(f"queue {queue!r} is a partition of queue {whole!r}: use that name")
 
 
 UNPARTITIONED: Final = QueueLayout()

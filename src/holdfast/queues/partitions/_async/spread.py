@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from ....core.ledger import Operation, partly
-from ....errors import ServerUnavailable
+from ....errors import QueueAtCapacity, ServerUnavailable
 from ...enqueue_batch import EnqueueBatch, Packed, StoredTask, in_batches
 from ..layout import EarlierLayout, QueueLayout
 from ..placement import HELD, KNOWN, LayoutMoved, placement_of
@@ -90,6 +90,23 @@ class AsyncSpread:
                 raise
             done = f"{len(self._found)} of {len(self._tasks)} tasks of a queue are stored"
             raise partly(error, done) from error
+
+    async def stored_where_is_room(self) -> list[int]:
+        """Enqueue the tasks of a call that may have been made before.
+
+        Returns:
+            The positions of those that are enqueued: all of them, unless a partition is full.
+
+        Raises:
+            QueueAtCapacity: none is enqueued.
+            ServerUnavailable, OutcomeUnknown: see `stored`.
+        """
+        try:
+            await self.stored(repeated=True)
+        except QueueAtCapacity:
+            if not self._found:
+                raise
+        return sorted(self._found)
 
     async def _stored(self, *, repeated: bool) -> list[StoredTask]:
         for _ in range(_TRIES):
