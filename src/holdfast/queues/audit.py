@@ -59,6 +59,7 @@ _LAYOUT: Final[Mapping[bytes, re.Pattern[bytes]]] = {
 _NUMBERS: Final = (b"paused", b"capacity", b"history", b"stepped")
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
 _SCHEDULE: Final = re.compile(rb"(\d+:){7}.*", re.DOTALL)
+_DECLARED: Final = re.compile(rb"(\d+:){6}[1-9]\d*:.*", re.DOTALL)
 _HOLDER: Final = re.compile(rb"\d+:(.+)", re.DOTALL)
 _PROGRESS: Final = re.compile(rb"\d+:\d+:(\d+:\{.*\})?", re.DOTALL)
 _MINUTE: Final = re.compile(rb"\d+(:\d+){5}")
@@ -201,17 +202,22 @@ def _settings(unit: Snapshot) -> Iterator[Fault]:
 
 
 def _schedules(unit: Snapshot) -> Iterator[Fault]:
-    """Yield schedules that are not in all of the three keys, and records that cannot be read."""
+    """Yield schedules that are not in all of the three keys, and records that cannot be read.
+
+    Only the record of a declared schedule stays after its end.
+    """
+    records = unit.hash("schedule:state")
     places: dict[str, Iterable[bytes]] = {
         "schedules": unit.hash("schedules"),
         "schedule:times": unit.zset("schedule:times"),
-        "schedule:state": unit.hash("schedule:state"),
+        "schedule:state": records,
     }
     for name in sorted({name for names in places.values() for name in names}):
         missing = [place for place, names in places.items() if name not in names]
-        if missing:
+        has_ended = len(missing) == 2 and _DECLARED.fullmatch(records.get(name, b""))
+        if missing and not has_ended:
             text = f"schedule {shown(name)} is not in {' and '.join(missing)}, so it does not fire"
             yield Fault(missing[0], text)
-    for name, record in unit.hash("schedule:state").items():
+    for name, record in records.items():
         if not _SCHEDULE.fullmatch(record):
             yield Fault("schedule:state", f"the record of schedule {shown(name)} cannot be read")

@@ -253,6 +253,7 @@ def schedule_times(unit: Unit) -> str:
 def schedule_state(unit: Unit) -> str:
     """HASH schedule → `revision:anchor:last:fired:missed:skipped:seen:id`; as long as the schedule.
 
+    That of a declared schedule stays after its last instant, so that it does not fire again.
     `anchor` is the instant from which intervals count, `last` the last instant that was handled,
     `seen` when a worker last declared it: in ms, 0 for never. `id` is that of the last task.
     """

@@ -122,6 +122,17 @@ async def test_an_overlap_is_skipped(hf: AsyncHoldfast) -> None:
     assert (await handle.status()).fired >= 2
 
 
+async def test_of_missed_occurrences_that_must_not_overlap_the_first_is_enqueued(
+    hf: AsyncHoldfast, site: Site
+) -> None:
+    handle = await hf.schedule("s", report.call(), Every(3600), missed="all", overlap="skip")
+    due_ms = await make_due(hf, site, "s", 5)
+    await drain(hf)
+    status = await handle.status()
+    assert [task_id for task_id, _ in ran] == [f"s@{due_ms}"]
+    assert (status.fired, status.skipped, status.missed) == (1, 4, 0)
+
+
 async def test_a_full_queue_delays_an_occurrence(hf: AsyncHoldfast, site: Site) -> None:
     await hf.queue("reports").redefine(capacity=1)
     await hf.queue("reports").pause()
@@ -240,6 +251,25 @@ async def test_declared_schedules(hf: AsyncHoldfast, site: Site) -> None:
     due_ms = await make_due(hf, site, "nightly")
     await drain(hf, registry)
     assert ran == [(f"nightly@{due_ms}", "nightly")]
+
+
+async def test_a_declared_instant_fires_once(hf: AsyncHoldfast) -> None:
+    """Workers that start later declare it again."""
+    at = int(time.time()) - 100
+    registry = declaring(Once(at))
+    for _ in range(3):
+        await drain(hf, registry)
+    assert [task_id for task_id, _ in ran] == [f"nightly@{at}000"]
+    assert await hf.schedules() == []
+    [definition] = registry.schedules("reports")
+    assert await hf._resources.schedule_store.refresh(definition)  # otherwise it would be logged
+    assert (await hf.audit()).damages == ()
+
+    await drain(hf, declaring(Once(at + 1)))  # a deployment chooses a later instant
+    await hf.schedule("nightly", report.call("stored"), Once(at))  # another one of this name
+    await drain(hf)
+    ids = [task_id for task_id, _ in ran]
+    assert ids == [f"nightly@{at}000", f"nightly@{at + 1}000", f"nightly@{at}000"]
 
 
 async def test_a_deployment_changes_a_declared_schedule(hf: AsyncHoldfast, site: Site) -> None:

@@ -121,6 +121,17 @@ def test_an_overlap_is_skipped(hf: Holdfast) -> None:
     assert (handle.status()).fired >= 2
 
 
+def test_of_missed_occurrences_that_must_not_overlap_the_first_is_enqueued(
+    hf: Holdfast, site: Site
+) -> None:
+    handle = hf.schedule("s", report.call(), Every(3600), missed="all", overlap="skip")
+    due_ms = make_due(hf, site, "s", 5)
+    drain(hf)
+    status = handle.status()
+    assert [task_id for task_id, _ in ran] == [f"s@{due_ms}"]
+    assert (status.fired, status.skipped, status.missed) == (1, 4, 0)
+
+
 def test_a_full_queue_delays_an_occurrence(hf: Holdfast, site: Site) -> None:
     hf.queue("reports").redefine(capacity=1)
     hf.queue("reports").pause()
@@ -237,6 +248,25 @@ def test_declared_schedules(hf: Holdfast, site: Site) -> None:
     due_ms = make_due(hf, site, "nightly")
     drain(hf, registry)
     assert ran == [(f"nightly@{due_ms}", "nightly")]
+
+
+def test_a_declared_instant_fires_once(hf: Holdfast) -> None:
+    """Workers that start later declare it again."""
+    at = int(time.time()) - 100
+    registry = declaring(Once(at))
+    for _ in range(3):
+        drain(hf, registry)
+    assert [task_id for task_id, _ in ran] == [f"nightly@{at}000"]
+    assert hf.schedules() == []
+    [definition] = registry.schedules("reports")
+    assert hf._resources.schedule_store.refresh(definition)  # otherwise it would be logged
+    assert (hf.audit()).damages == ()
+
+    drain(hf, declaring(Once(at + 1)))  # a deployment chooses a later instant
+    hf.schedule("nightly", report.call("stored"), Once(at))  # another one of this name
+    drain(hf)
+    ids = [task_id for task_id, _ in ran]
+    assert ids == [f"nightly@{at}000", f"nightly@{at + 1}000", f"nightly@{at}000"]
 
 
 def test_a_deployment_changes_a_declared_schedule(hf: Holdfast, site: Site) -> None:

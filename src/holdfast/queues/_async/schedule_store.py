@@ -18,7 +18,7 @@ from .. import keys
 from ..partitions._async.schedule_check import SCHEDULES
 from ..partitions.scheduled_keys import check_schedule, has_key
 from ..schedule.definition import ScheduleDefinition
-from ..schedule.status import SchedulesReply, StoredSchedule
+from ..schedule.status import ScheduleRecord, SchedulesReply, StoredSchedule
 from ..schedule.times import Once
 from .producer import AsyncProducer
 
@@ -70,6 +70,8 @@ class AsyncScheduleStore:
     async def define(self, definition: ScheduleDefinition, *, op_id: str | None = None) -> None:
         """Store a definition, and the next instant of its schedule.
 
+        Do nothing if code declares the schedule, and it has fired the last time.
+
         Raises:
             ScheduleExists: The schedule is in another queue; or it is declared in code, and this
                 definition is not, or the other way round.
@@ -86,6 +88,9 @@ class AsyncScheduleStore:
             now_ms, stored = await self._read(unit, definition.name)
             if moved is not None and not stored.definition:
                 stored = moved
+            if _has_ended(definition, stored):
+                await self.forget(definition.name, definition.queue)
+                return
             next_ms, anchor_ms = _begin(definition, stored, now_ms)
             facts = (definition.name, definition.packed(), next_ms, anchor_ms, unit.channel)
             answer = await self._caller.write(DEFINE, unit, *facts, op_id=op_id, repeat=again)
@@ -99,13 +104,16 @@ class AsyncScheduleStore:
         await self._catalog.note(unit)
 
     async def refresh(self, definition: ScheduleDefinition) -> bool:
-        """Report that this process still declares *definition*. Return whether it is in force."""
+        """Report that this process still declares *definition*.
+
+        Return whether it is in force, or has ended.
+        """
         unit = self._unit(definition.queue)
         facts = (definition.name, definition.packed(), "", 0, unit.channel)
         answer: bytes = await self._caller.write(
             DEFINE, unit, *facts, op_id=None, repeat=self.refresh
         )
-        return answer == b"same"
+        return answer in (b"same", b"ended")
 
     async def queue_of(self, name: str) -> str:
         """Return the queue of a schedule.
@@ -251,13 +259,23 @@ def _readable(reply: SchedulesReply) -> list[StoredSchedule]:
     return reply.schedules
 
 
+def _has_ended(definition: ScheduleDefinition, stored: StoredSchedule) -> bool:
+    """Return whether a declared schedule has fired the last time, so that it is not stored."""
+    last_ms = stored.record.last_ms
+    if not definition.declared or stored.definition or not last_ms:
+        return False
+    return definition.timing.next_after(last_ms, last_ms) is None
+
+
 def _begin(definition: ScheduleDefinition, stored: StoredSchedule, now_ms: int) -> tuple[int, int]:
     """Return the first instant of a schedule that is defined now, and when its intervals begin.
 
     Raises:
         ValueError: It has no instant left.
     """
-    record, timing = stored.record, definition.timing
+    # A schedule of code that had this name may have left a record.
+    is_known = stored.definition or definition.declared
+    record, timing = stored.record if is_known else ScheduleRecord(), definition.timing
     if stored.definition and stored.next_ms <= now_ms:  # an occurrence that is due is not lost
         return int(stored.next_ms), int(stored.next_ms)
     # A change before the first occurrence keeps the grid: changes that follow each other, as in a

@@ -14,9 +14,9 @@
 --                                  reports that it still declares this definition
 -- ARGV[6]  int     anchor_ms       from when intervals count
 -- ARGV[7]  string  channel         notified if something has changed
--- returns  string  'new', 'changed' or 'same'; 'other' to a report, if another definition is in force, or
---                  none; or, with nothing stored: 'declared' or 'stored', if the schedule exists and is
---                  so, or 'late MS', if that is the last instant
+-- returns  string  'new', 'changed' or 'same'; to a report: 'ended' if it has fired the last time, or 'other'
+--                  if another definition is in force, or none; or, with nothing stored: 'declared' or
+--                  'stored', if the schedule exists and is so, or 'late MS', if that is the last instant
 -- include clock
 -- include ledger
 -- include schedule_record
@@ -35,10 +35,11 @@ local is_declared = definition:sub(1, 1) == 'd'
 if stored and (stored:sub(1, 1) == 'd') ~= is_declared then
   return is_declared and 'stored' or 'declared'
 end
+local record = (stored or is_declared) and redis.call('HGET', schedule_state, name)
 if ARGV[5] == '' and not stored then
-  return 'other'
+  return record and 'ended' or 'other'
 end
-local schedule = parse_schedule(redis.call('HGET', schedule_state, name))
+local schedule = parse_schedule(record)
 local next_ms = redis.call('ZSCORE', schedule_times, name)
 local is_changed = stored ~= definition or not next_ms
 if ARGV[5] == '' then

@@ -89,7 +89,7 @@ while i <= #ARGV do
   }
   local answer = fire_one(queue, batch, order, ARGV, room)
   if answer == 'fired' and room then
-    room = room - order.tasks
+    room = room - order.wanted
   end
   reply[#reply + 1] = answer
   i = i + FIELDS + TASK_FIELDS * order.tasks

@@ -184,7 +184,7 @@ class Scheduler:
                     remaining += self._waits(definition.name, len(found.instants_ms))
                 else:
                     self._has_fired = self._has_fired or answer != b"stale"
-                    self._record(found, answer, fired_ms)
+                    self._record(definition, found, answer, fired_ms)
                     await self._fired(definition, found, answer)
         return remaining
 
@@ -201,19 +201,23 @@ class Scheduler:
             logger.warning("schedule %s of %s waits: the queue is full", name, self._unit)
         return True
 
-    def _record(self, found: Firing, answer: bytes, fired_ms: int) -> None:
+    def _record(
+        self, definition: ScheduleDefinition, found: Firing, answer: bytes, fired_ms: int
+    ) -> None:
         """Record in the telemetry how one schedule was fired."""
         telemetry = self._caller.settings.telemetry
         if telemetry is None or answer == b"stale":
             return
-        count = len(found.instants_ms)
-        result = "skipped" if answer == b"skipped" else "fired"
-        for each, amount in ((result, count), ("missed", found.missed)):
+        fired = found.instants_ms if answer == b"fired" else ()
+        if definition.overlap == "skip":
+            fired = fired[:1]  # the task of the first one has not ended when the next one comes
+        skipped = len(found.instants_ms) - len(fired)
+        counts = ("fired", len(fired)), ("skipped", skipped), ("missed", found.missed)
+        for each, amount in counts:
             if amount:
                 telemetry.count("occurrences", self._unit, amount, each)
-        if answer == b"fired":
-            for instant_ms in found.instants_ms:
-                telemetry.delayed("schedule", self._unit, max(0, fired_ms - instant_ms) / 1000)
+        for instant_ms in fired:
+            telemetry.delayed("schedule", self._unit, max(0, fired_ms - instant_ms) / 1000)
 
     async def _fired(self, definition: ScheduleDefinition, found: Firing, answer: bytes) -> None:
         """Log how one schedule was fired; forget it if it has ended."""

@@ -6,20 +6,25 @@ local function is_under_way(queue, id)
   return redis.call('HEXISTS', queue.bodies, id) == 1 and not redis.call('ZSCORE', queue.dead, id)
 end
 
--- Stores that the occurrences up to `order.last` are handled.
+-- Stores that the occurrences up to `order.last` are handled. The record of a schedule that code declares stays
+-- after its end, so that a worker that starts later does not fire it again.
 local function store_fired(queue, order, schedule)
   schedule.last, schedule.missed = order.last, schedule.missed + order.missed
   if order.next_ms == '' then
     redis.call('HDEL', queue.schedules, order.name)
-    redis.call('HDEL', queue.schedule_state, order.name)
     redis.call('ZREM', queue.schedule_times, order.name)
   else
-    redis.call('HSET', queue.schedule_state, order.name, packed_schedule(schedule))
     redis.call('ZADD', queue.schedule_times, order.next_ms, order.name)
+  end
+  if order.next_ms == '' and schedule.seen == 0 then
+    redis.call('HDEL', queue.schedule_state, order.name)
+  else
+    redis.call('HSET', queue.schedule_state, order.name, packed_schedule(schedule))
   end
 end
 
--- Adds the tasks of *order* to *batch*. *room* is how many tasks fit into the queue; false: any number.
+-- Adds the tasks of *order* to *batch*; `order.wanted` is how many: if the task of an occurrence has to end before the
+-- next one, only the first. *room* is how many tasks fit into the queue; false: any number.
 local function fire_one(queue, batch, order, args, room)
   local schedule = parse_schedule(redis.call('HGET', queue.schedule_state, order.name))
   local stored = tonumber(redis.call('ZSCORE', queue.schedule_times, order.name) or nil)
@@ -35,11 +40,12 @@ local function fire_one(queue, batch, order, args, room)
     store_fired(queue, order, schedule)
     return 'skipped'
   end
-  if room and room < order.tasks then
+  order.wanted = order.overlap == 'skip' and 1 or order.tasks
+  if room and room < order.wanted then
     return 'full'
   end
   local fired = 0
-  for n = 1, order.tasks do
+  for n = 1, order.wanted do
     local at = order.first + 4 * (n - 1)
     local is_fired
     is_fired, schedule.id =
