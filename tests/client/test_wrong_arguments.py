@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from faults.halves import Half
-from holdfast import LocalFiles, TaskRegistry
+from holdfast import Holdfast, LocalFiles, TaskRegistry
 
 NOBODY = "redis://127.0.0.1:1"
 """There is no server: a call to it would be `ServerUnavailable`."""
@@ -106,6 +106,14 @@ def test_wrong_arguments(half: Half, case: str) -> None:
     wrong, error, message = CASES[case]
     with pytest.raises(error, match=message):
         half.do(wrong(half.client(NOBODY, "wrong")))
+
+
+def test_a_blocking_singleton_does_not_run_an_async_function() -> None:
+    async def work(lease: object) -> int:
+        return 1
+
+    with Holdfast.from_url(NOBODY) as hf, pytest.raises(TypeError, match="is async, but the client"):
+        hf.singleton("reports").run(work)
 
 
 @pytest.mark.parametrize("queue", [3, None, "\ud800"])

@@ -256,3 +256,24 @@ def test_all_keys_of_a_counter_expire(hf: Holdfast, site: Site) -> None:
     assert len(keys) == 3
     ends = [site.client.pttl(key) for key in keys]
     assert all(0 < ms <= 480_000 for ms in ends)
+
+
+def test_the_last_microsecond_of_a_minute_is_in_that_minute(hf: Holdfast) -> None:
+    hits = hf.counter("hits")
+    begin = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(minutes=5)
+    last = begin + timedelta(minutes=1) - timedelta(microseconds=1)
+    hits.add(3, at=last)
+    hits.add(4, at=last.timestamp())
+    assert hits.samples(60, start=begin, end=last) == [(begin, 7)]
+    assert hits.samples(60, start=last, end=begin) == [(begin, 7)]
+
+
+def test_an_add_in_the_past_does_not_shorten_the_life_of_the_definition(
+    hf: Holdfast, site: Site
+) -> None:
+    hits = hf.counter("past", precisions=[3600], keep=1)
+    hits.add()
+    definition = f"{site.namespace}:{{counter:past}}:definition"
+    ends_ms = site.client.pexpiretime(definition)
+    hits.add(at=time.time() - 3600)  # in the previous chunk
+    assert site.client.pexpiretime(definition) >= ends_ms

@@ -154,6 +154,12 @@ async def test_what_is_refused(hf: AsyncHoldfast) -> None:
         await hf.idempotency("payments").begin("", BODY)
     with pytest.raises(TypeError, match="a user must be a str, got int 7"):
         await hf.idempotency("payments").begin("a", BODY, user=7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a fingerprint must be bytes or a str, got NoneType None"):
+        await hf.idempotency("payments").begin("a", None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="wait must be 0 seconds or more"):
+        await hf.idempotency("payments").begin("a", BODY, wait=-1)
+    odd = await hf.idempotency("payments").begin("\ud800", "\ud800", user="\ud800")
+    assert odd.state == "begun"
     call = await hf.idempotency("payments").begin("a", BODY)
     with pytest.raises(TypeError, match="an answer must be bytes, got str"):
         await call.finish("paid")  # type: ignore[arg-type]

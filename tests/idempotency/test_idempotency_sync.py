@@ -154,6 +154,12 @@ def test_what_is_refused(hf: Holdfast) -> None:
         hf.idempotency("payments").begin("", BODY)
     with pytest.raises(TypeError, match="a user must be a str, got int 7"):
         hf.idempotency("payments").begin("a", BODY, user=7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a fingerprint must be bytes or a str, got NoneType None"):
+        hf.idempotency("payments").begin("a", None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="wait must be 0 seconds or more"):
+        hf.idempotency("payments").begin("a", BODY, wait=-1)
+    odd = hf.idempotency("payments").begin("\ud800", "\ud800", user="\ud800")
+    assert odd.state == "begun"
     call = hf.idempotency("payments").begin("a", BODY)
     with pytest.raises(TypeError, match="an answer must be bytes, got str"):
         call.finish("paid")  # type: ignore[arg-type]

@@ -174,6 +174,13 @@ async def test_wrong_costs_are_refused_at_once(hf: AsyncHoldfast, costs: Any, er
         await limiter.acquire(costs)
 
 
+async def test_actual_costs_have_names(hf: AsyncHoldfast) -> None:
+    permit = await hf.rate_limit("api", Limit(10, per=1.0)).acquire()
+    for costs in (5, "requests", ["requests"], None):
+        with pytest.raises(TypeError, match="give the actual costs by name, as in {'requests': 1}"):
+            await permit.settle(costs)  # type: ignore[arg-type]
+
+
 async def test_a_deploy_may_change_limits(hf: AsyncHoldfast) -> None:
     """What has passed still counts, by the name of the limit."""
     assert await hf.rate_limit("api", Limit(5, per=60.0)).try_acquire(4)

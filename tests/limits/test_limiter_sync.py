@@ -175,6 +175,13 @@ def test_wrong_costs_are_refused_at_once(hf: Holdfast, costs: Any, error: str) -
         limiter.acquire(costs)
 
 
+def test_actual_costs_have_names(hf: Holdfast) -> None:
+    permit = hf.rate_limit("api", Limit(10, per=1.0)).acquire()
+    for costs in (5, "requests", ["requests"], None):
+        with pytest.raises(TypeError, match="give the actual costs by name, as in {'requests': 1}"):
+            permit.settle(costs)  # type: ignore[arg-type]
+
+
 def test_a_deploy_may_change_limits(hf: Holdfast) -> None:
     """What has passed still counts, by the name of the limit."""
     assert hf.rate_limit("api", Limit(5, per=60.0)).try_acquire(4)

@@ -76,12 +76,24 @@ def not_early_ms(seconds: float) -> int:
 
 
 def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
-    """Return *instant* in milliseconds since 1970 (UTC).
+    """Return *instant* in milliseconds since 1970 (UTC), rounded up: nothing begins before it.
 
     Raises:
         ValueError: *instant* is a datetime without a time zone, or is out of range.
         TypeError: *instant* is neither a number nor a datetime.
     """
+    return not_early_ms(_to_epoch_seconds(instant, what))
+
+
+def to_event_ms(instant: Instant, what: str = "an instant") -> int:
+    """Return *instant* in milliseconds since 1970 (UTC), rounded down: the second stays the same.
+
+    Raise as `to_epoch_ms`.
+    """
+    return math.floor(round(_to_epoch_seconds(instant, what) * 1000, 3))
+
+
+def _to_epoch_seconds(instant: Instant, what: str) -> float:
     if isinstance(instant, bool) or not isinstance(instant, int | float | datetime):
         got = type(instant).__name__
         raise TypeError(f"{what} must be epoch seconds or an aware datetime, got {got}")
@@ -89,7 +101,7 @@ def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
         if instant.utcoffset() is None:
             raise ValueError(f"{what} must be an aware datetime, {instant!r} has no time zone")
         instant = instant.timestamp()
-    return not_early_ms(to_seconds(instant, what))
+    return to_seconds(instant, what)
 
 
 def from_epoch_ms(epoch_ms: int) -> datetime:

@@ -32,6 +32,20 @@ def call_unit(namespace: Namespace, store: str, user: str, key: str) -> Unit:
     return namespace.unit(keys.CALL, f"{escaped}/{digest(whole).hex()}")
 
 
-def digest(data: bytes) -> bytes:
+def fingerprint_digest(fingerprint: bytes | str) -> bytes:
+    """Return the digest of what is asked.
+
+    Raises:
+        TypeError: *fingerprint* is neither bytes nor a str.
+    """
+    if isinstance(fingerprint, str):
+        return digest(fingerprint.encode("utf-8", "surrogatepass"))
+    if not isinstance(fingerprint, bytes | bytearray | memoryview):
+        got = f"{type(fingerprint).__name__} {fingerprint!r}"
+        raise TypeError(f"a fingerprint must be bytes or a str, got {got}")
+    return digest(fingerprint)
+
+
+def digest(data: bytes | bytearray | memoryview) -> bytes:
     """Return the digest of *data* that the server stores: 16 bytes."""
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()

@@ -54,9 +54,12 @@ def checked_actual(
     """Return the actual cost for each of *limits*. A cost that is not given stays as *charged*.
 
     Raises:
-        TypeError: a cost is not an int.
+        TypeError: *costs* is not a mapping, or a cost is not an int.
         ValueError: a cost is negative, too large, or of an unknown name.
     """
+    if not isinstance(costs, Mapping):
+        got = f"got {type(costs).__name__} {costs!r}"
+        raise TypeError(f"give the actual costs by name, as in {{{limits[0].key!r}: 1}}; {got}")
     _check_names(costs, limits)
     return tuple(
         checked_int(costs.get(limit.key, before), f"the cost of {limit.key!r}", 0, MAX_AMOUNT)

@@ -150,7 +150,7 @@ class Completions:
     def search(self, prefix: str, *, limit: int = 10) -> list[Match]:
         """Return the names that begin with *prefix*, then names with a later word that does.
 
-        Each of the two groups is sorted by the folded names.
+        The first group is sorted by the folded names, the second one by them from that word on.
 
         Args:
             prefix: the beginning; it is folded before the search. Empty: return all names.

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...core._async.caller import Argument, AsyncCaller, Step
 from ...core._async.catalog import AsyncCatalog
 from ...core.checks import checked_int
-from ...core.clock import Duration, Instant, from_epoch_ms, to_epoch_ms, to_seconds
+from ...core.clock import Duration, Instant, from_epoch_ms, to_event_ms, to_seconds
 from ...core.definitions import log_kept
 from ...core.ledger import Operation
 from ...core.names import Unit
@@ -81,7 +81,7 @@ class AsyncCounter:
             DefinitionConflict: The server stores another definition, and `on_conflict` is `error`.
         """
         amount = checked_count(count)
-        at_ms: Argument = "" if at is None else to_epoch_ms(at, "at")
+        at_ms: Argument = "" if at is None else to_event_ms(at, "at")
         if amount == 0:
             return
         with self._caller.writers.operation(
@@ -171,8 +171,8 @@ class AsyncCounter:
             ValueError: The counter has no such precision.
         """
         precision = checked_int(precision, "precision")
-        first_s = None if start is None else to_epoch_ms(start, "start") // 1000
-        last_s = None if end is None else to_epoch_ms(end, "end") // 1000
+        first_s = None if start is None else to_event_ms(start, "start") // 1000
+        last_s = None if end is None else to_event_ms(end, "end") // 1000
         definition, now_s, counts = await self._read(precision)
         if precision not in definition.precisions:
             known = ", ".join(map(str, definition.precisions))

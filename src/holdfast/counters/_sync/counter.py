@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...core._sync.caller import Argument, Caller, Step
 from ...core._sync.catalog import Catalog
 from ...core.checks import checked_int
-from ...core.clock import Duration, Instant, from_epoch_ms, to_epoch_ms, to_seconds
+from ...core.clock import Duration, Instant, from_epoch_ms, to_event_ms, to_seconds
 from ...core.definitions import log_kept
 from ...core.ledger import Operation
 from ...core.names import Unit
@@ -80,7 +80,7 @@ class Counter:
             DefinitionConflict: The server stores another definition, and `on_conflict` is `error`.
         """
         amount = checked_count(count)
-        at_ms: Argument = "" if at is None else to_epoch_ms(at, "at")
+        at_ms: Argument = "" if at is None else to_event_ms(at, "at")
         if amount == 0:
             return
         with self._caller.writers.operation(
@@ -170,8 +170,8 @@ class Counter:
             ValueError: The counter has no such precision.
         """
         precision = checked_int(precision, "precision")
-        first_s = None if start is None else to_epoch_ms(start, "start") // 1000
-        last_s = None if end is None else to_epoch_ms(end, "end") // 1000
+        first_s = None if start is None else to_event_ms(start, "start") // 1000
+        last_s = None if end is None else to_event_ms(end, "end") // 1000
         definition, now_s, counts = self._read(precision)
         if precision not in definition.precisions:
             known = ", ".join(map(str, definition.precisions))

@@ -80,10 +80,10 @@ for i = #ARGV, FIRST, -1 do
     counted[#counted + 1] = key
     counted[#counted + 1] = bucket
     if value == amount then  -- The bucket may be new, and so the chunk: set its lifetime.
-      local ends_s = (chunk + 2) * keep * precision
-      call('EXPIREAT', key, ends_s)
-      if i == #ARGV then
-        call('SET', KEYS[1], ARGV[5], 'EXAT', ends_s)
+      call('EXPIREAT', key, (chunk + 2) * keep * precision)
+      if i == #ARGV then  -- The definition lives as long as the current chunk, which may have later samples.
+        local current = math.floor(now_s / precision / keep)
+        call('SET', KEYS[1], ARGV[5], 'EXAT', (current + 2) * keep * precision)
       end
     end
   end

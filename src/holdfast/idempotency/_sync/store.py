@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from ...core._sync.caller import Argument, Caller
 from ...core._sync.catalog import Catalog
-from ...core.clock import Deadline, Duration, since_boot, to_ms, to_timeout_s
+from ...core.clock import Deadline, Duration, since_boot, to_ms, to_seconds
 from ...core.concurrency._sync.cancellation import run_shielded
 from ...core.concurrency._sync.primitives import Event
 from ...core.names import Namespace, Unit, encode_name
@@ -20,7 +20,7 @@ from ...core.script import Script
 from ...core.stored import decoding
 from ...errors import HoldfastError
 from .. import keys
-from ..call_names import call_unit, digest
+from ..call_names import call_unit, fingerprint_digest
 from ..call_status import IdempotentCallStatus
 from .call import RENEW, IdempotentCall, released
 
@@ -100,14 +100,15 @@ class Idempotency:
         Raises:
             ServerUnavailable: the server could not be reached. If it began the call nevertheless,
                 the key is free when the lease ends.
+            TypeError: *key* or *user* is not a str, or *fingerprint* is neither bytes nor a str.
             ValueError: *key* is empty.
         """
         unit = call_unit(self._namespace, self.name, user, key)
-        asked = fingerprint.encode() if isinstance(fingerprint, str) else fingerprint
-        deadline = Deadline(to_timeout_s(wait))
-        found = self._attempt(unit, digest(asked))
+        asked = fingerprint_digest(fingerprint)
+        deadline = Deadline(None if wait is None else to_seconds(wait, "wait"))
+        found = self._attempt(unit, asked)
         if found.state == "running" and not deadline.passed:
-            found = self._wait(unit, digest(asked), deadline)
+            found = self._wait(unit, asked, deadline)
         if found.state == "begun" and not self._catalog.has(self._unit):
             self._note(found)
         return found

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from ...core.clock import backoff_s
 from ...core.concurrency._sync.primitives import sleep
-from ...core.concurrency._sync.user_calls import UserFunction
+from ...core.concurrency._sync.user_calls import UserFunction, can_call
 from ...errors import ClientClosed, LeaseLost, OutcomeUnknown, ServerUnavailable
 from ...errors.one_line_logger import logger_of
 from .lease import Lease
@@ -57,7 +57,10 @@ class Singleton:
         Raises:
             ClientClosed: The client was closed.
             Exception: The function raised it. The next process takes over.
+            TypeError: The function is async, and the client is not.
         """
+        if not can_call(function):
+            raise TypeError(f"{function!r} is async, but the client of this singleton is blocking")
         failures = 0
         while True:
             lease: Lease | None = None
