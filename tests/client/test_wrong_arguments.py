@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from faults.halves import Half
-from holdfast import Holdfast, LocalFiles, TaskRegistry
+from holdfast import Holdfast, Limit, LocalFiles, TaskRegistry
 
 NOBODY = "redis://127.0.0.1:1"
 """There is no server: a call to it would be `ServerUnavailable`."""
@@ -93,6 +94,21 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         ValueError,
         "give budget, lease or both",
     ),
+    "the id of an operation": (
+        lambda hf: hf.fenced("f").set(1, 1, op_id=UUID(int=7)),
+        TypeError,
+        "op_id must be a str, got UUID",
+    ),
+    "the id of a charge": (
+        lambda hf: hf.rate_limit("api", Limit(1, per=1.0)).try_acquire(op_id=7),
+        TypeError,
+        "op_id must be a str, got int 7",
+    ),
+    "the positions of an inbox": (
+        lambda hf: hf.inbox("ann").fetch(after=[1]),
+        TypeError,
+        "after takes chat ids with positions, not list",
+    ),
     "nothing to change in a counter": (
         lambda hf: hf.counter("c").redefine(),
         ValueError,
@@ -112,7 +128,10 @@ def test_a_blocking_singleton_does_not_run_an_async_function() -> None:
     async def work(lease: object) -> int:
         return 1
 
-    with Holdfast.from_url(NOBODY) as hf, pytest.raises(TypeError, match="is async, but the client"):
+    with (
+        Holdfast.from_url(NOBODY) as hf,
+        pytest.raises(TypeError, match="is async, but the client"),
+    ):
         hf.singleton("reports").run(work)
 
 

@@ -1,4 +1,4 @@
-"""Check whole numbers that users pass, before any I/O."""
+"""Check numbers and ids of operations that users pass, before any I/O."""
 
 from __future__ import annotations
 
@@ -27,3 +27,14 @@ def checked_int(
         allowed = f"{least:,} or more" if most is None else f"{least:,} to {most:,}"
         raise ValueError(f"{what} must be {allowed}{unit and f' {unit}'}, got {int(value):,}")
     return int(value)
+
+
+def checked_op_id(op_id: Any) -> str:
+    """Return *op_id*, the name that a user gave to an operation, if it is a str.
+
+    Raises:
+        TypeError: it is not a str.
+    """
+    if not isinstance(op_id, str):
+        raise TypeError(f"op_id must be a str, got {type(op_id).__name__} {op_id!r}")
+    return op_id

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from ..errors import DamagedData, OutcomeUnknown, ServerUnavailable
+from .checks import checked_op_id
 from .names import Unit, encode_name
 
 _LABEL_BYTES: Final = 100
@@ -76,7 +77,12 @@ class Operation:
 
     @classmethod
     def named(cls, op_id: str, repeat: Callable[..., Any], verb: str = "") -> Operation:
-        """Return the operation with the *op_id* that the user gave."""
+        """Return the operation with the *op_id* that the user gave.
+
+        Raises:
+            TypeError: *op_id* is not a str.
+        """
+        checked_op_id(op_id)
         if ours := _OURS.fullmatch(op_id):
             label, place = op_id.removeprefix("hf:"), int(ours[3] or 1)
             return cls(ours[1], int(ours[2]), label, op_id, repeat, None, place)

@@ -9,7 +9,7 @@ from os import urandom
 from typing import Final
 from zlib import crc32
 
-from ..core.checks import checked_int
+from ..core.checks import checked_int, checked_op_id
 from .limit import MAX_AMOUNT, UNNAMED, Limit
 
 Costs = int | Mapping[str, int] | None
@@ -90,7 +90,12 @@ def new_mark() -> str:
 
 
 def mark_of(op_id: str) -> str:
-    """Return the mark of the operation with this *op_id*."""
+    """Return the mark of the operation with this *op_id*.
+
+    Raises:
+        TypeError: *op_id* is not a str.
+    """
+    checked_op_id(op_id)
     if op_id.startswith(OURS) and len(op_id) == len(OURS) + MARK and op_id.isascii():
         return op_id[len(OURS) :]
     digest = hashlib.blake2b(op_id.encode("utf-8", "surrogatepass"), digest_size=MARK).digest()

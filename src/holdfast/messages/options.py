@@ -171,6 +171,8 @@ def checked_positions(after: Mapping[str, Position]) -> dict[str, Position]:
     Raises:
         ValueError, TypeError: a position is not valid.
     """
+    if not isinstance(after, Mapping):
+        raise TypeError(f"after takes chat ids with positions, not {type(after).__name__}")
     for position in after.values():
         if not isinstance(position, Position):
             raise TypeError(f"after takes a Position, not {type(position).__name__}")
