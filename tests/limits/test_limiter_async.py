@@ -177,7 +177,7 @@ async def test_wrong_costs_are_refused_at_once(hf: AsyncHoldfast, costs: Any, er
 async def test_actual_costs_have_names(hf: AsyncHoldfast) -> None:
     permit = await hf.rate_limit("api", Limit(10, per=1.0)).acquire()
     for costs in (5, "requests", ["requests"], None):
-        with pytest.raises(TypeError, match="give the actual costs by name, as in {'requests': 1}"):
+        with pytest.raises(TypeError, match="give the actual costs by name, as in "):
             await permit.settle(costs)  # type: ignore[arg-type]
 
 

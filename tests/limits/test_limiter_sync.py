@@ -178,7 +178,7 @@ def test_wrong_costs_are_refused_at_once(hf: Holdfast, costs: Any, error: str) -
 def test_actual_costs_have_names(hf: Holdfast) -> None:
     permit = hf.rate_limit("api", Limit(10, per=1.0)).acquire()
     for costs in (5, "requests", ["requests"], None):
-        with pytest.raises(TypeError, match="give the actual costs by name, as in {'requests': 1}"):
+        with pytest.raises(TypeError, match="give the actual costs by name, as in "):
             permit.settle(costs)  # type: ignore[arg-type]
 
 
