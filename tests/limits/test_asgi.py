@@ -79,6 +79,22 @@ async def test_header_fields_and_the_problem(site: Site) -> None:
         assert (problem["status"], problem["title"]) == (429, "Too Many Requests")
 
 
+async def test_a_message_that_the_application_sends_again_has_the_fields_once(site: Site) -> None:
+    start = {"type": "http.response.start", "status": 200}
+
+    async def constant(scope: Any, receive: Any, send: Any) -> None:
+        await send(start)
+        await send({"type": "http.response.body", "body": b"hello"})
+
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        client = Client(
+            RateLimitMiddleware(constant, limiter=hf.rate_limit("web", Limit(5, per=60)))
+        )
+        for _ in range(2):
+            assert list((await client.get())[1]) == [b"ratelimit-policy", b"ratelimit"]
+    assert start == {"type": "http.response.start", "status": 200}
+
+
 @pytest.mark.parametrize(("unavailable", "wanted"), [("allow", 200), ("refuse", 503)])
 async def test_a_server_that_cannot_be_reached(
     standalone: Server, unavailable: Any, wanted: int

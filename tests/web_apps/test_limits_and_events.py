@@ -142,6 +142,27 @@ async def test_starlette_without_fastapi(site: Site) -> None:
     assert ran == ["5", "", ""]
 
 
+@pytest.mark.parametrize("own", ["1", None])
+async def test_the_fields_of_an_asgi_application(site: Site, own: str | None) -> None:
+    """The key `headers` may be missing, and its value is any iterable."""
+
+    async def bare(scope: Any, receive: Any, send: Any) -> None:
+        fields = {"headers": iter([(b"x-own", own.encode())])} if own else {}
+        await send({"type": "http.response.start", "status": 200, **fields})
+        await send({"type": "http.response.body", "body": b"paid"})
+
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        app = IdempotencyMiddleware(bare, user=lambda scope: "ann", hf=hf)
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app),
+            base_url="http://app",
+            headers={"Idempotency-Key": "a"},
+        ) as client:
+            answers = [await client.post("/pay") for _ in range(2)]
+    assert [each.content for each in answers] == [b"paid"] * 2
+    assert [each.headers.get("x-own") for each in answers] == [own] * 2
+
+
 async def test_a_background_task_of_the_response_does_not_hold_the_answer_back(site: Site) -> None:
     ended = Event()
 

@@ -71,7 +71,9 @@ class ResponseRecorder:
         """Take one message of the application."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
-            self._headers = [(bytes(name), bytes(value)) for name, value in message["headers"]]
+            fields = message.get("headers", ())
+            self._headers = [(bytes(name), bytes(value)) for name, value in fields]
+            message = {**message, "headers": self._headers}  # the fields may be an iterator
             self._size = sum(len(name) + len(value) + 10 for name, value in self._headers)
         elif message["type"] == "http.response.body":
             part = bytes(message.get("body", b""))

@@ -103,7 +103,9 @@ def _with_fields(send: Send, decision: Decision) -> Send:
 
     async def send_with_fields(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *_encoded(decision.headers())]
+            # A copy: the application may send the same message again, for another request.
+            headers = [*message.get("headers", ()), *_encoded(decision.headers())]
+            message = {**message, "headers": headers}
         await send(message)
 
     return send_with_fields
