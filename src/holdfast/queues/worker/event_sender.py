@@ -38,7 +38,12 @@ logger: Final = logger_of("holdfast.worker")
 EMIT: Final = Script.load("holdfast.queues", "emit")
 
 _PAUSE_S: Final = 0.01
-"""Seconds between two calls. Events that are reported meanwhile share the next call."""
+"""Seconds between two calls at least. Events that are reported meanwhile share the next call."""
+
+_PAUSE_PER_TASK_S: Final = 0.00025
+"""Seconds between two calls for each task in the first. A task costs the server about 20 µs in each
+call, so that calls with many tasks take less than a tenth of its processor time.
+"""
 
 _TASKS: Final = 64
 _EVENTS: Final = 1000
@@ -201,7 +206,7 @@ class EventSender:
             while parcels := self._collected():
                 await self._send(parcels)
                 if sum(len(parcel.events) for parcel in parcels) < _EVENTS // 4:
-                    await self._hurry.wait(_PAUSE_S)
+                    await self._hurry.wait(max(_PAUSE_S, len(parcels) * _PAUSE_PER_TASK_S))
                 self._hurry.clear()
         except Exception as error:  # noqa: BLE001 (`stored` raises it, so the worker ends)
             self._failure = error
