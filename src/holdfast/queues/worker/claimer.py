@@ -330,7 +330,9 @@ class Claimer:
 
     async def wait(self, *, until_step: bool) -> None:
         """Sleep until woken, or until the next check; with *until_step* at most until a step is
-        due."""
+        due. Do not sleep while the last step has left settlements, which have woken it before."""
+        if self._settlements:
+            return
         due_s = self._next_step.left_s() if until_step else self.pace.look_s
         await self.woken.wait(min(self.pace.look_s, due_s))
 
