@@ -1,6 +1,5 @@
 """The worker: runs each task, tries again what fails, and dead-letters what keeps failing."""
 
-import asyncio
 import json
 import logging
 import time
@@ -11,9 +10,6 @@ import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, Holdfast, TaskRegistry, current_task
-from holdfast.queues.worker import claimer
-from holdfast.queues.worker.idle_pace import IdlePace
-from holdfast.queues.worker.step import STEP_LIMIT
 from queues.sample_tasks import (
     cancels_itself,
     dated,
@@ -57,27 +53,6 @@ async def test_nothing_stays_behind_when_all_is_done(hf: AsyncHoldfast, site: Si
     assert stats.waiting_workers == 0
     for key in site.client.scan_iter(f"{site.namespace}:*"):
         assert site.client.ttl(key) > 0 or b"{layout:" in key, key
-
-
-async def test_tasks_that_one_step_cannot_settle_wait_for_nothing(
-    hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They all end at the same time, so nothing wakes the worker after the first step."""
-    monkeypatch.setattr(IdlePace, "look_s", 60.0)
-    monkeypatch.setattr(claimer, "_BUSY_QUEUE_S", 60.0)
-    registry, all_run, running = TaskRegistry(), asyncio.Event(), []
-
-    @registry.task(queue="work")
-    async def ends_with_the_others(number: int) -> None:
-        running.append(number)
-        if len(running) == STEP_LIMIT + 2:
-            all_run.set()
-        await all_run.wait()
-
-    await hf.enqueue_many([ends_with_the_others.call(n) for n in range(STEP_LIMIT + 2)])
-    async with asyncio.timeout(20):
-        await hf.worker(registry, concurrency=2 * STEP_LIMIT).run(until_idle=True)
-    assert (await hf.queue("work").stats()).running == 0
 
 
 async def test_a_task_that_fails_runs_again(hf: AsyncHoldfast) -> None:
