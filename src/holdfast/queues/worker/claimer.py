@@ -329,9 +329,8 @@ class Claimer:
         return self._next_step.passed
 
     async def wait(self, *, until_step: bool) -> None:
-        """Sleep until woken, or until the next check; with *until_step* at most until a step is
-        due. Do not sleep while the last step has left settlements, which have woken it before."""
-        if self._settlements:
+        """Sleep until woken, until the next check, or, with *until_step*, until a step is due."""
+        if self._settlements:  # the last step had no room for them, and they do not wake it again
             return
         due_s = self._next_step.left_s() if until_step else self.pace.look_s
         await self.woken.wait(min(self.pace.look_s, due_s))
