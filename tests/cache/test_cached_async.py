@@ -10,8 +10,9 @@ import pytest
 
 from conftest import Site
 from faults.waiting import eventually_async
-from holdfast import MSGPACK, AsyncCachedFunction, AsyncHoldfast, CachedValue
+from holdfast import MSGPACK, AsyncCachedFunction, AsyncHoldfast, CachedValue, ServerUnavailable
 from holdfast.cache import keys
+from holdfast.cache._async.value_store import AsyncValueStore
 from holdfast.core.concurrency._async.primitives import sleep
 
 
@@ -118,6 +119,43 @@ async def test_put_stores_a_result(hf: AsyncHoldfast) -> None:
     await function.put("later", n=1)
     assert await function(1) == "later"
     await hf.invalidate_tags("all")
+    assert await function(1) == "old"
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), "x" * 2**21])
+async def test_put_raises_if_the_value_cannot_be_stored(hf: AsyncHoldfast, value: Any) -> None:
+    function = cached(hf, Source())
+    await function(1)
+    with pytest.raises((TypeError, ValueError), match="the result of source"):
+        await function.put(value, 1)
+    assert (await function.peek(1)) is not None
+    assert await function.put("new", 1) is None, "no lease is left"
+    assert await function(1) == "new"
+
+
+async def test_put_of_a_value_that_ttl_does_not_store_drops_the_old_one(hf: AsyncHoldfast) -> None:
+    source = Source()
+    function = cached(hf, source, none_ttl=0)
+    await function(1)
+    await function.put(None, 1)
+    assert await function.peek(1) is None
+    source.result = "new"
+    assert await function(1) == "new"
+
+
+async def test_put_raises_if_the_server_does_not_store_the_value(
+    hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = cached(hf, Source())
+    commit = AsyncValueStore.commit
+
+    async def broken(*args: Any) -> bool:
+        raise ServerUnavailable("the commit", "the connection broke", harmless=True)
+
+    monkeypatch.setattr(AsyncValueStore, "commit", broken)
+    with pytest.raises(ServerUnavailable):
+        await function.put("new", 1)
+    monkeypatch.setattr(AsyncValueStore, "commit", commit)
     assert await function(1) == "old"
 
 
@@ -467,6 +505,8 @@ async def test_counts_are_reported(hf: AsyncHoldfast) -> None:
         ({"ttl": 1, "on_outage": "ignore"}, ValueError, "on_outage must be"),
         ({"ttl": 1, "compress": "lz4"}, ValueError, "compress must be"),
         ({"ttl": 1, "error_ttl": {KeyboardInterrupt: 1}}, TypeError, "error_ttl must name"),
+        ({"ttl": 1, "error_ttl": 5}, TypeError, "error_ttl must map"),
+        ({"ttl": 1, "key": "n"}, TypeError, "key must be a function"),
         ({"ttl": 1, "version": "2"}, TypeError, "version must be an int"),
         ({"ttl": 1, "tag": ["a"]}, TypeError, "no option 'tag'"),
         ({"ttl": 1, "tags": "a"}, TypeError, "tags of source must be several strings"),

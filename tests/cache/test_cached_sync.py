@@ -11,8 +11,9 @@ import pytest
 
 from conftest import Site
 from faults.waiting import eventually
-from holdfast import MSGPACK, CachedFunction, CachedValue, Holdfast
+from holdfast import MSGPACK, CachedFunction, CachedValue, Holdfast, ServerUnavailable
 from holdfast.cache import keys
+from holdfast.cache._sync.value_store import ValueStore
 from holdfast.core.concurrency._sync.primitives import sleep
 
 
@@ -119,6 +120,43 @@ def test_put_stores_a_result(hf: Holdfast) -> None:
     function.put("later", n=1)
     assert function(1) == "later"
     hf.invalidate_tags("all")
+    assert function(1) == "old"
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), "x" * 2**21])
+def test_put_raises_if_the_value_cannot_be_stored(hf: Holdfast, value: Any) -> None:
+    function = cached(hf, Source())
+    function(1)
+    with pytest.raises((TypeError, ValueError), match="the result of source"):
+        function.put(value, 1)
+    assert (function.peek(1)) is not None
+    assert function.put("new", 1) is None, "no lease is left"
+    assert function(1) == "new"
+
+
+def test_put_of_a_value_that_ttl_does_not_store_drops_the_old_one(hf: Holdfast) -> None:
+    source = Source()
+    function = cached(hf, source, none_ttl=0)
+    function(1)
+    function.put(None, 1)
+    assert function.peek(1) is None
+    source.result = "new"
+    assert function(1) == "new"
+
+
+def test_put_raises_if_the_server_does_not_store_the_value(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = cached(hf, Source())
+    commit = ValueStore.commit
+
+    def broken(*args: Any) -> bool:
+        raise ServerUnavailable("the commit", "the connection broke", harmless=True)
+
+    monkeypatch.setattr(ValueStore, "commit", broken)
+    with pytest.raises(ServerUnavailable):
+        function.put("new", 1)
+    monkeypatch.setattr(ValueStore, "commit", commit)
     assert function(1) == "old"
 
 
@@ -464,6 +502,8 @@ def test_counts_are_reported(hf: Holdfast) -> None:
         ({"ttl": 1, "on_outage": "ignore"}, ValueError, "on_outage must be"),
         ({"ttl": 1, "compress": "lz4"}, ValueError, "compress must be"),
         ({"ttl": 1, "error_ttl": {KeyboardInterrupt: 1}}, TypeError, "error_ttl must name"),
+        ({"ttl": 1, "error_ttl": 5}, TypeError, "error_ttl must map"),
+        ({"ttl": 1, "key": "n"}, TypeError, "key must be a function"),
         ({"ttl": 1, "version": "2"}, TypeError, "version must be an int"),
         ({"ttl": 1, "tag": ["a"]}, TypeError, "no option 'tag'"),
         ({"ttl": 1, "tags": "a"}, TypeError, "tags of source must be several strings"),

@@ -132,7 +132,11 @@ class CacheOptions:
             raise TypeError("cached needs ttl=…, the seconds for which a result is fresh")
         options = cast(CachedOptions, given)
         ttl, none_ttl, refresh = options["ttl"], options.get("none_ttl"), options.get("refresh")
-        errors = options.get("error_ttl") or {}
+        errors, key = options.get("error_ttl") or {}, options.get("key")
+        if not isinstance(errors, Mapping):
+            raise TypeError(f"error_ttl must map classes of exceptions to seconds, got {errors!r}")
+        if key is not None and not callable(key):
+            raise TypeError(f"key must be a function of the arguments, got {key!r}")
         for what, each in (
             ("ttl", 0 if callable(ttl) else ttl),
             ("none_ttl", none_ttl or 0),
@@ -160,7 +164,7 @@ class CacheOptions:
             none_ttl=none_ttl,
             error_ttl=dict(errors),
             tags=options.get("tags", ()),
-            key=options.get("key"),
+            key=key,
             ignore=options.get("ignore", ()),
             version=checked_int(options.get("version", 1), "version", 0, 10**9),
             name=options.get("name"),

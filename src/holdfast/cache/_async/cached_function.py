@@ -128,7 +128,12 @@ class AsyncCachedFunction(Generic[P, R]):
     async def put(self, value: R, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Store *value* as the result of a call, as if the function had just returned it.
 
-        Results that are being computed now are not stored.
+        Results that are being computed now are not stored. If *ttl* says that *value* is not
+        stored, drop the result of the call.
+
+        Raises:
+            TypeError, ValueError: the value cannot be stored; the stored result is unchanged.
+            ServerUnavailable: the old result may still be stored.
         """
         await self._bound().put(value, self._owner + args, kwargs)
 

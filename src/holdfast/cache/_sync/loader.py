@@ -21,7 +21,7 @@ from ...errors.one_line_logger import logger_of
 from ..call_key import CallKey
 from ..function_counts import FunctionCounts
 from ..load_renewal import LoadRenewal
-from ..options import CacheOptions
+from ..options import CacheOptions, Lifetimes
 from ..replies import LoadClaim, Loaded
 from ..result_format import ResultFormat
 from ..stored_value import StoredValue
@@ -107,9 +107,23 @@ class ResultLoader:
         run_in_background(partial(self._refresh, key, work, seen, flights))
 
     def put(self, key: CallKey, value: Any) -> None:
-        """Store a value that the caller has. The results of current loads are not stored."""
-        token = new_token()
-        self._store_value(key, self._store.claim(key, token, "put", None), value)
+        """Store a value that the caller has. The results of current loads are not stored.
+
+        Raises:
+            TypeError, ValueError: the value cannot be stored; nothing was changed.
+            HoldfastError: the server did not store it.
+        """
+        lifetimes = self._options.lifetimes(value)
+        if lifetimes is None:  # An older result must not be returned any more.
+            self._store.invalidate([key])
+            return
+        packed = self._results.encoded(value)
+        claim = self._store.claim(key, new_token(), "put", None)
+        try:
+            self._commit(key, claim, lifetimes, packed)
+        except BaseException:
+            run_in_background(partial(self._abandon, key, claim.token, None))
+            raise
 
     def _refresh(
         self, key: CallKey, work: UserWork[Any], seen: StoredValue, flights: Flights
@@ -221,11 +235,16 @@ class ResultLoader:
             self._abandon(key, claim.token, "")
             return None
         try:
-            if self._store.commit(key, claim, lifetimes, *packed):
-                self._counts().stored(len(packed[1]), lifetimes.fresh_ms + lifetimes.stale_ms)
+            self._commit(key, claim, lifetimes, packed)
         except HoldfastError as error:
             logger.warning("a result of %s is not stored: %s", self._name, error)
         return packed
+
+    def _commit(
+        self, key: CallKey, claim: LoadClaim, lifetimes: Lifetimes, packed: tuple[int, bytes]
+    ) -> None:
+        if self._store.commit(key, claim, lifetimes, *packed):
+            self._counts().stored(len(packed[1]), lifetimes.fresh_ms + lifetimes.stale_ms)
 
     def _store_error(self, key: CallKey, claim: LoadClaim, error: Exception) -> None:
         """Store an exception of the function if `error_ttl` says so; report it to waiters."""
