@@ -10,16 +10,18 @@ import pytest
 import trustme
 from redis import Redis
 from redis.credentials import CredentialProvider
+from redis.exceptions import ResponseError
 
 from faults.ports import LOOPBACK, Port
 from faults.processes import Process
 from faults.servers import Server
 from faults.tls import Tls
 from faults.waiting import eventually
-from holdfast import Holdfast, ServerUnavailable
+from holdfast import Holdfast, HoldfastError, ServerUnavailable
 from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
+from holdfast.core.transport.redispy import error_reply, reply_of
 from holdfast.core.transport.settings import Settings
 
 # A password that changes while calls are made: redis-py asks its provider at each connection
@@ -165,3 +167,18 @@ def test_nothing_is_sent_in_plain_text(tls: Tls) -> None:
     """A URL without TLS gets no answer from a server that wants it."""
     reason = refused(f"redis://127.0.0.1:{tls.port}?socket_timeout=5")
     assert f"127.0.0.1:{tls.port}" in reason
+
+
+def test_a_missing_password_is_named_as_such_for_long_commands(fresh_server: Server) -> None:
+    """Without a login, Redis 7.0 answers a command of more than ten arguments in its own way."""
+    fresh_server.execute("CONFIG", "SET", "requirepass", "secret")
+    hf = Holdfast.from_url(f"redis://127.0.0.1:{fresh_server.port}")
+    with pytest.raises(HoldfastError, match="Authentication required"):
+        hf.lock("stock").try_acquire()
+    hf.close()
+
+
+def test_a_protocol_error_without_a_login_has_the_code_of_a_missing_password() -> None:
+    text = "ERR Protocol error: unauthenticated multibulk length"
+    assert str(reply_of(text)) == f"NOAUTH Authentication required ({text})."
+    assert str(error_reply(ResponseError(text.removeprefix("ERR ")))).startswith("NOAUTH")

@@ -119,6 +119,12 @@ def test_a_url_may_hold_options(url: str, options: dict[str, Any], timeout_s: fl
         ("redis+sentinel://a:26379", "a sentinel URL names its service"),
         ("redis+sentinel://a:26379/", "a sentinel URL names its service"),
         ("redis://a?socket_timeout=soon", "Invalid value for 'socket_timeout'"),
+        ("redis://a/shop", "number of the database, as in redis://host/3$"),
+        ("redis://a/1/2", "number of the database, as in redis://host/3$"),
+        ("redis://a/-1", "number of the database"),
+        ("redis+cluster://a/shop", "number of the database"),
+        ("unix://", "a unix URL names its socket"),
+        ("unix://data/valkey.sock", "a unix URL names its socket"),
     ],
 )
 def test_what_is_no_url_is_a_value_error(url: str, problem: str) -> None:

@@ -65,8 +65,21 @@ _CODES: Final = {
 def error_reply(error: Exception) -> ErrorReply:
     """Return the server's reply that redis-py has converted to *error*."""
     code = getattr(error, "status_code", None) or _CODES.get(type(error))
-    return ErrorReply(f"{code} {error}" if code else str(error))
+    return reply_of(f"{code} {error}" if code else str(error))
 
+
+def reply_of(text: str) -> ErrorReply:
+    """Return the error reply with this text.
+
+    Without a login, a server refuses a command with more than ten arguments, or a long one, as a
+    protocol error. Give it the code that it has for shorter ones.
+    """
+    if _NO_LOGIN in text:
+        return ErrorReply(f"NOAUTH Authentication required ({text}).")
+    return ErrorReply(text)
+
+
+_NO_LOGIN: Final = "Protocol error: unauthenticated"
 
 ROLE_COMMAND: Final = b"*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n"
 """The packed command that reads the role of a server."""

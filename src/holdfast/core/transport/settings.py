@@ -317,6 +317,7 @@ def _of_cluster(client: Any) -> Settings:
 
 
 def _of_url(url: str) -> Settings:
+    _check_path(url)
     given = parse_url(url)  # type: ignore[no-untyped-call]
     kind = given.pop("connection_class", redis.Connection)
     unknown = given.keys() - _parameters(kind) - _OF_POOLS
@@ -324,6 +325,19 @@ def _of_url(url: str) -> Settings:
         raise ValueError(f"unknown options in the URL: {', '.join(sorted(unknown))}")
     address = (given["path"], 0) if "path" in given else _address(given)
     return Settings("standalone", (address,), **_common(kind, given))
+
+
+def _check_path(url: str) -> None:
+    """Raise ValueError for a path that redis-py would ignore, and connect to something else."""
+    parts = urlsplit(url)
+    if parts.scheme == "unix":
+        if parts.netloc.rpartition("@")[2] or not parts.path:
+            raise ValueError("a unix URL names its socket: unix:///path/of/the.sock")
+        return
+    _ = parts.port  # raise the error for a wrong one first: a `/` in a password ends the host
+    database = parts.path.strip("/")
+    if database and not database.isdecimal():  # not in the text: it may be part of a password
+        raise ValueError("the path of a URL is the number of the database, as in redis://host/3")
 
 
 def _of_many(base: str, topology: str, rest: str) -> Settings:

@@ -12,7 +12,6 @@ from typing import Any, Final, cast
 import hiredis
 from redis.asyncio import connection as flavour
 
-from ..outcome import ErrorReply
 from ..redispy import (
     BROKEN,
     ERROR_REPLIES,
@@ -22,6 +21,7 @@ from ..redispy import (
     error_reply,
     forget_writer,
     native,
+    reply_of,
     writer_of,
 )
 from ..rejection import NotOpened
@@ -75,7 +75,7 @@ class AsyncStream(asyncio.BufferedProtocol):
         # A memoryview, because TLS writes into slices of it, and a slice of a bytearray is a copy.
         self._view = memoryview(self._buffer)
         self._processed = True  # whether the replies of the last read were processed
-        self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
+        self._reader = hiredis.Reader(replyError=reply_of, protocolError=ConnectionError)
         self._transport = cast("asyncio.Transport", writer.transport)
         self.can_lend = self._transport.get_extra_info("sslcontext") is None
         if not self.can_lend:

@@ -15,7 +15,6 @@ import hiredis
 from redis import connection as flavour
 
 from ...concurrency.interruption import raise_interruption
-from ..outcome import ErrorReply
 from ..redispy import (
     BROKEN,
     ERROR_REPLIES,
@@ -23,6 +22,7 @@ from ..redispy import (
     check_role,
     error_reply,
     native,
+    reply_of,
     socket_of,
 )
 from ..rejection import NotOpened
@@ -64,7 +64,7 @@ class Stream:
         self._socket.setblocking(False)
         self._recv_s = _waiting_recv_s(self._socket, self._timeout_s)
         self._flags = 0 if self._recv_s is None else socket.MSG_DONTWAIT
-        self._reader = hiredis.Reader(replyError=ErrorReply, protocolError=ConnectionError)
+        self._reader = hiredis.Reader(replyError=reply_of, protocolError=ConnectionError)
         self._arrivals = select.poll()
         self._arrivals.register(self._socket, select.POLLIN)
         self._room = select.poll()
