@@ -332,6 +332,8 @@ def test_wrong_arguments_are_rejected_before_any_io(hf: Holdfast) -> None:
         hf.file_feed("logs", consumers=["a"], budget=1e9)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a list of names"):
         hf.file_feed("logs", consumers="geo-1")
+    with pytest.raises(TypeError, match="give a path as str or Path, or a file object, got bytes"):
+        hf.file_feed("logs", consumers=["a"]).publish(b"a.log")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at most 100"):
         hf.file_feed("logs", consumers=map(str, range(101)))
     with pytest.raises(ValueError, match="'broadcast' or 'share'"):

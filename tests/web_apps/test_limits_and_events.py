@@ -45,6 +45,8 @@ def test_rates_as_text() -> None:
             parsed_rate(wrong)
     with pytest.raises(ValueError, match="needs a rate"):
         RequestLimit("search")
+    with pytest.raises(TypeError, match="give a rate such as 10/minute, or a Limit, got 5"):
+        RequestLimit("search", 5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="required_key"):
         idempotent_route(user=lambda scope: "ann", required_key=True)
     with pytest.raises(TypeError, match="give the namespace"):

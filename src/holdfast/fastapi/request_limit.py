@@ -61,6 +61,7 @@ class RequestLimit:
 
     Raises:
         ValueError: a rate has another form.
+        TypeError: a rate is neither a str nor a `Limit`.
     """
 
     def __init__(
@@ -70,13 +71,16 @@ class RequestLimit:
         key: Callable[..., Any] = address_of,
         open_on_failure: bool = True,
     ) -> None:
-        found = (parsed_rate(each) if isinstance(each, str) else each for each in limits)
         self._name = name
-        self._limits = tuple(found)
+        self._limits = tuple(
+            parsed_rate(each) if isinstance(each, str) else each for each in limits
+        )
         self._open_on_failure = open_on_failure
         self._latest: tuple[AsyncHoldfast, AsyncRateLimiter] | None = None
         if not self._limits:
             raise ValueError(f"the limit of requests {name!r} needs a rate, such as 10/minute")
+        if wrong := [each for each in self._limits if not isinstance(each, Limit)]:
+            raise TypeError(f"give a rate such as 10/minute, or a Limit, got {wrong[0]!r}")
         # FastAPI reads the parameters here, so that the key may be any dependency.
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__: inspect.Signature = inspect.Signature(

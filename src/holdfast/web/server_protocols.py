@@ -206,6 +206,16 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._deadline.stop()
         super().connection_lost(exc)
 
+    async def send(self, message: Any) -> None:
+        """Send a message. After a refusal that has a body, mark the handshake as complete.
+
+        uvicorn does not, so it logs an error for each refusal.
+        """
+        await super().send(message)
+        is_body = message["type"] == "websocket.http.response.body"
+        if is_body and not message.get("more_body", False):
+            self.handshake_complete = True
+
     def authenticated(self) -> None:
         """Accept frames of the full size, and stop the deadline."""
         self._deadline.stop()

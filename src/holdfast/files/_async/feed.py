@@ -116,6 +116,10 @@ class AsyncFileFeed:
             NotDefined: The feed has no definition yet.
         """
         checked_compression(compress)
+        if not isinstance(source, str | os.PathLike) and not hasattr(source, "read"):
+            raise TypeError(
+                f"give a path as str or Path, or a file object, got {type(source).__name__}"
+            )
         if name is None:
             if not isinstance(source, str | os.PathLike):
                 raise ValueError("a file object must be published under a name: give name=…")
