@@ -25,7 +25,7 @@ class FunctionUnits:
     def __init__(self, namespace: Namespace, name: str) -> None:
         self.function: Unit = namespace.unit(keys.FUNCTION, name)
         self._namespace = namespace
-        self._name = name
+        self._name = self.function.name  # without the formatting of a subclass of str
         self._shards: dict[int, Unit] = {}
 
     def shard(self, number: int) -> Unit:

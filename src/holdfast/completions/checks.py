@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..core.checks import checked_int
+from ..core.names import plain_text
 from ..errors import InvalidName
 from .folding import folded
 
@@ -28,7 +29,8 @@ def checked_name(name: str) -> str:
         TypeError: *name* is not a str.
         InvalidName: *name* is empty or too long, or contains NUL or an unpaired surrogate.
     """
-    if not checked_text(name, "a name"):
+    name = checked_text(name, "a name")
+    if not name:
         raise InvalidName(name, "it is empty")
     if _size(folded(name), name) > MAX_FOLDED_BYTES:
         raise InvalidName(name, f"folded it takes over {MAX_FOLDED_BYTES} bytes")
@@ -39,9 +41,9 @@ def checked_id(id: str | None) -> str:
     """Return *id* as the server stores it: an empty string for None. Raise as `checked_name`."""
     if id is None:
         return ""
-    if not checked_text(id, "an id"):
+    if not (plain := checked_text(id, "an id")):
         raise InvalidName(id, "an id must not be empty; use None for no id")
-    return id
+    return plain
 
 
 def checked_text(text: str, what: str) -> str:
@@ -52,7 +54,7 @@ def checked_text(text: str, what: str) -> str:
         raise InvalidName(text, "it holds a NUL")
     if (size := _size(text, text)) > MAX_BYTES:
         raise InvalidName(text, f"it takes {size} bytes, the limit is {MAX_BYTES}")
-    return text
+    return plain_text(text)
 
 
 def checked_limit(limit: int | None) -> int | None:

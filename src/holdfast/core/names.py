@@ -40,10 +40,8 @@ def encode_name(name: str) -> str:
         InvalidName: *name* has an unpaired surrogate, or takes more than `MAX_NAME_BYTES` encoded.
         TypeError: *name* is not a str.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"a name must be a str, got {type(name).__name__}")
-    # Return only a plain str as it is: a subclass may format itself differently in a key.
-    if type(name) is str and _PLAIN.fullmatch(name):
+    name = plain_text(name)
+    if _PLAIN.fullmatch(name):
         return name
     try:
         raw = name.encode()
@@ -57,6 +55,19 @@ def encode_name(name: str) -> str:
             name, f"it takes {len(encoded)} bytes as a key, the limit is {MAX_NAME_BYTES}"
         )
     return encoded
+
+
+def plain_text(text: str) -> str:
+    """Return *text* as a plain str.
+
+    A subclass of str may format itself differently, such as `class Plan(str, Enum)`.
+
+    Raises:
+        TypeError: *text* is not a str.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a name must be a str, got {type(text).__name__}")
+    return text if type(text) is str else str.__str__(text)
 
 
 def decode_name(encoded: str) -> str:
@@ -112,4 +123,4 @@ class Namespace:
     def unit(self, kind: str, name: str) -> Unit:
         """Return the unit of this *kind* and *name*."""
         prefix = f"{self.prefix}{{{kind}:{encode_name(name)}}}:"
-        return Unit(kind, name, prefix, key_slot(prefix.encode()))
+        return Unit(kind, plain_text(name), prefix, key_slot(prefix.encode()))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from ..core.names import Namespace, Unit
+from ..core.names import Namespace, Unit, plain_text
 from ..core.stored import decoding
 from ..errors import InvalidName
 from . import keys
@@ -50,6 +50,7 @@ def subject_unit(namespace: Namespace, limiter: str, subject: str) -> Unit:
     escaped = limiter.replace("~", "~0").replace("/", "~1")
     if not isinstance(subject, str):
         raise TypeError(f"a subject must be a str, got {type(subject).__name__} {subject!r}")
+    subject = plain_text(subject)
     encoded = subject.encode("utf-8", "surrogatepass")
     if len(encoded) <= MAX_SUBJECT_BYTES:
         with suppress(InvalidName):  # an unpaired surrogate, or the whole name is too long

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..core.checks import checked_int
 from ..core.clock import Duration, to_ms
+from ..core.names import plain_text
 
 MAX_AMOUNT: Final = 10**12
 """Largest amount. Scripts compute exactly with a thousand times as much."""
@@ -56,7 +57,7 @@ class Limit:
         if per_ms > MAX_PERIOD_MS:
             raise ValueError(f"per must be at most 366 days, got {per_ms / 1000:g} s")
         if self.name is not None:
-            checked_limit_name(self.name)
+            object.__setattr__(self, "name", checked_limit_name(self.name))
         object.__setattr__(self, "per_ms", per_ms)
         object.__setattr__(self, "per", per_ms / 1000)
 
@@ -79,7 +80,7 @@ def checked_limit_name(name: Any) -> str:
         raise ValueError(
             f"the name of a limit is a letter, then up to 31 letters, digits, _ and -; got {name!r}"
         )
-    return name
+    return plain_text(name)
 
 
 def checked_limits(limits: Iterable[Limit]) -> tuple[Limit, ...]:

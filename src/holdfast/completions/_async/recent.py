@@ -50,7 +50,7 @@ class AsyncRecent:
             InvalidName: The name cannot be stored.
             DefinitionConflict: The server stores another limit, and `on_conflict` is `error`.
         """
-        checked_name(name)
+        name = checked_name(name)
         given = given_option(self._limit, self._on_conflict)
         args = (name, given, DEFAULT_LIMIT, keys.KEPT_MS)
         repeat = partial(self.touch, name)
@@ -67,7 +67,7 @@ class AsyncRecent:
 
     async def remove(self, name: str, *, op_id: str | None = None) -> bool:
         """Remove *name*. Return False if it was not in the list."""
-        checked_name(name)
+        name = checked_name(name)
         repeat = partial(self.remove, name)
         return bool(await self._caller.write(DROP, self._unit, name, op_id=op_id, repeat=repeat))
 

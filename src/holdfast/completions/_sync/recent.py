@@ -51,7 +51,7 @@ class Recent:
             InvalidName: The name cannot be stored.
             DefinitionConflict: The server stores another limit, and `on_conflict` is `error`.
         """
-        checked_name(name)
+        name = checked_name(name)
         given = given_option(self._limit, self._on_conflict)
         args = (name, given, DEFAULT_LIMIT, keys.KEPT_MS)
         repeat = partial(self.touch, name)
@@ -66,7 +66,7 @@ class Recent:
 
     def remove(self, name: str, *, op_id: str | None = None) -> bool:
         """Remove *name*. Return False if it was not in the list."""
-        checked_name(name)
+        name = checked_name(name)
         repeat = partial(self.remove, name)
         return bool(self._caller.write(DROP, self._unit, name, op_id=op_id, repeat=repeat))
 

@@ -13,6 +13,7 @@ import msgspec
 
 from ...core.clock import MAX_MS, Duration, from_epoch_ms, to_ms
 from ...core.codec import JSON, decoded
+from ...core.names import plain_text
 from ...core.stored import decoding, stored_int
 from ...errors import InvalidName
 from .members import MAX_MEMBERS
@@ -238,7 +239,7 @@ class GroupOptions:
         """Return the options, or raise why one is not allowed."""
         kept_ms, life_ms = to_ms(result_ttl, "result_ttl"), to_ms(lifetime, "lifetime")
         if group_id is not None:
-            checked_group_id(group_id)
+            group_id = checked_group_id(group_id)
         return cls(kept_ms, life_ms, group_id)
 
 
@@ -250,4 +251,4 @@ def checked_group_id(group_id: str) -> str:
         raise InvalidName(
             group_id, "a group_id has 1 to 100 letters, digits and signs of _ . @ + = , ~ : % -"
         )
-    return group_id
+    return plain_text(group_id)

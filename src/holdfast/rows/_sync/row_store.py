@@ -109,7 +109,7 @@ class RowStore:
                 raise DefinitionConflict(what, number, self.options.shards, fixed=True)
             log_kept(what, number, self.options.shards, fixed=True)
         if number != len(self._shards):
-            names = [f"{self.name}/{i}" for i in range(number)]
+            names = [f"{self._cache.name}/{i}" for i in range(number)]
             units = [self._namespace.unit(keys.SHARD, name) for name in names]
             self._shards = tuple(map(Shard, units))
         self._checked_at = now
