@@ -316,3 +316,13 @@ async def test_closing_the_client_cancels_the_body_of_hold(standalone: Server) -
 
 async def is_held(hf: AsyncHoldfast) -> bool:
     return (await hf.lock("l").inspect()).holder is not None
+
+
+def test_a_callback_that_would_do_nothing_is_refused(hf: Holdfast) -> None:
+    async def never_awaited() -> None:
+        """Do nothing."""
+
+    with hf.lock("report").hold() as lease:
+        for wrong in (never_awaited, None, 5):
+            with pytest.raises(TypeError, match="the callback must be a function"):
+                lease.on_lost(wrong)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -120,7 +121,12 @@ class Lease:
         """Call *callback* when the lease is lost; at once if it is lost already.
 
         In asyncio, the event loop calls it. In blocking code, a new thread calls it.
+
+        Raises:
+            TypeError: *callback* is not a plain function, so that calling it would do nothing.
         """
+        if not callable(callback) or inspect.iscoroutinefunction(callback):
+            raise TypeError(f"the callback must be a function that is not async, got {callback!r}")
         runner = CallbackRunner()
         self._lost_signal.add_listener(lambda: runner.run(callback))
 
