@@ -18,7 +18,7 @@ from ...core.codec import JSON, Codec
 from ...core.definitions import OnConflict, checked_on_conflict
 from ...core.durability import Durability
 from ...core.familiar_names import check_options
-from ...core.names import Namespace, plain_text
+from ...core.names import Namespace
 from ...core.platform import check_posix
 from ...core.telemetry import Telemetry
 from ...core.transport.settings import Client, Settings
@@ -695,8 +695,7 @@ class AsyncHoldfast:
         """Return the handle of a group. It sends nothing to the server."""
         from holdfast.queues.groups._async.group_handle import AsyncGroupHandle
 
-        name = plain_text(group_id)
-        return AsyncGroupHandle(name, self._resources.groups, self._resources.notifier)
+        return AsyncGroupHandle(group_id, self._resources.groups, self._resources.notifier)
 
     async def groups(self, *, limit: int = LISTED) -> list[GroupStatus]:
         """Return the status of the groups that exist, the latest first, without nested ones.

@@ -19,7 +19,7 @@ from ...core.codec import JSON, Codec
 from ...core.definitions import OnConflict, checked_on_conflict
 from ...core.durability import Durability
 from ...core.familiar_names import check_options
-from ...core.names import Namespace, plain_text
+from ...core.names import Namespace
 from ...core.platform import check_posix
 from ...core.telemetry import Telemetry
 from ...core.transport.settings import Client, Settings
@@ -692,8 +692,7 @@ class Holdfast:
         """Return the handle of a group. It sends nothing to the server."""
         from holdfast.queues.groups._sync.group_handle import GroupHandle
 
-        name = plain_text(group_id)
-        return GroupHandle(name, self._resources.groups, self._resources.notifier)
+        return GroupHandle(group_id, self._resources.groups, self._resources.notifier)
 
     def groups(self, *, limit: int = LISTED) -> list[GroupStatus]:
         """Return the status of the groups that exist, the latest first, without nested ones.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Generic, Never, TypeVar
 from ....core.clock import Deadline, Duration, to_timeout_s
 from ....core.concurrency._async.primitives import Event
 from ....core.familiar_names import no_attribute
+from ....core.names import plain_text
 from ....core.notifier import RECHECK_S, Notifier
 from ....errors import GroupTimeout, NoSuchGroup
 from ..status import GroupStatus, MemberResult, layout_of, member_result, status_of
@@ -46,6 +47,9 @@ class AsyncGroupHandle(Generic[R]):
     _delivery: AsyncGroupDelivery = field(repr=False, compare=False)
     _notifier: Notifier = field(repr=False, compare=False)
     is_new: bool | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "group_id", plain_text(self.group_id))
 
     if not TYPE_CHECKING:  # a type checker shall know that there are no such methods
 

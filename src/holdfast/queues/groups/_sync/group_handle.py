@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, Never, TypeVar
 from ....core.clock import Deadline, Duration, to_timeout_s
 from ....core.concurrency._sync.primitives import Event
 from ....core.familiar_names import no_attribute
+from ....core.names import plain_text
 from ....core.notifier import RECHECK_S, Notifier
 from ....errors import GroupTimeout, NoSuchGroup
 from ..status import GroupStatus, MemberResult, layout_of, member_result, status_of
@@ -47,6 +48,9 @@ class GroupHandle(Generic[R]):
     _delivery: GroupDelivery = field(repr=False, compare=False)
     _notifier: Notifier = field(repr=False, compare=False)
     is_new: bool | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "group_id", plain_text(self.group_id))
 
     if not TYPE_CHECKING:  # a type checker shall know that there are no such methods
 
