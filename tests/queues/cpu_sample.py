@@ -1,5 +1,7 @@
 """CPU-bound tasks, which child processes of a worker import: what they do is noted in files."""
 
+import asyncio
+import contextlib
 import faulthandler
 import logging
 import os
@@ -39,6 +41,20 @@ def note(path: str, text: object = "") -> None:
 @tasks.task(queue=QUEUE, cpu=True)
 def pid() -> int:
     return os.getpid()
+
+
+@tasks.task(queue=QUEUE, cpu=True)
+def runs_a_loop() -> list[object]:
+    """Run an event loop, as libraries do. No other one runs here."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise AssertionError("there is a loop")
+
+    async def answer() -> int:
+        await asyncio.sleep(0)
+        return 42
+
+    return [asyncio.run(answer()), asyncio.run(answer()), current_task().attempt]
 
 
 @tasks.task(queue=QUEUE, cpu=True)

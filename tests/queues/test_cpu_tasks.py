@@ -28,6 +28,7 @@ from queues.cpu_sample import (
     forks_and_returns,
     in_a_thread,
     pid,
+    runs_a_loop,
     sleeps_a_bit,
     speaks,
     speaks_oddly,
@@ -95,6 +96,12 @@ def test_a_task_knows_itself(hf: Holdfast) -> None:
     task_id, task, queue, attempt, token = handle.result(timeout=0)
     assert (task_id, task, queue, attempt) == ("me", "describes_itself", QUEUE, 1)
     assert token > 10**15
+
+
+def test_a_task_may_run_an_event_loop(hf: Holdfast) -> None:
+    handles = [hf.enqueue(runs_a_loop.call()) for _ in range(2)]
+    drain(hf)
+    assert [handle.result(timeout=0) for handle in handles] == [[42, 42, 1]] * 2
 
 
 def test_an_exception_travels_as_text_and_the_task_runs_again(

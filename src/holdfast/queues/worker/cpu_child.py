@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ...core.concurrency._async.background_task import run_loop
+from ...core.concurrency._async.background_task import outside_loop, run_loop
 from ...core.concurrency.parent_link import ParentLink
 from ...core.names import Namespace
 from .. import keys
@@ -66,7 +66,10 @@ def _run(
 
 
 class _InThisThread:
-    """Runs plain functions in the main thread of the child, which does nothing else."""
+    """Runs plain functions in the main thread of the child, which does nothing else.
+
+    They see no event loop: `asyncio.run` works in them, and so does the ORM of Django.
+    """
 
     def __init__(self, link: ParentLink) -> None:
         self._link = link
@@ -74,7 +77,8 @@ class _InThisThread:
     async def run(self, function: Callable[[], Any]) -> Any:
         """Run *function* and return what it returns. End a process that *function* has forked."""
         try:
-            result = function()
+            with outside_loop():
+                result = function()
         except BaseException:
             if self._link.is_copy:
                 traceback.print_exc()

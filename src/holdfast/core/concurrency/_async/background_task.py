@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ..event_loop import new_loop
@@ -107,6 +107,23 @@ def call_soon(function: Callable[..., object], *args: Any) -> None:
 def call_later(seconds: float, function: Callable[..., object]) -> None:
     """Call *function* in the loop after *seconds*."""
     asyncio.get_running_loop().call_later(seconds, function)
+
+
+@contextlib.contextmanager
+def outside_loop() -> Iterator[None]:
+    """Run the block as if no loop ran in this thread: it may run a loop of its own.
+
+    Use it only around code that does not await.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    asyncio.tasks._leave_task(loop, task)  # noqa: SLF001 (for those who write loops)
+    asyncio._set_running_loop(None)  # noqa: SLF001
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)  # noqa: SLF001
+        asyncio.tasks._enter_task(loop, task)  # noqa: SLF001
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
