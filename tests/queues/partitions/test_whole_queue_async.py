@@ -118,6 +118,21 @@ async def test_a_schedule_fires_each_instant_once(site: Site, hf: AsyncHoldfast)
     assert (await handle.status()).fired == len(ran) == 6
 
 
+async def test_a_group_with_limited_tasks_is_refused(hf: AsyncHoldfast) -> None:
+    """Its members would be in the first partition, and others of the key in that of the key."""
+    hf.queue(QUEUE, partitions=4)
+    limited = two_at_once.call("acme", 1)
+    for members, then in (([any_task.call(1), limited], None), ([any_task.call(1)], limited)):
+        with pytest.raises(ValueError, match=f"queue '{QUEUE}' has partitions, so members of"):
+            await hf.enqueue_group(members, then=then)
+    assert await hf.groups() == []
+    assert (await hf.queue(QUEUE).stats()).ready == 0
+    await hf.queue(QUEUE).repartition(1)
+    handle = await hf.enqueue_group([limited])
+    await hf.worker(tasks).run(until_idle=True)
+    assert (await handle.wait(timeout=60)).state == "done"
+
+
 async def test_members_of_a_group_and_what_follows_it_run(hf: AsyncHoldfast) -> None:
     hf.queue(QUEUE, partitions=4)
     members = [any_task.call(n) for n in range(10)]

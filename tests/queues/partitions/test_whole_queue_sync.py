@@ -119,6 +119,21 @@ def test_a_schedule_fires_each_instant_once(site: Site, hf: Holdfast) -> None:
     assert (handle.status()).fired == len(ran) == 6
 
 
+def test_a_group_with_limited_tasks_is_refused(hf: Holdfast) -> None:
+    """Its members would be in the first partition, and others of the key in that of the key."""
+    hf.queue(QUEUE, partitions=4)
+    limited = two_at_once.call("acme", 1)
+    for members, then in (([any_task.call(1), limited], None), ([any_task.call(1)], limited)):
+        with pytest.raises(ValueError, match=f"queue '{QUEUE}' has partitions, so members of"):
+            hf.enqueue_group(members, then=then)
+    assert hf.groups() == []
+    assert (hf.queue(QUEUE).stats()).ready == 0
+    hf.queue(QUEUE).repartition(1)
+    handle = hf.enqueue_group([limited])
+    hf.worker(tasks).run(until_idle=True)
+    assert (handle.wait(timeout=60)).state == "done"
+
+
 def test_members_of_a_group_and_what_follows_it_run(hf: Holdfast) -> None:
     hf.queue(QUEUE, partitions=4)
     members = [any_task.call(n) for n in range(10)]

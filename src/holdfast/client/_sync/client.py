@@ -672,7 +672,8 @@ class Holdfast:
 
         Raises:
             ValueError: there are no members; a member is unique or has a `task_id`; two calls name
-                the same task and queue, but are of two functions; or an option is out of its range.
+                the same task and queue, but are of two functions; a call has limits, and its queue
+                partitions; or an option is out of its range.
             GroupExists: the group of this id has other tasks.
             QueueAtCapacity: a queue has no room for its members.
             ServerUnavailable, OutcomeUnknown: members may be missing; repeat the call with the same

@@ -255,6 +255,12 @@ class AsyncProducer:
         [stored] = await spread.stored(repeated=op_id is not None)
         return stored
 
+    async def partitions(self, queue: str) -> int:
+        """Return how many partitions of *queue* take tasks. Define them if they are given."""
+        if self.partition_definitions.has(queue):
+            await self.partition_definitions.ensure(queue)
+        return (await self.layouts.current(queue)).partitions
+
     async def _has_partitions(self, queue: str) -> bool:
         """Return whether *queue* is known to have partitions. Define them if they are given."""
         if self.partition_definitions.has(queue):

@@ -252,6 +252,12 @@ class Producer:
         [stored] = spread.stored(repeated=op_id is not None)
         return stored
 
+    def partitions(self, queue: str) -> int:
+        """Return how many partitions of *queue* take tasks. Define them if they are given."""
+        if self.partition_definitions.has(queue):
+            self.partition_definitions.ensure(queue)
+        return (self.layouts.current(queue)).partitions
+
     def _has_partitions(self, queue: str) -> bool:
         """Return whether *queue* is known to have partitions. Define them if they are given."""
         if self.partition_definitions.has(queue):

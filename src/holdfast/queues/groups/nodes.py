@@ -185,9 +185,13 @@ class NodeFactory:
         trace: the trace in which the group is enqueued.
         life_ms: how long the group may take.
         kept_ms: how long it is kept after its end.
+
+    Attributes:
+        limited: the queues of calls with a limit key.
     """
 
     def __init__(self, trace: TraceContext | None, life_ms: int, kept_ms: int) -> None:
+        self.limited: set[str] = set()
         self._trace = trace
         self._life_ms = life_ms
         self._kept_ms = kept_ms
@@ -237,6 +241,8 @@ class NodeFactory:
         call = member.hooked()
         _check_call(call)
         self._check_function(call)
+        if call.definition is not None and call.definition.limit is not None:
+            self.limited.add(call.queue)
         outermost = group_id.partition("/")[0]
         args = [outermost if arg is GROUP_ID else arg for arg in call.args]
         kwargs = {key: outermost if arg is GROUP_ID else arg for key, arg in call.kwargs.items()}

@@ -42,5 +42,7 @@ class AsyncGroupProducer:
             unit, amount = self._delivery.store.unit(group_id), len(group.members)
             with during(telemetry, "send", unit, amount=amount) as sent:
                 factory = NodeFactory(sent.trace, options.life_ms, options.kept_ms)
-                is_new = await self._delivery.create(factory.whole(group, group_id))
+                node = factory.whole(group, group_id)
+                await self._delivery.store.check_limits(factory.limited)
+                is_new = await self._delivery.create(node)
         return AsyncGroupHandle(group_id, self._delivery, self._notifier, is_new)

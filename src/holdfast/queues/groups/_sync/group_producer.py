@@ -41,5 +41,7 @@ class GroupProducer:
             unit, amount = self._delivery.store.unit(group_id), len(group.members)
             with during(telemetry, "send", unit, amount=amount) as sent:
                 factory = NodeFactory(sent.trace, options.life_ms, options.kept_ms)
-                is_new = self._delivery.create(factory.whole(group, group_id))
+                node = factory.whole(group, group_id)
+                self._delivery.store.check_limits(factory.limited)
+                is_new = self._delivery.create(node)
         return GroupHandle(group_id, self._delivery, self._notifier, is_new)

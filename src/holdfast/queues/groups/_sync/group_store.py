@@ -59,6 +59,21 @@ class GroupStore:
         """Return the unit of a group."""
         return self._namespace.unit(keys.GROUP, group_id)
 
+    def check_limits(self, queues: Iterable[str]) -> None:
+        """Check *queues*, in which a new group has calls with a limit key.
+
+        Raises:
+            ValueError: one of them has partitions. Members are in the first partition, and other
+                tasks of the key in that of the key, so the limit would count each alone.
+        """
+        for queue in sorted(queues):
+            if self._producer.partitions(queue) > 1:
+                raise ValueError(
+                    f"queue {queue!r} has partitions, so members of groups there cannot have a "
+                    "limit key: it chooses the partition of a task, and members are in the first "
+                    "one. Let the member enqueue the limited task, or use another queue"
+                )
+
     def record(self, group_id: str) -> Mapping[str, str] | None:
         """Return the fields of the record of a group; None if there is none."""
         unit = self.unit(group_id)
