@@ -6,7 +6,17 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast import GiveUp, PerKey, Retry, SignalTimeout, TaskRegistry, Unique, current_task
+from holdfast import (
+    GiveUp,
+    PerKey,
+    Retry,
+    RetryAfter,
+    SignalTimeout,
+    Snooze,
+    TaskRegistry,
+    Unique,
+    current_task,
+)
 
 QUEUE = "orders"
 
@@ -104,6 +114,28 @@ async def compensates() -> str:
             raise RuntimeError("after the refund") from None
         return "refunded"
     return "shipped"
+
+
+@tasks.task(queue=QUEUE, retry=Retry(attempts=2, backoff=0.0))
+async def handles_any(error: str) -> list[object]:
+    """Catch what a step raises, make another step, and fail once after that."""
+    task = current_task()
+    kinds = {"exit": SystemExit(2), "later": RetryAfter(30.0, "HTTP 429"), "snooze": Snooze(9.0)}
+    found: list[object] = []
+    try:
+        await task.step("call", raises, kinds[error])
+    except BaseException as raised:  # noqa: BLE001 (that is what it does)
+        found = [type(raised).__name__, str(raised), getattr(raised, "seconds", None)]
+        found.append(getattr(raised, "code", None))
+    await task.step("note", anote, "note")
+    if task.attempt == 1:
+        raise RuntimeError("after the note")
+    return found
+
+
+def raises(error: BaseException) -> None:
+    """Raise *error*."""
+    raise error
 
 
 @tasks.task(queue=QUEUE)

@@ -22,6 +22,7 @@ from queues.step_tasks import (
     failing,
     fails_after,
     fails_after_plain,
+    handles_any,
     misuses,
     no_json,
     no_json_plain,
@@ -113,6 +114,23 @@ async def test_a_failure_that_was_caught_stays_one(hf: AsyncHoldfast) -> None:
     await drain(hf)
     assert await handle.result(timeout=0) == "refunded"
     assert ran == ["charge", "ship", "('ship', 7)", "refund", "('ship', 7)"]
+
+
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [
+        ("exit", ["SystemExit", "2", None, 2]),
+        ("later", ["RetryAfter", "HTTP 429", 30.0, None]),
+        ("snooze", ["Snooze", "it runs again in 9 s", 9.0, None]),
+    ],
+)
+async def test_what_was_caught_is_raised_again_as_it_was(
+    hf: AsyncHoldfast, error: str, found: list[object]
+) -> None:
+    handle = await hf.enqueue(handles_any.call(error))
+    await drain(hf)
+    assert await handle.result(timeout=0) == found
+    assert ran == ["note"]
 
 
 @pytest.mark.parametrize("task", [sleeps, sleeps_plain])

@@ -49,10 +49,10 @@ class RetryAfter(Exception):
     def __init__(
         self, seconds: Duration, reason: str = "", *, scope: Literal["task", "key"] = "task"
     ) -> None:
-        super().__init__(seconds, reason)
         if scope not in ("task", "key"):
             raise ValueError(f"scope must be 'task' or 'key', got {scope!r}")
         self.seconds: float = from_now_s(seconds, "RetryAfter")
+        super().__init__(self.seconds, reason)
         self.reason = reason
         self.scope = scope
 
@@ -74,8 +74,8 @@ class Snooze(Exception):
     """
 
     def __init__(self, seconds: Duration, reason: str = "") -> None:
-        super().__init__(seconds, reason)
         self.seconds: float = from_now_s(seconds, "Snooze")
+        super().__init__(self.seconds, reason)
         self.reason = reason
 
     def __str__(self) -> str:

@@ -8,11 +8,17 @@ from typing import Any, Final
 
 import msgspec
 
+from ...core.concurrency._async.cancellation import Cancelled
+from ...core.concurrency.thread_pool import Interrupted
 from ...core.error_text import error_text
 from ...errors import StepFailed
+from ..outcomes import GiveUp, RetryAfter, Snooze
+from .interrupts import StepInterrupt
 
 _TEXT_LIMIT: Final = 2000
 _ARGS_BYTES: Final = 10_000
+
+_OWN: Final = (GiveUp, RetryAfter, Snooze)
 
 
 class StoredFailure(msgspec.Struct):
@@ -46,23 +52,34 @@ def stored_failure(error: BaseException) -> bytes:
     return msgspec.json.encode(failure)
 
 
-def restored_failure(step: str, data: bytes) -> Exception:
+def restored_failure(step: str, data: bytes) -> BaseException:
     """Return the exception that is stored as *data*.
 
-    Its class is not imported: it must be in a module that is loaded, and be an `Exception`. Its
-    `__init__` does not run, so only its arguments are restored. If that is impossible, return a
-    `StepFailed` that names the class.
+    Its class is not imported: it must be in a module that is loaded. Its `__init__` does not run,
+    so only its arguments are restored, unless it is a class of Python or of Holdfast. If that is
+    impossible, return a `StepFailed` that names the class.
     """
     failure = msgspec.json.decode(data, type=StoredFailure)
     kind: Any = sys.modules.get(failure.module)
     for part in failure.name.split("."):
         kind = vars(kind).get(part) if hasattr(kind, "__dict__") else None
-    if isinstance(kind, type) and issubclass(kind, Exception) and failure.args is not None:
+    if _may_be_raised(kind) and failure.args is not None:
         with contextlib.suppress(Exception):  # its class belongs to the application
-            error = kind.__new__(kind, *failure.args)
+            error: BaseException = kind.__new__(kind, *failure.args)
             error.args = tuple(failure.args)
+            if kind.__module__ == "builtins" or kind in _OWN:
+                kind.__init__(error, *failure.args)
             return error
     return StepFailed(step, failure.name, failure.text)
+
+
+def _may_be_raised(kind: object) -> bool:
+    """Return whether *kind* is a class of exceptions that a step may store."""
+    return (
+        isinstance(kind, type)
+        and issubclass(kind, BaseException)
+        and not issubclass(kind, (StepInterrupt, Interrupted, Cancelled, GeneratorExit))
+    )
 
 
 def failure_of_cancellation(step: str) -> TimeoutError:

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from ...core.codec import JSON, decoded
 from ...core.concurrency._async.cancellation import Cancelled
+from ...core.concurrency.thread_pool import Interrupted
 from ...core.error_text import leaves_of, type_name
 from ...core.telemetry import during
 from ...errors import SignalTimeout
 from .failures import failure_of_cancellation, restored_failure, stored_failure
 from .history import StepHistory
-from .interrupts import StepRefused, TaskSuspended
+from .interrupts import StepInterrupt, StepRefused, TaskSuspended
 from .result_type import ResultType
 from .step_record import BegunStep, Kind, Outcome, StepRecord, checked_name
 from .store import Claimed, StepStore
@@ -161,11 +162,13 @@ class RunningSteps:
             with during(store.telemetry, "step", store.unit, facts=facts) as activity:
                 try:
                     yield record
-                except (Exception, Cancelled) as error:
+                except (StepInterrupt, Interrupted, GeneratorExit):
+                    raise
+                except BaseException as error:
                     activity.ended("failed", type_name(type(error)))
                     assert self._history is not None
-                    known = isinstance(error, Exception)
-                    kept = error if known else failure_of_cancellation(name)
+                    was_cancelled = isinstance(error, Cancelled)
+                    kept = failure_of_cancellation(name) if was_cancelled else error
                     self._history.failure = record(stored_failure(kept), "failed")
                     raise
         finally:
