@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import asyncio
 import collections
+import enum
 import io
 import types
 from collections.abc import Awaitable, Callable, Generator, Hashable, Iterable, Iterator, Mapping
@@ -50,6 +51,19 @@ class Shape(abc.ABC):
 
     @abc.abstractmethod
     def area(self) -> float: ...
+
+
+class Mixed(enum.Enum):
+    """Its values have two types."""
+
+    RED = 1
+    BLUE = "b"
+
+
+class Ratio(enum.Enum):
+    """Its values are neither texts nor whole numbers."""
+
+    HALF = 0.5
 
 
 class HasName(Protocol):
@@ -127,6 +141,8 @@ REFUSED = [
     (Box[int], "is a Box|contains a Box"),
     (Session | Path, "contains a Session"),
     (Path, "pass it as a str"),
+    (Mixed, "is a Mixed.*all texts, or all whole numbers"),
+    (list[Ratio], "contains a Ratio.*all texts, or all whole numbers"),
     (io.BytesIO, "pass the path, or the content"),
     (IO[str], "pass the path, or the content"),
     (Callable, "pass its name"),

@@ -34,6 +34,7 @@ _HINTS: Final[tuple[tuple[tuple[Any, ...], str], ...]] = (
     ((Callable, type), "pass its name, and look it up in the task"),
     ((Iterator, Iterable), "pass a list"),
     ((complex,), "pass two floats"),
+    ((enum.Enum,), "its values must be all texts, or all whole numbers"),
 )
 
 _HINT: Final = (
@@ -159,7 +160,10 @@ def _has_parts(cls: type) -> bool:
 
 
 def _may_be_stored(cls: type) -> bool:
-    """Return whether an instance of *cls* may be something that msgspec stores."""
+    """Return whether an instance of *cls* may be something that msgspec stores and reads."""
+    if issubclass(cls, enum.Enum):  # msgspec reads no others
+        kinds = {type(each.value) for each in cls}
+        return kinds <= {int} or kinds <= {str}
     if cls in _EXACT or issubclass(cls, _SUBCLASSED) or dataclasses.is_dataclass(cls):
         return True
     if inspect.isabstract(cls) and cls.__module__ not in ("collections.abc", "typing"):
