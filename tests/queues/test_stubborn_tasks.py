@@ -101,6 +101,18 @@ async def is_late_and_says_so() -> None:
             await asyncio.sleep(0.05)
 
 
+@tasks.task(queue="stubborn", retry=Retry(attempts=2, backoff=0.0))
+async def cancels_itself(how: str) -> str:
+    began.append(how)
+    task = asyncio.current_task()
+    assert task is not None
+    if how != "not at all":
+        task.cancel()
+    if how != "and returns":
+        await asyncio.sleep(60)
+    return how
+
+
 @tasks.task(queue="stubborn", timeout=0.2, retry=ONCE)
 def sleeps_in_c() -> None:
     time.sleep(1.5)
@@ -121,6 +133,32 @@ async def test_whatever_is_raised_is_a_failure(hf: AsyncHoldfast, task: object) 
     await asyncio.wait_for(hf.worker(tasks).run(until_idle=True), 20)
     with pytest.raises(TaskFailed, match=r"failed: (Unusual|KeyboardInterrupt)"):
         await handle.result(timeout=0)
+
+
+async def test_a_task_that_cancels_itself_has_failed(hf: AsyncHoldfast) -> None:
+    """If it were given back as a task that the worker cancels, it would run forever."""
+    waits = await hf.enqueue(cancels_itself.call("and waits"))
+    returns = await hf.enqueue(cancels_itself.call("and returns"))
+    await asyncio.wait_for(hf.worker(tasks).run(until_idle=True), 20)
+    assert await returns.result(timeout=0) == "and returns"
+    with pytest.raises(TaskFailed, match="failed: RuntimeError: the task cancelled itself"):
+        await waits.result(timeout=0)
+    assert sorted(began) == ["and returns", "and waits", "and waits"]
+
+
+async def test_a_loop_that_ends_uses_up_no_attempt(hf: AsyncHoldfast) -> None:
+    """As `asyncio.run` does, it cancels all its tasks at once."""
+    handle = await hf.enqueue(cancels_itself.call("not at all"))
+    own = {asyncio.current_task(), *asyncio.all_tasks()}
+    running = asyncio.create_task(hf.worker(tasks).run())
+    while not began:  # noqa: ASYNC110 (it is the task that says so)
+        await asyncio.sleep(0.01)
+    for task in asyncio.all_tasks() - own:
+        task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.wait_for(running, 20)
+    status = await handle.status()
+    assert (status.state, status.attempts) == ("queued", 0)
 
 
 async def test_a_task_that_ignores_its_cancellation_stops_no_worker(hf: AsyncHoldfast) -> None:

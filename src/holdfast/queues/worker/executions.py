@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from ...core.concurrency._async.background_task import RunningTask, spawn, wait_ended
+from ...core.concurrency._async.background_task import (
+    RunningTask,
+    forget_cancellation,
+    is_cancelling,
+    spawn,
+    wait_ended,
+)
 from ...core.concurrency._async.cancellation import Cancelled
+from ...core.concurrency._async.primitives import sleep
 from ...core.error_text import log_safely, type_name
 from ...errors import HoldfastError
 from ...errors.one_line_logger import logger_of
@@ -19,6 +26,9 @@ from .runner import Runner
 from .step import Settlement
 
 logger: Final = logger_of("holdfast.worker")
+
+_ITSELF_S: Final = 1.0
+"""Seconds after which a cancelled task that the worker has not stopped has cancelled itself."""
 
 
 class Executions:
@@ -57,13 +67,13 @@ class Executions:
                     "1 crash" if claim.crashes == 1 else f"{claim.crashes} crashes",
                 )
             name = f"holdfast task {claim.task_id} of {claimer.unit}"
-            task = spawn(_run(claim, runner, claimer, self._fail), name)
-            self._running[claim] = _Execution(claimer, task)
+            task = spawn(_run(claim, runner, claimer, self._fail, self._is_stopped), name)
+            self._running[claim] = execution = _Execution(claimer, task)
             task.add_done_callback(self._guarded(partial(self._end, claim)))
             if claimer.is_lost(claim):
                 self.stop(claim, "lost its lease before it began")
             elif self._cancels_new:
-                task.cancel()
+                execution.cancel()
 
     def stop(self, claim: Claim, why: str) -> None:
         """Cancel a claim that this worker lost, because another worker may run the task by now."""
@@ -71,7 +81,7 @@ class Executions:
         if execution is not None:
             unit = execution.claimer.unit
             logger.warning("task %s of %s %s: it is stopped", claim.task_id, unit, why)
-            execution.task.cancel()
+            execution.cancel()
 
     def cancel_new(self) -> None:
         """Cancel each claim that starts from now on."""
@@ -89,14 +99,19 @@ class Executions:
             0.75,
             0.25,
         ):  # twice, because `asyncio.wait_for` of Python 3.11 may swallow a cancel
-            tasks = [execution.task for execution in self._running.values()]
-            for task in tasks:
-                task.cancel()
-            await wait_ended(tasks, share * seconds)
+            executions = list(self._running.values())
+            for execution in executions:
+                execution.cancel()
+            await wait_ended([execution.task for execution in executions], share * seconds)
         for claim, execution in list(self._running.items()):
             logger.error("task %s ignores that it is cancelled, and runs on", claim.task_id)
             del self._running[claim]
             execution.claimer.finished(Settlement(claim, "release"))
+
+    def _is_stopped(self, claim: Claim) -> bool:
+        """Return whether the worker has stopped *claim*."""
+        execution = self._running.get(claim)
+        return execution is None or execution.is_stopped
 
     def _end(self, claim: Claim, task: RunningTask[Settlement | None]) -> None:
         execution = self._running.pop(claim, None)
@@ -107,29 +122,51 @@ class Executions:
         self._on_end(claim, settlement.seconds if settlement is not None else None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Execution:
-    """A claim that runs: its claimer, and its task in the loop."""
+    """A claim that runs: its claimer, its task in the loop, and whether the worker stopped it."""
 
     claimer: Claimer
     task: RunningTask[Settlement | None]
+    is_stopped: bool = False
+
+    def cancel(self) -> None:
+        """Cancel it, so that it is given back."""
+        self.is_stopped = True
+        self.task.cancel()
 
 
 async def _run(
-    claim: Claim, runner: Runner, claimer: Claimer, fail: Callable[[BaseException], None]
+    claim: Claim,
+    runner: Runner,
+    claimer: Claimer,
+    fail: Callable[[BaseException], None],
+    is_stopped: Callable[[Claim], bool],
 ) -> Settlement | None:
     """Run *claim* and return its settlement; None if the server has it already."""
     try:
         settlement = await runner.run(claim)
     except Cancelled:
-        return Settlement(claim, "release")
+        if not await _cancelled_itself(claim, is_stopped):
+            return Settlement(claim, "release")
+        settlement = runner.cancelled_itself(claim)
     except GeneratorExit:  # this coroutine is closed
         raise
     except BaseException as error:  # noqa: BLE001 (a runner must not raise)
         return _broken(claim, error)
+    if is_cancelling() and not is_stopped(claim):  # it has cancelled itself, and returned
+        await forget_cancellation()
+    return await _reported(settlement, claimer, fail)
+
+
+async def _reported(
+    settlement: Settlement, claimer: Claimer, fail: Callable[[BaseException], None]
+) -> Settlement | None:
+    """Report the events of a task, and an urgent settlement. Return one that is not reported."""
     try:
         if claimer.events.is_used:
-            await claimer.events.stored([claim])  # here it does not delay the steps of the queue
+            # Here it does not delay the steps of the queue.
+            await claimer.events.stored([settlement.claim])
         if not settlement.urgent:
             return settlement
         await claimer.settle(settlement)
@@ -141,6 +178,21 @@ async def _run(
         fail(error)
         return settlement
     return None
+
+
+async def _cancelled_itself(claim: Claim, is_stopped: Callable[[Claim], bool]) -> bool:
+    """Return whether the task of *claim* has cancelled itself.
+
+    A loop that ends cancels all of its tasks. Then the worker soon stops this one, too.
+    """
+    if is_stopped(claim):
+        return False
+    await forget_cancellation()
+    try:
+        await sleep(_ITSELF_S)
+    except Cancelled:
+        return False
+    return not is_stopped(claim)
 
 
 def _settlement_of(claim: Claim, task: RunningTask[Settlement | None]) -> Settlement | None:

@@ -137,6 +137,15 @@ class Runner:
         log_attempt(settlement, self._unit.name, name, duration_s, raised, level=level)
         return settlement
 
+    def cancelled_itself(self, claim: Claim) -> Settlement:
+        """Return the settlement of a task that has cancelled itself: the attempt has failed."""
+        envelope = Envelope.unpacked(claim.body, claim.task_id)
+        task, error = self._registry.get(envelope.task), RuntimeError("the task cancelled itself")
+        settlement = settlements.failed(claim, task, envelope, error)
+        settlement.facts = f"0{self._name_fact(task.name)}"
+        log_attempt(settlement, self._unit.name, task.name, 0.0, error)
+        return settlement
+
     async def _run_in_child(
         self, cpu: CpuPool, claim: Claim, envelope: Envelope, task: Task[..., Any]
     ) -> Settlement:

@@ -92,6 +92,16 @@ def is_cancelling() -> bool:
     return task is not None and task.cancelling() > 0
 
 
+async def forget_cancellation() -> None:
+    """Let the current task go on although its cancellation was requested."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)  # receive it, if the task has not yet
+        while task.cancelling():
+            task.uncancel()
+
+
 async def yield_to_loop() -> None:
     """Let the loop process events of its sockets, such as a closed connection."""
     # The first turn polls the sockets, and the second one runs their callbacks.
