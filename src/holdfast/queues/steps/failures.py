@@ -12,13 +12,14 @@ from ...core.concurrency._async.cancellation import Cancelled
 from ...core.concurrency.thread_pool import Interrupted
 from ...core.error_text import error_text
 from ...errors import StepFailed
-from ..outcomes import GiveUp, RetryAfter, Snooze
 from .interrupts import StepInterrupt
 
 _TEXT_LIMIT: Final = 2000
 _ARGS_BYTES: Final = 10_000
 
-_OWN: Final = (GiveUp, RetryAfter, Snooze)
+_INITIALIZED: Final = ("builtins", "holdfast.queues.outcomes")
+"""Modules with an `__init__` that takes the arguments of the exception and makes attributes of
+them."""
 
 
 class StoredFailure(msgspec.Struct):
@@ -56,7 +57,7 @@ def restored_failure(step: str, data: bytes) -> BaseException:
     """Return the exception that is stored as *data*.
 
     Its class is not imported: it must be in a module that is loaded. Its `__init__` does not run,
-    so only its arguments are restored, unless it is a class of Python or of Holdfast. If that is
+    so only its arguments are restored, unless it is that of Python or of `outcomes`. If that is
     impossible, return a `StepFailed` that names the class.
     """
     failure = msgspec.json.decode(data, type=StoredFailure)
@@ -67,7 +68,7 @@ def restored_failure(step: str, data: bytes) -> BaseException:
         with contextlib.suppress(Exception):  # its class belongs to the application
             error: BaseException = kind.__new__(kind, *failure.args)
             error.args = tuple(failure.args)
-            if kind.__module__ == "builtins" or kind in _OWN:
+            if getattr(kind.__init__, "__module__", "builtins") in _INITIALIZED:
                 kind.__init__(error, *failure.args)
             return error
     return StepFailed(step, failure.name, failure.text)
