@@ -671,9 +671,8 @@ class Holdfast:
             op_id: see `OutcomeUnknown`; it also makes the id of the group.
 
         Raises:
-            ValueError: there are no members; a member is unique or has a `task_id`; two calls name
-                the same task and queue, but are of two functions; a call has limits, and its queue
-                partitions; or an option is out of its range.
+            ValueError: there are no members; a member is unique or has a `task_id`; two functions
+                have one name in a queue; a limited call is for partitions; or an option is wrong.
             GroupExists: the group of this id has other tasks.
             QueueAtCapacity: a queue has no room for its members.
             ServerUnavailable, OutcomeUnknown: members may be missing; repeat the call with the same
