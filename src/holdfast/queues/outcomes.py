@@ -51,8 +51,9 @@ class RetryAfter(Exception):
     ) -> None:
         if scope not in ("task", "key"):
             raise ValueError(f"scope must be 'task' or 'key', got {scope!r}")
-        self.seconds: float = from_now_s(seconds, "RetryAfter")
-        super().__init__(self.seconds, reason)
+        wait_s = from_now_s(seconds, "RetryAfter")
+        super().__init__(wait_s, reason)
+        self.seconds: float = wait_s
         self.reason = reason
         self.scope = scope
 
@@ -74,8 +75,9 @@ class Snooze(Exception):
     """
 
     def __init__(self, seconds: Duration, reason: str = "") -> None:
-        self.seconds: float = from_now_s(seconds, "Snooze")
-        super().__init__(self.seconds, reason)
+        wait_s = from_now_s(seconds, "Snooze")
+        super().__init__(wait_s, reason)
+        self.seconds: float = wait_s
         self.reason = reason
 
     def __str__(self) -> str:
