@@ -22,7 +22,9 @@ plain = tasks.task(queue=QUEUE)(chores.plain.function)
 on_the_loop = tasks.task(queue=QUEUE)(chores.on_the_loop.function)
 in_steps = tasks.task(queue=QUEUE)(chores.in_steps.function)
 in_steps_by_a_thread = tasks.task(queue=QUEUE)(chores.in_steps_by_a_thread.function)
-acks_at_once = tasks.task(queue=QUEUE, ack="now")(chores.acks_at_once.function)
+acks_at_once = tasks.task(queue=QUEUE, ack="now", name=chores.acks_at_once.name)(
+    chores.acks_at_once.function
+)
 
 
 @tasks.task(queue=QUEUE, cpu=True)
