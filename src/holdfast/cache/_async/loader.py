@@ -113,7 +113,7 @@ class AsyncResultLoader:
             HoldfastError: the server did not store it.
         """
         lifetimes = self._options.lifetimes(value)
-        if lifetimes is None:  # An older result must not be returned any more.
+        if lifetimes is None:  # the stored result is out of date
             await self._store.invalidate([key])
             return
         packed = self._results.encoded(value)

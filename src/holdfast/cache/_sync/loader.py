@@ -114,7 +114,7 @@ class ResultLoader:
             HoldfastError: the server did not store it.
         """
         lifetimes = self._options.lifetimes(value)
-        if lifetimes is None:  # An older result must not be returned any more.
+        if lifetimes is None:  # the stored result is out of date
             self._store.invalidate([key])
             return
         packed = self._results.encoded(value)
