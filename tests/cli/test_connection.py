@@ -67,6 +67,33 @@ def test_a_mistyped_url_is_wrong_usage(url: str, output: str) -> None:
     assert "sec" not in result.stderr.replace("pass_word=secret", "")
 
 
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("tasks history q --name \udcff", r"'\udcff' is not valid Unicode at position 0"),
+        ("tasks signal q t go --value NaN", "--value is not JSON: NaN is no JSON"),
+        ("tasks signal q t go --value 1e400", "JSON has neither NaN nor infinity"),
+        (f"tasks signal q t go --value {'[' * 100_000}", "--value is not JSON"),
+        ("schedules add nightly q t far=1e400 --every 60", "JSON has neither NaN nor infinity"),
+        ("chat send jill \udcff --as jack --mailbox", "cannot be stored"),
+        ("serve revoke \udcff", "cannot be stored"),
+        (f"queues limit q --concurrency {10**30}", "concurrency must be 0 to 1,000,000"),
+    ],
+    ids=lambda given: given[:30].encode("ascii", "replace").decode(),
+)
+def test_a_value_that_cannot_be_sent_is_wrong_usage(data: Path, command: str, output: str) -> None:
+    """Name what is wrong with it."""
+    result = invoke(*command.split(), "--embedded", data)
+    assert (result.exit_code, output in result.stderr) == (2, True)
+
+
+def test_an_empty_key_is_wrong_usage(data: Path) -> None:
+    """No split of a command line makes an empty argument."""
+    for command in (["show"], ["forget", "--yes"]):
+        result = invoke("idempotency", *command, "http", "", "--embedded", data)
+        assert (result.exit_code, "must not be empty" in result.stderr) == (2, True)
+
+
 def test_a_password_is_not_shown() -> None:
     """Hide it in front of the host and among the options."""
     for url, shown in (

@@ -38,6 +38,16 @@ def test_one_queue_is_shown(filled: Holdfast, run: Run) -> None:
     assert [task["reason"] for task in row["latest_dead"]] == [f"failed: ValueError: {HOSTILE}"] * 2
 
 
+def test_a_blank_name_is_seen(hf: Holdfast, run: Run) -> None:
+    """In a list and alone: the empty name, and one that consists of blanks."""
+    task = TaskRegistry().task(name="t")(print)
+    for name, shown in (("", "(no name)"), ("  ", "\u2423\u2423"), (" a b ", "\u2423a b\u2423")):
+        hf.enqueue(task.call().options(queue=name))
+        assert any(line.startswith(f"{shown} ") for line in run("queues").stdout.splitlines())
+        assert run("queues", "show", name).stdout.splitlines()[0].split(maxsplit=1)[1] == shown
+        assert f"\n{shown} " in run("top", "--once").stdout
+
+
 def test_an_unused_queue_is_not_found(filled: Holdfast, run: Run) -> None:
     """Exit with code 3, and offer a similar name."""
     for command in ("show", "resume", "purge"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from faults.processes import Process
 from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import Holdfast
+from holdfast.web import Tokens
 from web.browsers import launched
 
 __all__ = ["serving"]  # a fixture
@@ -52,6 +54,13 @@ def test_a_secret_replaces_nothing(tmp_path: Path) -> None:
         assert (result.exit_code, "cannot be written" in result.stderr) == (1, True)
     assert path.read_text() == "mine"
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_secret_may_be_any_bytes() -> None:
+    """Take the bytes of the variable, whether or not they are text."""
+    secret = secrets.token_bytes(60).replace(b"\0", b"") + b"\xff"
+    made = invoke("token", "jill", "--bare", HOLDFAST_SECRET=os.fsdecode(secret))
+    assert Tokens(secret).user(made.stdout.strip()) == "jill"
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620, 0o602, 0o610])

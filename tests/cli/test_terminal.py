@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from cli.filled_queue import enqueue_dead, filled_queue, note
-from cli.programs import holdfast, on_terminal
+from cli.programs import PATIENCE_S, clean, holdfast, on_terminal
 from faults.servers import Server
 from holdfast import Holdfast
 
@@ -55,6 +58,24 @@ def test_a_pipe_cannot_answer(hf: Holdfast, where: dict[str, str]) -> None:
     assert (result.returncode, result.stdout) == (4, "")
     assert "add --yes" in result.stderr
     assert "\x1b" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["queues ls --json", "queues", "top --once", "--help"])
+def test_a_full_disk_is_a_failure(hf: Holdfast, where: dict[str, str], command: str) -> None:
+    """Print one line, and no traceback."""
+    enqueue_dead(hf, 1)
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "holdfast", *command.split()],
+            env=clean() | where,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    said = "holdfast: the output cannot be written: No space left on device\n"
+    assert (result.returncode, result.stderr) == (1, said)
 
 
 def test_colours_are_for_terminals_that_want_them(hf: Holdfast, where: dict[str, str]) -> None:

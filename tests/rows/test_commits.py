@@ -163,7 +163,7 @@ def test_a_commit_stands_though_the_cache_is_away(
             proxy.cut()
             session.get_one(Stock, ("eu", 1)).left = 9
         hook.remove()
-    assert "1 rows of SqlRows('stock_of_sessions') changed, such as ('eu', 1)" in caplog.text
+    assert "1 row of SqlRows('stock_of_sessions') changed, such as ('eu', 1)" in caplog.text
     with sessions() as session:
         assert session.get_one(Stock, ("eu", 1)).left == 9
 

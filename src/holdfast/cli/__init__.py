@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from typing import Final
+
+_UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Why standard output, such as a file on a full disk, refuses what is printed."""
 
 
 def main() -> None:
@@ -15,4 +20,9 @@ def main() -> None:
         sys.exit(
             "the command line needs an extra: install `holdfast[cli]` from where you got Holdfast"
         )
-    app()
+    try:
+        app()
+    except OSError as error:
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        sys.exit(f"holdfast: the output cannot be written: {error.strerror}")

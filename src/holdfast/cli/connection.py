@@ -168,6 +168,8 @@ def client_errors(
         fail(str(error), code=WRONG_USAGE)
     except HoldfastError as error:
         fail(reason(error, url, embedded), code=failed)
+    except UnicodeEncodeError as error:
+        fail(f"{error.object!r} is not valid Unicode at position {error.start}", code=WRONG_USAGE)
 
 
 @contextmanager
@@ -179,6 +181,15 @@ def argument_errors(hint: str = "") -> Iterator[None]:
         fail(str(error))
     except ValueError as error:
         fail(f"{error}{hint}", code=WRONG_USAGE)
+
+
+@contextmanager
+def storable_values() -> Iterator[None]:
+    """End the command with a message if JSON cannot represent a value of the command line."""
+    try:
+        yield
+    except TypeError as error:
+        fail(str(error), code=WRONG_USAGE)
 
 
 def reason(error: HoldfastError, url: str | None, embedded: Path | None) -> str:

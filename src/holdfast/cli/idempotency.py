@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from ..inspect.formats import counted, duration
 from .confirm import Yes, confirm
-from .connection import fail, with_client
+from .connection import argument_errors, fail, with_client
 from .exit_codes import NOT_FOUND
 from .options import argument, option
 from .output import AsJson, field_table, print_block, print_json, print_line
@@ -46,7 +46,8 @@ def show_call(
 
     The server has no list of keys, because callers choose them.
     """
-    status = hf.idempotency(store).status(key, user=user)
+    with argument_errors():
+        status = hf.idempotency(store).status(key, user=user)
     if status is None:
         fail(f"the key {key!r}{_of(user)} is free in store {store!r}", code=NOT_FOUND)
     if as_json:
@@ -65,7 +66,8 @@ def forget(hf: Holdfast, store: Store, key: Key, user: User = "", yes: Yes = Fal
     """Free a key, so that the next call with it runs again."""
     what = f"the call under key {key!r}{_of(user)} in store {store!r}"
     confirm(f"forget {what}, so that it may run again", yes=yes)
-    found = hf.idempotency(store).forget(key, user=user)
+    with argument_errors():
+        found = hf.idempotency(store).forget(key, user=user)
     print_line(f"{what} is forgotten" if found else f"there is none: {what}")
 
 

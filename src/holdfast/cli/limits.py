@@ -10,7 +10,7 @@ from ..inspect.formats import counted, duration, exact_duration
 from .confirm import Yes, confirm
 from .connection import with_client
 from .options import argument, option
-from .output import AsJson, field_table, print_block, print_json, print_line
+from .output import AsJson, field_table, print_block, print_json, print_line, shown_name
 from .resources import Resource, Row, group, list_command
 
 if TYPE_CHECKING:
@@ -111,7 +111,11 @@ def show_limiter(hf: Holdfast, name: Name, subject: Subject = "", as_json: AsJso
     if as_json:
         print_json({"limiter": name, "subject": subject}, _json(decision))
     else:
-        print_block(field_table([("limiter", name), ("subject", subject), *_rows(decision)]))
+        print_block(
+            field_table(
+                [("limiter", shown_name(name)), ("subject", shown_name(subject)), *_rows(decision)]
+            )
+        )
 
 
 @app.command("reset", example="holdfast limits reset openai --subject user:7")

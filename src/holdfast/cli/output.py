@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 AsJson = Annotated[bool, flag("One JSON object per line, for scripts.", "--json")]
+
+BLANK: Final = "\u2423"
+"""Stands for a blank at the beginning or the end of a name, where it would not be seen."""
+
+_OUTER_BLANKS: Final = re.compile("^ +| +$")
 
 UNFOLDED: Final = 1_000_000
 """The line width in a pipe, so that programs get whole lines."""
@@ -126,6 +132,15 @@ def row_table(
 def printable(text: str) -> str:
     """Return untrusted *text* with escapes in place of control and bidirectional characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shown_name(name: str) -> str:
+    """Return the untrusted *name*, `printable`, with signs for blanks at its ends.
+
+    The empty name, which would look like a missing one, becomes `(no name)`.
+    """
+    shown = _OUTER_BLANKS.sub(lambda found: BLANK * len(found[0]), printable(name))
+    return shown or "(no name)"
 
 
 def untrusted_markup(text: str) -> str:

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from ..inspect.formats import counted
 from .confirm import Yes, confirm
-from .connection import fail, with_client
+from .connection import argument_errors, fail, with_client
 from .exit_codes import WRONG_USAGE
 from .options import argument, flag, option
-from .output import AsJson, field_table, print_block, print_json, print_line, warn
+from .output import AsJson, field_table, print_block, print_json, print_line, shown_name, warn
 from .resources import Resource, Row, group, list_command
 from .task_text import print_tasks
 
@@ -108,7 +108,7 @@ def show_queue(hf: Holdfast, name: Name, as_json: AsJson = False) -> None:
         parts = {each: asdict(found) for each, found in partitions.items()}
         print_json(QUEUES.json_of(name, stats), tasks, limits, {"by_partition": parts})
         return
-    print_block(field_table([("queue", name), *_rows(stats)]))
+    print_block(field_table([("queue", shown_name(name)), *_rows(stats)]))
     if len(partitions) > 1:
         print_block(Text())
         print_block(Text("partitions", "bold"))
@@ -160,7 +160,8 @@ def limit(
         changes["concurrency"] = concurrency
     if rate is not None:
         changes["rate"] = _rate(rate)
-    hf.queue(name).limit(**changes)
+    with argument_errors():
+        hf.queue(name).limit(**changes)
     stats = hf.queue(name).stats()
     if as_json:
         print_json({"queue": name, "concurrency": stats.concurrency, "rate": stats.rate})

@@ -20,6 +20,7 @@ from .output import (
     print_json,
     print_line,
     row_table,
+    shown_name,
     warn,
 )
 
@@ -124,7 +125,7 @@ def list_resources(
             print_json(resources[n].json_of(name, state))
     elif lines:
         title = first.key
-        cells = ((name, *_cells(resources[n], state)) for name, n, state in lines)
+        cells = ((shown_name(name), *_cells(resources[n], state)) for name, n, state in lines)
         titles = (title, *first.columns)
         print_block(row_table(titles, cells, left=first.left))
     else:
@@ -145,7 +146,7 @@ def show_resource(hf: Holdfast, resource: Resource[Any], name: str, *, as_json: 
     if as_json:
         print_json(resource.json_of(name, state))
     else:
-        print_block(field_table([(resource.noun, name), *resource.rows(state)]))
+        print_block(field_table([(resource.noun, shown_name(name)), *resource.rows(state)]))
 
 
 def list_command(about: str, *resources: Resource[Any], nothing: str = "") -> Callable[..., None]:

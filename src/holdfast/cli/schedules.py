@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ..inspect.formats import distance, instant
 from .confirm import Yes, confirm
-from .connection import argument_errors, fail, with_client
+from .connection import argument_errors, fail, storable_values, with_client
 from .exit_codes import WRONG_USAGE
 from .options import argument, option
 from .output import AsJson, field_table, print_block, print_json, print_line
@@ -155,7 +155,7 @@ def add(
         fail("give one of --cron, --every and --at", code=WRONG_USAGE)
     named = keyword_arguments(pairs or (), None)
     call: Call[object] = Call(task, queue, "medium", tuple(positional_arguments(args)), named)
-    with argument_errors():
+    with argument_errors(), storable_values():
         timing = _timing(cron, tz, every, at)
         hf.schedule(name, call, timing, missed=missed, overlap=overlap)
     schedule = SCHEDULES.find(hf, name)

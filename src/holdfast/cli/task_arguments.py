@@ -30,6 +30,14 @@ def positional_arguments(text: str | None) -> list[Any]:
     return [] if text is None else list(_json(text, "--args", list))
 
 
+def json_value(text: str, option: str) -> Any:
+    """Return the JSON value in *text*. End the command if *text*, given by *option*, is no JSON."""
+    try:
+        return _loaded(text)
+    except (ValueError, RecursionError) as error:
+        fail(f"{option} is not JSON: {error}", code=WRONG_USAGE)
+
+
 def headers_in(pairs: Iterable[str]) -> Mapping[str, str]:
     """Return the headers in `NAME=VALUE` *pairs*. Their values are texts."""
     return _split(pairs, "--header NAME=VALUE")
@@ -55,10 +63,7 @@ def _value(text: str) -> Any:
 
 
 def _json(text: str, option: str, kind: type) -> Any:
-    try:
-        value = _loaded(text)
-    except (ValueError, RecursionError) as error:
-        fail(f"{option} is not JSON: {error}", code=WRONG_USAGE)
+    value = json_value(text, option)
     if not isinstance(value, kind):
         wanted = "an object" if kind is dict else "an array"
         fail(f"{option} must be {wanted}, as in {json.dumps(kind())}", code=WRONG_USAGE)

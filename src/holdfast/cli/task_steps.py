@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Final
 
 from rich.text import Text
 
 from ..inspect.formats import counted, distance, duration
-from .connection import argument_errors, fail, with_client
-from .exit_codes import FAILED, NOT_FOUND, WRONG_USAGE
+from .connection import argument_errors, fail, storable_values, with_client
+from .exit_codes import FAILED, NOT_FOUND
 from .options import argument, option
 from .output import AsJson, print_block, print_json, print_line, row_table, untrusted
+from .task_arguments import json_value
 
 if TYPE_CHECKING:
     from .. import Holdfast, StepStatus
@@ -71,12 +71,9 @@ def signal(
     """
     from .. import SignalRefused
 
+    decoded = json_value(value, "--value")
     try:
-        decoded = json.loads(value)
-    except ValueError as error:
-        fail(f"--value must be JSON: {error}", code=WRONG_USAGE)
-    try:
-        with argument_errors():
+        with argument_errors(), storable_values():
             hf.queue(queue).handle(task_id).signal(name, decoded)
     except SignalRefused as refused:
         fail(str(refused), code=NOT_FOUND if refused.state == "unknown" else FAILED)

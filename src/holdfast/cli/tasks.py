@@ -11,8 +11,8 @@ import typer
 from ..inspect.formats import counted
 from .commands import Commands
 from .confirm import Yes, confirm
-from .connection import argument_errors, fail, with_client
-from .exit_codes import FAILED, NOT_FOUND, WRONG_USAGE
+from .connection import argument_errors, fail, storable_values, with_client
+from .exit_codes import FAILED, NOT_FOUND
 from .options import argument, option
 from .output import AsJson, field_table, print_block, print_json, print_line
 from .queues import QUEUES, used_stats
@@ -139,10 +139,8 @@ def enqueue(
         call = call.options(
             delay=delay, expires=expires, task_id=task_id, headers=headers_in(headers or ())
         )
-    try:
+    with storable_values():
         handle = hf.enqueue(call)
-    except TypeError as error:
-        fail(str(error), code=WRONG_USAGE)
     if as_json:
         facts = {"queue": queue, "task": task, "task_id": handle.task_id}
         print_json({**facts, "enqueued": handle.enqueued})

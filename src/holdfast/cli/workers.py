@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from ..inspect.formats import ago, distance, size
+from .output import shown_name
 from .resources import Resource, group, list_command
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 def weights_text(queues: Mapping[str, int]) -> str:
     """Return the names of *queues* with their weights, such as `default, email=3`."""
     return ", ".join(
-        name if weight == 1 else f"{name}={weight}" for name, weight in sorted(queues.items())
+        shown_name(name) + (f"={weight}" if weight != 1 else "")
+        for name, weight in sorted(queues.items())
     )
 
 

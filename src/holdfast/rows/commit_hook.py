@@ -90,8 +90,8 @@ class CommitHook:
         except HoldfastError as error:
             shown = ", ".join(map(repr, list(row_ids)[:5]))
             logger.error(  # noqa: TRY400 (the message of the error is enough)
-                "%d rows of %r changed, such as %s, and could not be invalidated: %s",
-                len(row_ids),
+                "%s of %r changed, such as %s, and could not be invalidated: %s",
+                "1 row" if len(row_ids) == 1 else f"{len(row_ids)} rows",
                 self._source,
                 shown,
                 error,

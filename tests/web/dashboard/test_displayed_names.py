@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Final
 from urllib.parse import urlencode
 
@@ -9,8 +11,9 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from holdfast import Holdfast, Retry, TaskRegistry
-from holdfast.web.dashboard.displayed_names import in_text, pieces, words
+from holdfast import Holdfast, Retry, TaskRegistry, current_task
+from holdfast.web.dashboard.displayed_names import in_text, pieces, prose_pieces, words
+from holdfast.web.dashboard.filters import pretty, value
 from rows.table import Table
 from web.browsers import Tab, visit
 from web.dashboard.sample_data import work
@@ -158,6 +161,83 @@ def test_different_names_look_different(name: str, text: str) -> None:
     """Where no HTML fits; nothing of a name is lost."""
     assert in_text(name) == text
     assert "".join(part for part, _ in pieces(name)) == name
+
+
+TURNED: Final = "x\u202ey\u0085z\u2066"
+"""A text that turns around what is behind it, and has further hidden characters."""
+
+
+def fill_texts(live: RunningApp) -> None:
+    """Put `TURNED` into what is shown and is no name: reasons, arguments, messages, errors."""
+    registry = TaskRegistry()
+
+    @registry.task(queue="q", name="send", retry=Retry(attempts=1))
+    def send(what: str, **more: str) -> None:
+        current_task().step("look", lambda: what)
+        current_task().progress(1, 2, what)
+        raise ValueError(what)
+
+    live.hf.enqueue(send.call(TURNED, **{TURNED: TURNED}).options(task_id="t"))
+    work(live.hf, registry)
+    live.hf.mailbox("jill").send({TURNED: TURNED}, sender="jack")
+    live.hf.mailbox("jill").send(TURNED, sender="jack")
+    whole, failing = Table({"lamp": {"made": TURNED}}), Table({})
+    failing.broken = ValueError(TURNED)
+    for name, table in (("whole", whole), ("failing", failing)):
+        cache = live.hf.row_cache(name, source=table)
+        cache.schedule_many({"lamp": 60.0, **{f"row {n}": 60.0 for n in range(40)}})
+        cache.refresh_due()
+    assert live.hf.row_cache("failing").status().source_error
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("tasks?queue=q&state=dead", "history?queue=q", "failures", "task?queue=q&id=t"),
+        *("mailbox?name=jill", "rows", "cache?name=failing", "cache?name=failing&id=lamp"),
+        "cache?name=whole&id=lamp",
+    ],
+)
+def test_a_reason_turns_nothing_around(live: RunningApp, path: str) -> None:
+    """Nor does an argument, a message or a row: hidden characters are only behind their codes."""
+    fill_texts(live)
+    html = live.visitor("viewer", Accept="text/html").get(f"/{path}").text
+    assert "\\u202e" in html
+    behind_codes = re.sub(r'data-code="[^"]*">.</bdi>', "", html, flags=re.DOTALL)
+    assert not set(behind_codes) & set(TURNED) - set("xyz")
+
+
+def test_a_text_keeps_its_lines_and_its_value() -> None:
+    """Line breaks, and what joins the parts of an emoji, are no danger in a text."""
+    harmless = " a  b\r\n\tc\u3000d \U0001f469\u200d\U0001f467 "
+    assert [*prose_pieces(harmless)] == [(harmless, "")]
+    assert [*prose_pieces("a\u202eb\x00")] == [
+        *(("a", ""), ("\u202e", "\\u202e"), ("b", ""), ("\x00", "\\x00"))
+    ]
+    given = {"\u202e": ["\U000e0001", "\x00\n", "\xe9"]}
+    for shown in (value(given), pretty(given)):
+        assert json.loads(shown) == given
+        assert all(letter.isprintable() or letter == "\n" for letter in shown)
+
+
+def test_a_hint_shows_codes(tab: Tab, live: RunningApp) -> None:
+    """Also what a browser shows when the pointer rests on a text that is cut."""
+    fill_texts(live)
+    page = tab(live)
+    visit(page, live, "failures")
+    expect(page.locator(".cut").first).to_have_attribute(
+        "title", "failed: ValueError: x\\u202ey\\x85z\\u2066"
+    )
+
+
+def test_a_long_name_stays_within_its_chart(tab: Tab, live: RunningApp) -> None:
+    """A page never scrolls sideways."""
+    live.hf.counter("x" * 400).add(1)
+    page = tab(live)
+    visit(page, live, f"counter?name={'x' * 400}")
+    expect(page.locator(".plot canvas")).to_be_visible()
+    root = "document.documentElement"
+    assert page.evaluate(f"{root}.scrollWidth - {root}.clientWidth") <= 0
 
 
 @pytest.mark.parametrize("sent", ["a\r\nb", "nobody knows this"])

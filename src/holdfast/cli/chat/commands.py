@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 
 from ... import Chat, MailboxFull, NotAMember
-from ..connection import fail, with_client
+from ..connection import fail, storable_values, with_client
 from ..exit_codes import INTERRUPTED, REFUSED, WRONG_USAGE
 from ..options import argument, flag, option
-from ..output import AsJson, field_table, print_block, print_json, print_line, print_sections, warn
+from ..output import (
+    AsJson,
+    field_table,
+    print_block,
+    print_json,
+    print_line,
+    print_sections,
+    shown_name,
+    warn,
+)
 from ..resources import group, list_resources
 from .chats import CHATS, MAILBOXES, ChatSummary, member_table
 from .conversation import (
@@ -67,7 +76,7 @@ def show_chat(
         latest = {"latest": list(map(message_json, messages))}
         print_json(found.resource.json_of(name, state), behind, latest)
         return
-    print_block(field_table([(found.resource.noun, name), *found.resource.rows(state)]))
+    print_block(field_table([(found.resource.noun, shown_name(name)), *found.resource.rows(state)]))
     if not mailbox:
         members = member_table(readers[:SHOWN], seen=state.until_read)
         print_sections(("members, those furthest behind first", members))
@@ -96,7 +105,8 @@ def send(
         fail("there is nothing to send: TEXT is empty", code=WRONG_USAGE)
     with conversation(hf, name, mailbox=mailbox, must_exist=False) as found:
         try:
-            seq = found.source.send(text, sender=sender)
+            with storable_values():
+                seq = found.source.send(text, sender=sender)
         except (MailboxFull, NotAMember) as error:
             fail(str(error), code=REFUSED)
     if as_json:

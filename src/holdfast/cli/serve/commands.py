@@ -22,6 +22,7 @@ from ..connection import (
     fail,
     on_command_line,
     open_client,
+    storable_values,
 )
 from ..event_loop import run_async
 from ..exit_codes import WRONG_USAGE
@@ -191,7 +192,7 @@ def revoke(
     namespace: Namespace = "holdfast",
 ) -> None:
     """End all tokens and passes of a user that were made until now, also on open streams."""
-    with client_errors(url, embedded):
+    with client_errors(url, embedded), storable_values():
         run_async(end_tokens(open_client(AsyncHoldfast, url, embedded, namespace), user))
     print_line(f"all tokens and passes of {user!r} that were made until now are revoked")
 

@@ -37,7 +37,7 @@ Secret = Annotated[str | None, typer.Option(envvar=VARIABLE, hidden=True)]
 def read_secrets(file: Path | None, variable: str | None) -> list[bytes]:
     """Return the secrets in *file*, one per line, the newest first, or the one in *variable*."""
     if file is None:
-        return [variable.encode()] if variable else []
+        return [os.fsencode(variable)] if variable else []
     try:
         lines = _private_text(file).split("\n")
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ from ...inspect.formats import counted, distance, duration, exact_duration, shor
 from ...inspect.permits import process_name
 from ..bar_chart import summed
 from ..logs.progress import progress_of
-from ..output import printable
+from ..output import printable, shown_name
 from ..workers import last_seen, weights_text
 from .snapshot import LISTED, TopSnapshot
 
@@ -69,7 +69,7 @@ def workers(snapshot: TopSnapshot) -> Section:
             _name(each.name),
             Text(f"{each.running:,}/{each.concurrency:,}"),
             last_seen(each),
-            _name(weights_text(each.queues)),
+            Text(printable(weights_text(each.queues))),
             Text(distance(each.started_at)),
         )
         for each in snapshot.workers[:LISTED]
@@ -200,7 +200,7 @@ def totals_line(snapshot: TopSnapshot) -> str:
 
 def _name(text: str, style: str = "") -> Text:
     """Return the untrusted name *text* as a cell."""
-    return Text(printable(text), style)
+    return Text(shown_name(text), style)
 
 
 def _number(count: int, style: str = "") -> Text:

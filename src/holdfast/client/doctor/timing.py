@@ -95,12 +95,13 @@ def _slowness(one: ServerSnapshot) -> Iterator[Finding]:
         if each.took > SLOW_S and now - each.at.timestamp() < RECENTLY.total_seconds()
     ]
     if slow:
+        often = "once" if len(slow) == 1 else f"{len(slow)} times"
         worst = max(slow, key=lambda each: each.took)
         yield Finding(
             Severity.WARNING,
             f"{worst.command} took {1000 * worst.took:.0f} ms"
             + (f", on {worst.key}" if worst.key else ""),
-            f"other clients waited meanwhile; this happened {len(slow)} times within an hour",
+            f"other clients waited meanwhile; this happened {often} within an hour",
             "SLOWLOG GET 32 shows the commands; find the client that sends them",
             at,
         )

@@ -132,8 +132,8 @@ class AsyncRefresher:
     def _log_failures(self, results: dict[str, LoadResult]) -> None:
         failed = [member for member, result in results.items() if result.verb == "!"]
         logger.warning(
-            "%d rows of row cache %r could not be loaded, such as %s: %s",
-            len(failed),
+            "%s of row cache %r could not be loaded, such as %s: %s",
+            "1 row" if len(failed) == 1 else f"{len(failed)} rows",
             self._store.name,
             failed[0],
             results[failed[0]].why,

@@ -6,13 +6,17 @@ of the text around it.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
-from unicodedata import bidirectional
+from unicodedata import bidirectional, category
 
 _HIDDEN: Final = re.compile(r"^ | $|(?<= ) |[\u2800\u3164\u115f\u1160\uffa0\u034f\ufe00-\ufe0f]")
 """Spaces that browsers do not show, and letters without a visible glyph."""
+
+_JOINED: Final = "\t\r\n\u200c\u200d"
+"""Line breaks, and what joins letters in some scripts, or the parts of an emoji."""
 
 _WORD_END: Final = re.compile(r"(?<=[^\W_][_.:/@])(?=[^\W_])")
 """Between a separator and the next word."""
@@ -32,10 +36,33 @@ def pieces(name: str) -> Iterator[tuple[str, str]]:
 
     The code replaces a hidden character. It is empty for text that is shown as it is.
     """
-    plain = ""
     hidden = {found.start() for found in _HIDDEN.finditer(name)}
-    for at, letter in enumerate(name):
-        if letter.isprintable() and at not in hidden:
+    return _pairs(name, lambda at: at not in hidden and name[at].isprintable())
+
+
+def prose_pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Split *text*, which is no name, into pairs as `pieces` does. Keep its blanks and lines."""
+    return _pairs(text, lambda at: _is_prose(text[at]))
+
+
+def visible_json(text: str) -> str:
+    """Return *text*, which is JSON, with escapes of JSON in place of the codes of `prose_pieces`.
+
+    Hidden characters are only within its texts, so it stands for the same value.
+    """
+    return "".join(c if _is_prose(c) else json.dumps(c)[1:-1] for c in text)
+
+
+def _is_prose(letter: str) -> bool:
+    """Return whether *letter* is harmless in a text that is no name."""
+    return letter.isprintable() or letter in _JOINED or category(letter) == "Zs"
+
+
+def _pairs(text: str, is_shown: Callable[[int], bool]) -> Iterator[tuple[str, str]]:
+    """Split *text* into pairs (text, code). *is_shown* decides about the character at an index."""
+    plain = ""
+    for at, letter in enumerate(text):
+        if is_shown(at):
             plain += letter
             continue
         if plain:

@@ -11,7 +11,7 @@ import msgspec
 from ... import Throughput
 from ...inspect import formats
 from ...inspect.throughput import since_first
-from .displayed_names import in_text, pieces, words
+from .displayed_names import in_text, pieces, prose_pieces, visible_json, words
 from .form_encoding import encoded, survives
 
 MAX_VALUE_LENGTH: Final = 20_000
@@ -82,7 +82,8 @@ def literal(name: str) -> str:
 
 def _cut(data: bytes) -> str:
     text = data.decode(errors="replace")
-    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}… (cut)"
+    cut = text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}… (cut)"
+    return visible_json(cut)
 
 
 def begun(minutes: Sequence[Throughput]) -> Sequence[Throughput]:
@@ -110,6 +111,7 @@ FILTERS: Final = {
     "pretty": pretty,
     "points": points,
     "pieces": pieces,
+    "prose_pieces": prose_pieces,
     "words": words,
     "in_text": in_text,
     "encoded": encoded,

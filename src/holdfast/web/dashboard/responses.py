@@ -11,7 +11,7 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ... import HoldfastError, OutcomeUnknown, ServerRefused, ServerUnavailable
+from ... import HoldfastError, InvalidName, OutcomeUnknown, ServerRefused, ServerUnavailable
 from ..problems import Problem, problem_of
 from ..request_parsing import JSON
 from ..security_middleware import content_policy
@@ -111,7 +111,7 @@ def error_page(
 
 def _shown(error: Exception) -> Exception:
     """Return a problem with the text of *error* if it says what to do; otherwise *error* itself."""
-    known = isinstance(error, ServerUnavailable | OutcomeUnknown | Problem)
+    known = isinstance(error, ServerUnavailable | OutcomeUnknown | Problem | InvalidName)
     if known or not isinstance(error, HoldfastError):
         return error
     return Problem("conflict", str(error))

@@ -255,11 +255,18 @@
 
   // --- Times in the time zone of the reader.
 
+  // The text of *element*, with the codes that it shows in place of hidden characters.
+  function plain(element) {
+    const copy = element.cloneNode(true);
+    for (const code of $$("[data-code]", copy)) code.textContent = code.dataset.code;
+    return copy.textContent.trim();
+  }
+
   function refresh() {
     for (const time of $$(".as-of time")) time.textContent = seconds.format(new Date(time.dateTime));
     for (const form of $$("form")) count(form);
     for (const table of $$(".wide > table")) label(table);
-    for (const each of $$(".cut, .who b")) each.title = each.textContent.trim();
+    for (const each of $$(".cut, .who b")) each.title = plain(each);
     for (const select of $$("select")) select.title = select.selectedOptions[0]?.textContent.trim() ?? "";
     for (const field of $$("[placeholder]")) field.title = field.placeholder;
     charts();
