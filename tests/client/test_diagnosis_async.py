@@ -168,6 +168,19 @@ async def test_all_primaries_of_a_cluster_are_checked(cluster: Cluster) -> None:
     assert len(alone) == 3
 
 
+async def test_a_node_that_is_away_is_a_finding_among_the_others() -> None:
+    with Cluster(3, "--cluster-require-full-coverage", "no") as cluster:
+        away = cluster.nodes[1]
+        away.kill()
+        findings = await found(f"{cluster.url}?socket_timeout=1")
+        at = f"127.0.0.1:{away.port}"
+        about = [each.title for each in findings if each.server == at]
+        assert len(about) == 1
+        assert about[0].startswith("it does not answer: ")
+        alone = {each.server for each in findings if each.title == "it has no replica that follows"}
+        assert len(alone) == 2
+
+
 async def test_an_unreachable_server_is_an_error() -> None:
     with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
         await found("redis://127.0.0.1:1")

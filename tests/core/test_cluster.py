@@ -3,11 +3,20 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
-from faults.clusters import Cluster
-from holdfast import AsyncHoldfast, Call, Holdfast, ServerUnavailable, TaskRegistry
+from faults.clusters import Cluster, node_id
+from faults.halves import HALVES, Half
+from holdfast import (
+    AsyncHoldfast,
+    Call,
+    Holdfast,
+    ServerUnavailable,
+    TaskRegistry,
+    WorkerCannotStart,
+)
 from holdfast.core._async.caller import AsyncCaller
 from holdfast.core._sync.caller import Caller
 from holdfast.core.names import Namespace
@@ -94,6 +103,50 @@ async def test_tasks_run_once_while_their_queue_moves(own_cluster: Cluster) -> N
         await hf.worker(tasks).run(until_idle=True)
         stats = await hf.queue("moving").stats()
         assert (stats.ready, stats.delayed, stats.running, stats.dead) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_a_client_for_one_server_learns_that_it_is_a_cluster(
+    own_cluster: Cluster, name: str
+) -> None:
+    host, port = own_cluster.nodes[0].address
+    with closing(Half(name)) as half:
+        hf = half.client(f"redis://{host}:{port}", "one")
+        elsewhere = next(
+            name
+            for name in map(str, range(100))
+            if own_cluster.owner(own_cluster.slot_of(f"{{counter:{name}}}")).port != port
+        )
+        expected = rf"{port}: it is a node of a cluster.*redis\+cluster://"
+        with pytest.raises(ServerUnavailable, match=expected) as told:
+            half.do(hf.counter(elsewhere).add(1))
+        assert told.value.rejection == "settings"
+        with pytest.raises(WorkerCannotStart, match=r"use a redis\+cluster:// URL") as ended:
+            half.do(hf.worker(tasks, queues={str(n): 1 for n in range(50)}).run())
+        assert "number of the database" not in str(ended.value)
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_calls_leave_a_node_that_does_not_answer(own_cluster: Cluster, name: str) -> None:
+    """A machine that is off refuses no connection, so a call to it has no time left to ask."""
+    hits = f"hits-{name}"
+    slot = own_cluster.slot_of(f"{{counter:{hits}}}")
+    old, new = own_cluster.owner(slot), own_cluster.other_primary(slot)
+    with closing(Half(name)) as half:
+        hf = half.client(f"{own_cluster.url}?socket_timeout=0.5", "s")
+        half.do(hf.counter(hits).total(3600.0))
+        old.pause()
+        try:
+            for node in own_cluster.nodes:
+                if node is not old:
+                    node.execute("CLUSTER", "SETSLOT", slot, "NODE", node_id(new))
+            half.insist(lambda: hf.counter(hits).add(1))
+        finally:
+            old.resume()
+            for key in old.execute("CLUSTER", "GETKEYSINSLOT", slot, 100):
+                old.execute("DEL", key)  # what it was sent while it was paused
+            old.execute("CLUSTER", "SETSLOT", slot, "NODE", node_id(new))
+            own_cluster.wait_until_ok()
 
 
 def test_units_spread_over_all_nodes(own_cluster: Cluster) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Final
 
-from .. import ServerRefused
+from .. import ServerUnavailable
 from ..inspect.formats import counted
 from .commands import Commands
 from .connection import with_client
@@ -33,7 +33,7 @@ def doctor(
     with warnings, and 6 with errors.
     """
     findings, servers = hf.diagnose(near=near), ""
-    with suppress(ServerRefused):  # a finding reports that the user lacks the right
+    with suppress(ServerUnavailable):  # a finding reports a missing right, or a node that is away
         servers = f"{counted(len(hf.servers()), 'server')}, {layout_title(hf.layout_version())}: "
     for finding in findings:
         if as_json:

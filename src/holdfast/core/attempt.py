@@ -28,6 +28,16 @@ moving slots."""
 _MIDWAY: Final = "may have been applied in part, and another program has changed its keys"
 
 
+USE_CLUSTER: Final = "use a redis+cluster:// URL, or a RedisCluster client"
+"""What to do if a client for one server reaches a node of a cluster."""
+
+USE_SENTINEL_KWARGS: Final = (
+    "the password in a URL is that of the servers; for a Sentinel with a password, pass a redis-py "
+    "client with sentinel_kwargs"
+)
+"""What to do if a Sentinel rejects the credentials."""
+
+
 class Attempt(msgspec.Struct):
     """The state of one call, which may be sent several times.
 
@@ -116,5 +126,6 @@ def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
 def reason_of(outcome: Outcome) -> str:
     """Return the reason in *outcome*, for a call that was certainly not applied."""
     if isinstance(outcome, Moved):
-        return f"slot {outcome.slot} kept moving, last to {outcome.address}"
+        host, port = outcome.address
+        return f"slot {outcome.slot} kept moving, last to {host}:{port}"
     return getattr(outcome, "reason", None) or "the server forgot the script just sent"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,14 +16,13 @@ from ...errors import ServerRefused, ServerUnavailable
 from ...queues import keys
 from ...queues._async.schedule_store import AsyncScheduleStore
 from ..doctor.acl_checks import NEEDED, NEEDED_BY_NEAR_CACHES, NOT_NEEDED
-from ..doctor.replication import cluster_state, coverage, replication
+from ..doctor.replication import cluster_state, coverage, replication, unreachable
 from ..doctor.schedules import schedules
 from ..doctor.security import is_loopback, rights, security
 from ..doctor.server_settings import ASKED, settings
 from ..doctor.snapshots import ClockReading, LatencyEvent, Login, ServerSnapshot
 from ..doctor.timing import drift, timing
 from ..finding import Finding, worst_first
-from ..server_facts import ServerFacts
 from ..server_info import fields
 from .admin import facts_of
 
@@ -52,35 +50,66 @@ async def diagnose(
         store: reads the schedules.
         near: whether to check the rights for near caches, too.
     """
-    login = await _login(caller, namespace, near=near)
-    found = list(rights(login))
+    addresses, found = await _answering(caller, namespace)
+    login = await _login(caller, addresses[0], namespace, near=near)
+    found += rights(login)
     if {"INFO", "TIME"} & {*login.missing}:  # all other checks need both commands
-        return found
-    servers: list[ServerSnapshot] = []
-    for address in await caller.primaries():
-        facts = await facts_of(caller, namespace, address)
-        unit = namespace.unit("server", facts.address)
-        one = await _snapshot(caller, address, unit, facts, login)
-        servers.append(one)
-        found += facts.findings
+        return worst_first(found)
+    servers = [await _snapshot(caller, namespace, address, login) for address in addresses]
+    for one, address in zip(servers, addresses, strict=True):
+        found += one.facts.findings
         for check in (replication, settings, security, timing):
             found += check(one)
         if one.topology == "cluster":
+            unit = namespace.unit("server", one.address)
             state = await _allowed(caller, address, unit, "CLUSTER", "INFO")
             found += cluster_state(one.address, fields(state or b""))
     found += drift(servers)
     if caller.settings.topology == "cluster":
-        found += coverage(await caller.read(namespace.unit("doctor", ""), "CLUSTER", "SLOTS"))
-    with suppress(ServerRefused):  # `rights` reports what this user may not do
+        unit = namespace.unit("doctor", "")
+        found += coverage(await caller.ask(addresses[0], unit, "CLUSTER", "SLOTS"))
+    try:
         for queue in await catalog.every(keys.KIND, LISTED):
             reply = await store.page(namespace.unit(keys.KIND, queue))
             found += schedules(queue, reply)
+    except ServerRefused:
+        pass  # `rights` reports what this user may not do
+    except ServerUnavailable:
+        if caller.settings.topology != "cluster":  # otherwise a finding says which part is away
+            raise
     return worst_first(found)
 
 
+async def _answering(
+    caller: AsyncCaller, namespace: Namespace
+) -> tuple[list[Address], list[Finding]]:
+    """Return the servers that answer, and the findings about the others.
+
+    Raises:
+        ServerUnavailable: no server answers.
+    """
+    addresses: list[Address] = []
+    found: list[Finding] = []
+    problem: ServerUnavailable | None = None
+    for address in await caller.primaries():
+        unit = namespace.unit("server", f"{address[0]}:{address[1]}")
+        try:
+            await _allowed(caller, address, unit, "PING")
+        except ServerUnavailable as error:
+            problem = error
+            found += unreachable(caller.settings.where(address), error.reason)
+        else:
+            addresses.append(address)
+    if problem is not None and not addresses:
+        raise problem
+    return addresses, found
+
+
 async def _snapshot(
-    caller: AsyncCaller, address: Address, unit: Unit, facts: ServerFacts, login: Login
+    caller: AsyncCaller, namespace: Namespace, address: Address, login: Login
 ) -> ServerSnapshot:
+    facts = await facts_of(caller, namespace, address)
+    unit = namespace.unit("server", facts.address)
     info = fields(await caller.ask(address, unit, "INFO"))
     config = await _allowed(caller, address, unit, "CONFIG", "GET", *ASKED)
     delays = await _allowed(caller, address, unit, "LATENCY", "LATEST")
@@ -103,9 +132,10 @@ async def _read_clock(caller: AsyncCaller, address: Address, unit: Unit) -> Cloc
     return ClockReading(sent_s, took_s, int(seconds) + int(micros) / 1e6, local_s + took_s / 2)
 
 
-async def _login(caller: AsyncCaller, namespace: Namespace, *, near: bool) -> Login:
+async def _login(
+    caller: AsyncCaller, address: Address, namespace: Namespace, *, near: bool
+) -> Login:
     """Test the rights of the client's user with commands that change nothing."""
-    address, *_ = await caller.primaries()
     topology = caller.settings.topology
     inside = namespace.unit("doctor", secrets.token_hex(8))
     outside = Namespace.of(f"holdfast-doctor-{secrets.token_hex(8)}").unit("doctor", "")

@@ -58,6 +58,17 @@ def replication(one: ServerSnapshot) -> Iterator[Finding]:
         )
 
 
+def unreachable(address: str, reason: str) -> Iterator[Finding]:
+    """Yield a finding about a primary of a cluster that does not answer because of *reason*."""
+    yield Finding(
+        Severity.ERROR,
+        f"it does not answer: {reason.removeprefix(f'{address}: ').rstrip('.')}",
+        "units in its slots cannot be used until it is back, or a replica takes over",
+        "start it; or, on one of its replicas: CLUSTER FAILOVER TAKEOVER",
+        address,
+    )
+
+
 def coverage(slots: Sequence[Any]) -> Iterator[Finding]:
     """Yield a finding if slots have no server; *slots* is the reply to `CLUSTER SLOTS`."""
     covered: set[int] = set()

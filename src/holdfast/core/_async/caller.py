@@ -260,6 +260,7 @@ class AsyncCaller:
             HoldfastError: as in `call`.
         """
         attempt = self._attempt(script, unit, monotonic(), harmless=harmless)
+        router.note(outcome, unit)
         if isinstance(outcome, Moved):
             router.learn(outcome)
         elif not isinstance(outcome, NoScript) and not self.delivery.may_retry(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..attempt import PLAIN_REDIRECTS, Attempt, reason_of
+from ..attempt import PLAIN_REDIRECTS, USE_CLUSTER, Attempt, reason_of
 from ..clock import backoff_s
 from ..concurrency._async.primitives import sleep
 from ..lifetime import Lifetime
@@ -55,8 +55,11 @@ class AsyncDelivery:
         if outcome is None:
             outcome = await self._send(router, attempt, request)
         while not isinstance(outcome, Replied):
+            router.note(outcome, attempt.unit)
             asked: Address | None = None  # An ASK redirects only one request.
             if isinstance(outcome, Moved):
+                if self._settings.topology == "standalone":
+                    return self._of_a_cluster(outcome)
                 address = router.learn(outcome)
                 asked = address if outcome.ask else None
                 attempt.redirects += 1
@@ -83,7 +86,7 @@ class AsyncDelivery:
         for i, (unit, keys, args) in enumerate(steps):
             request = Request.of_script(script.sha1, keys, args)
             requests.append(request.marked(marker(unit)) if durable else request)
-            address = router.known(unit) or await router.address(unit)
+            address = router.answering(unit) or await router.address(unit)
             if address is None:
                 outcomes[i] = router.unknown_server
                 continue
@@ -140,7 +143,8 @@ class AsyncDelivery:
         asked: Address | None = None,
     ) -> Outcome:
         """Send *request* once, to the server of its unit or to the address of an `ASK`."""
-        address = asked or router.known(attempt.unit) or await router.address(attempt.unit)
+        unit = attempt.unit
+        address = asked or router.answering(unit) or await router.address(unit)
         if address is None:
             return router.unknown_server
         if attempt.durable and (problem := await self.durability_problem(router, address)):
@@ -159,3 +163,10 @@ class AsyncDelivery:
         generation = router.generation
         await sleep(min(pause_s, attempt.left_s()))
         await router.discover(generation)
+
+    def _of_a_cluster(self, redirection: Moved) -> Unsent:
+        """Return the outcome of a call by a client for one server that is a node of a cluster."""
+        host, port = redirection.address
+        reason = f"it is a node of a cluster, and slot {redirection.slot} is on {host}:{port}; "
+        asked = self._settings.addresses[0]
+        return Unsent(self._settings.explained(asked, reason + USE_CLUSTER), "settings")

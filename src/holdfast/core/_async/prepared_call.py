@@ -102,13 +102,14 @@ class AsyncPreparedRead:
         connection = (
             None if router is None else router.cached_connection(self._unit, CallKind.ORDINARY)
         )
-        if connection is None:
+        if router is None or connection is None:
             return None
         began = monotonic()
         outcome = await connection.submit(self._request)
         if isinstance(outcome, Replied):
             replies: list[Any] = outcome.value
             return replies
+        router.note(outcome, self._unit)
         if isinstance(outcome, Lost):
             until = began + _OVERDUE * self._caller.settings.timeout_s
             if monotonic() > until:

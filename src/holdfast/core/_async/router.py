@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from ..attempt import USE_SENTINEL_KWARGS
 from ..concurrency._async.primitives import Mutex
 from ..names import Unit
 from ..transport._async.connection import AsyncConnection
 from ..transport.barrier import DurabilityBarrier
-from ..transport.outcome import Moved, Outcome, Refused, Replied, Unsent
+from ..transport.outcome import Lost, Moved, Outcome, Refused, Replied, Unsent
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from ..transport.slots import SlotMap
@@ -35,9 +37,11 @@ class AsyncRouter:
         self._discovering: dict[Address, AsyncConnection] = {}
         self._slots: SlotMap | None = None
         self._primary: Address | None = None
+        self._silent: set[Address] = set()  # did not answer since the last discovery
+        self._answered: Address | None = None  # the sentinel or node of the last discovery
         self._discovery = Mutex()
         self._generation = 0
-        self._rejected: Unsent | None = None  # the last rejection, if no server answered
+        self._problem: Unsent | None = None  # why the last discovery failed
         self.closed: bool = False
         if settings.topology == "standalone":
             self._primary = settings.addresses[0]
@@ -50,29 +54,56 @@ class AsyncRouter:
     @property
     def unknown_server(self) -> Unsent:
         """Return the outcome of a call to a unit with an unknown server."""
-        return self._rejected or Unsent(self._settings.nowhere)
+        problem = self._problem
+        if problem is None:
+            return Unsent(self._settings.nowhere)
+        if problem.rejection == "credentials" and self._settings.topology == "sentinel":
+            reason = f"{problem.reason.rstrip('.')}; {USE_SENTINEL_KWARGS}"
+            return Unsent(reason, problem.rejection)
+        if problem.rejection:
+            return problem
+        return Unsent(f"{self._settings.nowhere} ({problem.reason})")
 
     def known(self, unit: Unit) -> Address | None:
         """Return the address of the server of *unit*; None if it is not known yet."""
         return self._primary if self._slots is None else self._slots.owner(unit.slot)
 
-    async def address(self, unit: Unit) -> Address | None:
-        """Return the address of the server of *unit*. Discover it if it is not known yet.
+    def answering(self, unit: Unit) -> Address | None:
+        """Return the address of the server of *unit*; None if it is not known yet, or if the server
+        did not answer a call since the last discovery."""
+        address = self._primary if self._slots is None else self._slots.owner(unit.slot)
+        return None if self._silent and address in self._silent else address
 
-        None: the discovery failed.
+    async def address(self, unit: Unit) -> Address | None:
+        """Return the address of the server of *unit*. Discover it if `answering` is None.
+
+        None: the discovery failed, and no earlier one found the server.
         """
-        if self.known(unit) is None:
+        if self.answering(unit) is None:
             await self.discover(self._generation)
         return self.known(unit)
 
+    def note(self, outcome: Outcome, unit: Unit) -> None:
+        """Remember it if *outcome* shows that the server of *unit* did not answer.
+
+        Then it is discovered before the next call, because it may have a successor. A machine that
+        is off refuses no connection: each call to it takes all of its time, and leaves none for a
+        discovery.
+        """
+        if isinstance(outcome, Lost | Unsent) and self._settings.topology != "standalone":
+            address = self.known(unit)
+            if address is not None:
+                self._silent.add(address)
+
     def cached_connection(self, unit: Unit, kind: CallKind) -> AsyncConnection | None:
-        """Return the connection for calls of *kind* to *unit*; None if there is none yet."""
-        address = self.known(unit)
+        """Return the connection for calls of *kind* to *unit*; None if there is none yet, or if the
+        server has to be discovered first."""
+        address = self.answering(unit)
         return None if address is None else self._connections.get((address, kind, False))
 
     async def primaries(self) -> list[Address]:
         """Return the addresses of all servers that hold data; empty if the discovery failed."""
-        if self._slots is None and self._primary is None:
+        if self._silent or (self._slots is None and self._primary is None):
             await self.discover(self._generation)
         if self._slots is not None:
             return list(self._slots.owners())
@@ -123,14 +154,24 @@ class AsyncRouter:
                 await self._ask_sentinels()
             else:
                 await self._ask_nodes()
+            self._silent.clear()  # If the discovery failed, the last known servers are called.
             self._generation += 1
 
-    def _note_rejection(self, address: Address, outcome: Outcome) -> None:
-        """Keep *outcome* if the server at *address* rejects this client."""
-        if isinstance(outcome, Refused) and outcome.rejection:
-            outcome = Unsent(self._settings.explained(address, outcome.reason), outcome.rejection)
-        if isinstance(outcome, Unsent) and outcome.rejection:
-            self._rejected = outcome
+    def _note_problem(self, address: Address, outcome: Outcome, nothing: str) -> None:
+        """Keep why the sentinel or node at *address* did not find a server; rather a rejection.
+
+        *nothing* is the reason if it answered with nothing.
+        """
+        if self._problem is not None and self._problem.rejection:
+            return
+        if isinstance(outcome, Unsent):
+            self._problem = outcome
+            return
+        rejection = outcome.rejection if isinstance(outcome, Refused) else ""
+        reason = getattr(outcome, "reason", nothing)
+        if not isinstance(outcome, Lost):
+            reason = self._settings.explained(address, reason)
+        self._problem = Unsent(reason, rejection)
 
     async def close(self) -> None:
         """Close all connections after their calls. No further ones are opened."""
@@ -149,25 +190,38 @@ class AsyncRouter:
             connection.abort()
 
     async def _ask_sentinels(self) -> None:
-        self._rejected = None
+        self._problem = None
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
-        for address in self._settings.addresses:
+        for address in self._in_order(self._settings.addresses):
             outcome = await self._ask(address, request, sentinel=True)
             if isinstance(outcome, Replied) and outcome.value:
                 host, port = outcome.value
-                self._primary = (host.decode(), int(port))
+                self._primary, self._answered = (host.decode(), int(port)), address
+                self._problem = None
                 return
-            self._note_rejection(address, outcome)
+            self._note_problem(address, outcome, "it knows no service of this name")
 
     async def _ask_nodes(self) -> None:
-        self._rejected = None
+        self._problem = None
         known = () if self._slots is None else self._slots.nodes
-        for address in dict.fromkeys((*known, *self._settings.addresses)):
+        for address in self._in_order((*known, *self._settings.addresses)):
             outcome = await self._ask(address, Request.of("CLUSTER", "SLOTS"))
             if isinstance(outcome, Replied) and outcome.value:
                 self._slots = SlotMap.parse(outcome.value, address, self._settings.remap)
+                self._answered, self._problem = address, None
                 return
-            self._note_rejection(address, outcome)
+            self._note_problem(address, outcome, "it knows no owner of any slot")
+
+    def _in_order(self, addresses: Iterable[Address]) -> list[Address]:
+        """Return *addresses* in the order in which a discovery asks them.
+
+        The one that answered the last discovery comes first, and those that did not answer a call
+        come last, because each that is away may cost a timeout.
+        """
+        return sorted(
+            dict.fromkeys(addresses),
+            key=lambda address: (address in self._silent, address != self._answered),
+        )
 
     async def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
         """Send *request* on a new connection. Keep the connection only if it is still opening."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..attempt import PLAIN_REDIRECTS, Attempt, reason_of
+from ..attempt import PLAIN_REDIRECTS, USE_CLUSTER, Attempt, reason_of
 from ..clock import backoff_s
 from ..concurrency._sync.primitives import sleep
 from ..lifetime import Lifetime
@@ -56,8 +56,11 @@ class Delivery:
         if outcome is None:
             outcome = self._send(router, attempt, request)
         while not isinstance(outcome, Replied):
+            router.note(outcome, attempt.unit)
             asked: Address | None = None  # An ASK redirects only one request.
             if isinstance(outcome, Moved):
+                if self._settings.topology == "standalone":
+                    return self._of_a_cluster(outcome)
                 address = router.learn(outcome)
                 asked = address if outcome.ask else None
                 attempt.redirects += 1
@@ -84,7 +87,7 @@ class Delivery:
         for i, (unit, keys, args) in enumerate(steps):
             request = Request.of_script(script.sha1, keys, args)
             requests.append(request.marked(marker(unit)) if durable else request)
-            address = router.known(unit) or router.address(unit)
+            address = router.answering(unit) or router.address(unit)
             if address is None:
                 outcomes[i] = router.unknown_server
                 continue
@@ -141,7 +144,8 @@ class Delivery:
         asked: Address | None = None,
     ) -> Outcome:
         """Send *request* once, to the server of its unit or to the address of an `ASK`."""
-        address = asked or router.known(attempt.unit) or router.address(attempt.unit)
+        unit = attempt.unit
+        address = asked or router.answering(unit) or router.address(unit)
         if address is None:
             return router.unknown_server
         if attempt.durable and (problem := self.durability_problem(router, address)):
@@ -160,3 +164,10 @@ class Delivery:
         generation = router.generation
         sleep(min(pause_s, attempt.left_s()))
         router.discover(generation)
+
+    def _of_a_cluster(self, redirection: Moved) -> Unsent:
+        """Return the outcome of a call by a client for one server that is a node of a cluster."""
+        host, port = redirection.address
+        reason = f"it is a node of a cluster, and slot {redirection.slot} is on {host}:{port}; "
+        asked = self._settings.addresses[0]
+        return Unsent(self._settings.explained(asked, reason + USE_CLUSTER), "settings")

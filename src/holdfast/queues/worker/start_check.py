@@ -7,6 +7,7 @@ from typing import Final
 
 from ...core._async.caller import AsyncCaller, speaks_plainly, speaks_tls
 from ...core._async.catalog import NOTE
+from ...core.attempt import USE_CLUSTER, USE_SENTINEL_KWARGS
 from ...core.clock import backoff_s
 from ...core.concurrency._async.user_calls import in_thread
 from ...core.names import Namespace, Unit
@@ -132,7 +133,8 @@ class StartCheck:
         if not rejection and not waited and (mismatch := await self._tls_mismatch(unit)):
             reason, rejection = mismatch, "tls"
         if rejection:
-            remedy = _remedy(rejection, reason, self._rule)
+            reason, remedy = _split(reason)
+            remedy = remedy or _remedy(rejection, reason, self._rule)
             raise WorkerCannotStart(where, rejection, reason, remedy) from None
 
     async def _tls_mismatch(self, unit: Unit) -> str:
@@ -156,6 +158,14 @@ def server_of(caller: AsyncCaller, unit: Unit) -> str:
     """Return the address of the server of *unit*; if unknown, all addresses in the settings."""
     settings, address = caller.settings, caller.address_of(unit)
     return ", ".join(map(settings.where, [address] if address else settings.addresses))
+
+
+def _split(reason: str) -> tuple[str, str]:
+    """Return *reason* without what to do, and what to do if the reason said it."""
+    for remedy in (USE_CLUSTER, USE_SENTINEL_KWARGS):
+        if reason.endswith(remedy):
+            return reason.removesuffix(f"; {remedy}"), remedy
+    return reason, ""
 
 
 def _remedy(rejection: str, reason: str, rule: str) -> str:
