@@ -14,13 +14,16 @@ export PYTHONDONTWRITEBYTECODE :=
 
 TOPOLOGIES := $(addprefix --topology ,standalone restricted encrypted sentinel cluster)
 
-.PHONY: demo test everywhere check sync docs bench faults faults-all soak extras pictures dist lowest django
+.PHONY: demo test test-slow everywhere check sync docs bench faults faults-all soak extras pictures dist lowest django
 
 demo: $(READY)  ## a game, a garage and a shop under load, and the dashboard, until Ctrl-C or for ten minutes
 	$(BIN)/holdfast demo $(ARGS)
 
 test: $(READY)  ## what it does, on real servers: standalone and cluster; `make check` is about its files
-	$(BIN)/pytest -n 6 -m "not long" --ignore tests/project --durations 40 $(ARGS)
+	$(BIN)/pytest -n 6 -m "not long" --slow no --ignore tests/project --durations 40 $(ARGS)
+
+test-slow: $(READY)  ## the same under kills and cut connections, in browsers and terminals, and the demo
+	$(BIN)/pytest -n 6 -m "not long" --slow only --ignore tests/project --durations 40 $(ARGS)
 
 everywhere: $(READY)  ## the same in every topology, and on $HOLDFAST_TEST_SERVER, such as redis-server
 	$(BIN)/pytest -n 8 -m "not long" --ignore tests/project $(TOPOLOGIES) $(ARGS)

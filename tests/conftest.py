@@ -27,7 +27,7 @@ from faults.halves import HALVES, Half
 from faults.servers import Server
 from holdfast import AsyncHoldfast, Holdfast, acl_rule
 
-pytest_plugins = ["faults.fixtures", "faults.matrix.report"]
+pytest_plugins = ["faults.fixtures", "faults.matrix.report", "slow_files"]
 
 # A shell that runs this in the background ignores Ctrl-C, and all processes inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

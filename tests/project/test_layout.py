@@ -1,13 +1,16 @@
 """Every block has its files, its factory and its exports; what is missing is said in words."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import holdfast
+from conftest import IN_ONE_PROCESS, THOROUGH
 from project.sources import BY_HAND, CONCURRENCY, PACKAGE, ROOT, classes, modules, relative, tree
+from slow_files import SLOW_FILES, SLOW_FOLDERS
 
 KEY_TYPES = ("HASH", "LIST", "SET", "STREAM", "STRING", "ZSET")
 
@@ -180,3 +183,12 @@ def too_long(path: Path) -> Iterator[str]:
 
 def test_files_and_functions_stay_short() -> None:
     assert [problem for path in modules() for problem in too_long(path)] == []
+
+
+@pytest.mark.parametrize("table", [THOROUGH, IN_ONE_PROCESS, SLOW_FILES, SLOW_FOLDERS])
+def test_the_tables_of_test_files_name_what_exists(table: set[str]) -> None:
+    tests = ROOT / "tests"
+    folders = {path.name for path in tests.rglob("*") if path.is_dir()}
+    files = {path.relative_to(tests).with_suffix("") for path in tests.rglob("test_*.py")}
+    whole = {re.sub("_(a?sync)$", "", str(path)) for path in files}
+    assert table - folders - whole - {name.rpartition("/")[2] for name in whole} == set()

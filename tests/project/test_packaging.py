@@ -72,7 +72,7 @@ def test_unknown_types_fail_the_check() -> None:
     assert "\t$(BIN)/python tools/typed.py\n" in (ROOT / "Makefile").read_text()
 
 
-@pytest.mark.parametrize("command", ["make check", "make test"])
+@pytest.mark.parametrize("command", ["make check", "make test", "make test-slow"])
 def test_the_gate_runs_what_people_run(command: str) -> None:
     assert re.search(rf"^{command}$", GATE.read_text(), re.MULTILINE)
 
@@ -93,6 +93,7 @@ def test_the_test_command_of_the_readme_is_in_the_gate() -> None:
 TARGETS = [
     "demo",
     "test",
+    "test-slow",
     "everywhere",
     "check",
     "sync",

@@ -64,7 +64,7 @@ def test_there_are_workflows() -> None:
 def test_the_workflow_runs_all_that_the_gate_runs() -> None:
     """The tests of Django are among those of the newer Pythons."""
     *gate, django = COMMAND.findall(GATE)
-    assert gate == [".ci/install", "make check", "make docs", "make test"]
+    assert gate == [".ci/install", "make check", "make docs", "make test", "make test-slow"]
     assert django == "make django"
     assert set(gate) <= set(commands(GITHUB / "workflows" / "ci.yml"))
 

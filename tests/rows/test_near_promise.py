@@ -12,6 +12,7 @@ from faults.clusters import Cluster
 from faults.proxy import Proxy
 from faults.sentinels import Watched
 from faults.servers import Server
+from faults.waiting import eventually
 from holdfast.cache.keys import TAG
 from holdfast.core.concurrency.loop_thread import LoopThread
 from holdfast.core.names import Namespace
@@ -284,8 +285,7 @@ def test_a_mutant_is_found(
     with scene.players.playing():
         scene.players.wait_for_memory()
         fault(scene)
-        time.sleep(3)
-    assert scene.players.history.violations()
+        eventually(scene.players.history.violations, 30.0, reason="the judge finds the mutant")
 
 
 @pytest.mark.long

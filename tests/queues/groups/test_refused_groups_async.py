@@ -17,7 +17,7 @@ from holdfast import (
     chain,
     group,
 )
-from queues.groups.group_tasks import OTHER, QUEUE, calls, double, note, of, report, tasks
+from queues.groups.group_tasks import OTHER, QUEUE, broken, calls, double, note, of, report, tasks
 
 other_tasks = TaskRegistry()
 """The tasks of another part of the application, which has workers of its own."""
@@ -37,6 +37,7 @@ def triple(n: int) -> int:
 @pytest.fixture
 async def hf(site: Site) -> AsyncIterator[AsyncHoldfast]:
     calls.clear()
+    broken.clear()
     async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
 

@@ -18,7 +18,7 @@ from holdfast import (
     chain,
     group,
 )
-from queues.groups.group_tasks import OTHER, QUEUE, calls, double, note, of, report, tasks
+from queues.groups.group_tasks import OTHER, QUEUE, broken, calls, double, note, of, report, tasks
 
 other_tasks = TaskRegistry()
 """The tasks of another part of the application, which has workers of its own."""
@@ -38,6 +38,7 @@ def triple(n: int) -> int:
 @pytest.fixture
 def hf(site: Site) -> Iterator[Holdfast]:
     calls.clear()
+    broken.clear()
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         yield hf
 
