@@ -65,10 +65,17 @@ RECOVERIES = [
         "partitions",
     ),
     Recovery(
-        "supervisors or their processes killed: the same",
+        "processes of supervisors killed: the same",
         "longest_s",
-        ["F22", "F22b"],
+        ["F22b"],
         LEASE_S + 5.0,
+        "queue",
+    ),
+    Recovery(
+        "supervisors killed: the same, while the only other workers start anew, too",
+        "longest_s",
+        ["F22"],
+        LEASE_S + 10.0,
         "queue",
     ),
     Recovery(
