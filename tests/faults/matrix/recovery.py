@@ -72,7 +72,7 @@ RECOVERIES = [
         "queue",
     ),
     Recovery(
-        "supervisors killed: the same, while the only other workers start anew, too",
+        "supervisors killed: the same, while the only other workers start again, too",
         "longest_s",
         ["F22"],
         LEASE_S + 10.0,
