@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import msgspec
@@ -159,6 +159,23 @@ async def test_put_raises_if_the_server_does_not_store_the_value(
     assert await function(1) == "old"
 
 
+async def test_a_result_that_the_server_does_not_store_is_not_waited_for(
+    hf: AsyncHoldfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source()
+    function = cached(hf, source, lease=600.0, timeout=20.0)
+    commit = AsyncValueStore.commit
+
+    async def broken(*args: Any) -> bool:
+        raise ServerUnavailable("the commit", "the connection broke", harmless=True)
+
+    monkeypatch.setattr(AsyncValueStore, "commit", broken)
+    assert await function(1) == "old"
+    monkeypatch.setattr(AsyncValueStore, "commit", commit)
+    source.result = "new"
+    assert await function(1) == "new"
+
+
 async def test_invalidate_drops_one_result(hf: AsyncHoldfast) -> None:
     source = Source()
     function = cached(hf, source)
@@ -299,8 +316,51 @@ async def test_errors_are_stored_on_request(hf: AsyncHoldfast) -> None:
     assert len(source.calls) == 3
 
 
-@pytest.mark.parametrize(("none_ttl", "calls"), [(None, 1), (60.0, 1), (0, 2)])
-async def test_none_is_a_result(hf: AsyncHoldfast, none_ttl: float | None, calls: int) -> None:
+async def test_an_exception_that_its_args_do_not_make_is_not_stored(
+    hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    kinds = (NoSuchUser, Denied, Picky)
+    for error in (NoSuchUser(7), Denied("no", code=2), Picky("first")):
+        source = Source()
+        source.result = error
+        function = cached(hf, source, error_ttl=dict.fromkeys(kinds, 60.0))
+        for _ in range(2):
+            with pytest.raises(type(error)) as caught:
+                await function(1)
+            assert str(caught.value) == str(error)
+        assert len(source.calls) == 2
+        assert f"{type(error).__name__} cannot be built from its args" in caplog.text
+
+
+class NoSuchUser(Exception):
+    """Puts another text into `args` than it takes."""
+
+    def __init__(self, user: int) -> None:
+        super().__init__(f"there is no user {user}")
+
+
+class Denied(Exception):
+    """Takes more than what is in `args`."""
+
+    def __init__(self, text: str, *, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Picky(Exception):
+    """Cannot be made a second time."""
+
+    made = 0
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        Picky.made += 1
+        if Picky.made > 1:
+            raise KeyError(text)
+
+
+@pytest.mark.parametrize(("none_ttl", "calls"), [(None, 1), (60.0, 1), (0, 2), (timedelta(), 2)])
+async def test_none_is_a_result(hf: AsyncHoldfast, none_ttl: Any, calls: int) -> None:
     source = Source()
     source.result = None
     function = cached(hf, source, none_ttl=none_ttl)
@@ -453,6 +513,15 @@ async def test_an_epoch_lives_longer_than_the_values(hf: AsyncHoldfast, site: Si
     await cached(hf, source, ttl=5000.0, tags=["all"], name="longer")(1)
     assert site.client.pttl(epoch) > 5_600_000
     assert site.client.get(epoch) == first
+
+
+async def test_an_epoch_lives_longer_than_what_the_result_chooses(
+    hf: AsyncHoldfast, site: Site
+) -> None:
+    await cached(hf, Source(), ttl=lambda _: 50_000.0, tags=["all"])(1)
+    epochs = list(site.client.scan_iter(f"{site.namespace}:*:epoch"))
+    assert len(epochs) == 2
+    assert all(site.client.pttl(key) > 50_000_000 for key in epochs)
 
 
 @pytest.mark.parametrize("lost", ["tag", "values"])

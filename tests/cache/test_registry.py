@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -117,6 +118,23 @@ def test_wrong_clients_are_refused() -> None:
     for wrong in (None, "redis://localhost", object()):
         with pytest.raises(TypeError, match="bind takes a Holdfast or an AsyncHoldfast"):
             caches.bind(wrong)  # type: ignore[arg-type]
+
+
+async def test_functions_that_yield_are_refused(site: Site) -> None:
+    def letters(n: int) -> Iterator[str]:
+        yield "a" * n
+
+    async def numbers(n: int) -> AsyncIterator[int]:
+        yield n
+
+    refused = pytest.raises(TypeError, match=r"(letters|numbers) yields values")
+    with refused:
+        caches.cached(ttl=1.0)(letters)
+    with refused:
+        caches.cached(ttl=1.0)(numbers)
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        with refused:
+            hf.cached(ttl=1.0)(numbers)  # type: ignore[arg-type]
 
 
 def test_a_function_is_for_one_kind_of_client(site: Site) -> None:

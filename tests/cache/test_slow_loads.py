@@ -78,7 +78,7 @@ def test_a_renewed_lease_does_not_outlive_an_invalidation(site: Site) -> None:
 def test_a_function_that_hangs_is_called_by_another_client(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load_renewal, "LONGEST", 2)
+    monkeypatch.setattr(load_renewal, "MAX_LEASES", 2)
     with slow_calls(site, 60.0) as (calls, pool):
         first = pool.submit(calls.one)
         eventually(lambda: calls.begun)

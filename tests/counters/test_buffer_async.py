@@ -188,12 +188,25 @@ async def test_add_rejects_bad_names_and_counts_at_once(hf: AsyncHoldfast) -> No
         for count in (2**63, -(2**63)):
             with pytest.raises(ValueError, match="count must be within"):
                 buffer.add("hits", count)
-        buffer.add("much", 2**63 - 1)
-        buffer.add("much", 1)
-        with pytest.raises(CounterOverflow, match="counter 'much'"):
-            await buffer.flush()
     assert await hf.known_counters() == ["hits"]
     assert await has(hf, "hits", 1)
+
+
+async def test_counts_that_overflow_together_are_added_as_far_as_they_fit(
+    hf: AsyncHoldfast,
+) -> None:
+    async with hf.counter_buffer(flush_every=3600) as buffer:
+        buffer.add("much", 2**63 - 1)
+        buffer.add("much", 1)
+        for _ in range(10):
+            buffer.add("little", 1 - 2**63)
+        buffer.add("other", 1)
+        with pytest.raises(CounterOverflow, match="counter 'little'"):
+            await buffer.flush()
+        await buffer.flush()  # nothing is left
+    assert await has(hf, "much", 2**63 - 1)
+    assert await has(hf, "little", 1 - 2**63)
+    assert await has(hf, "other", 1)
 
 
 async def test_a_buffer_is_closed_even_if_its_last_flush_fails(

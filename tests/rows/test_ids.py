@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -41,6 +42,28 @@ def test_what_an_id_looks_like() -> None:
         '"ü"',
     ]
     assert [shard_of(member_of(i), 16) for i in (1, "1", 42)] == [7, 10, 8]
+
+
+class Text(str):
+    """A text that templates use, for example."""
+
+    __slots__ = ()
+
+
+class Number(int):
+    """A number with a unit, for example."""
+
+
+class Shop(StrEnum):
+    """An enumeration."""
+
+    EUROPE = "eu"
+
+
+def test_subclasses_are_the_same_ids() -> None:
+    assert member_of(Text("eu")) == member_of(Shop.EUROPE) == member_of("eu")
+    assert member_of(Number(7)) == member_of(7)
+    assert member_of((Text("eu"), Number(7))) == member_of((Shop.EUROPE, 7)) == '["eu",7]'
 
 
 @pytest.mark.parametrize("wrong", [True, None, 1.0, b"1", [1], {1}, (1, None), ((1,),), (True,)])

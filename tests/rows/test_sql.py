@@ -124,6 +124,9 @@ def test_keys_of_several_columns(
     assert len(statements) == 1
     with pytest.raises(LoadFailed, match="a key of 2 columns, not 'shop 1'"):
         cache.get("shop 1")
+    for wrong in (("shop 1",), ("shop 1", 2, 3)):
+        with pytest.raises(LoadFailed, match="a key of 2 columns, not"):
+            cache.get(wrong)
 
 
 def test_some_columns_of_some_rows(hf: Holdfast, database: Database, stock: sa.Table) -> None:

@@ -61,5 +61,5 @@ def value(unit: Unit, text: str) -> str:
 
 def load(unit: Unit, text: str) -> str:
     """STRING `TOKEN|EPOCHS` while one process computes the value; it expires at the end of the
-    lease. `!TOKEN|REASON` for ten seconds after the function failed."""
+    lease. `!TOKEN|REASON` for five seconds after the function failed."""
     return unit.key(f"load:{text}")

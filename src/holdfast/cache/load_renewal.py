@@ -10,11 +10,9 @@ from ..core.clock import since_boot
 from ..core.renewer import RenewedLease, Renewer
 from ..core.script import Script
 from .call_key import CallKey
+from .options import MAX_LEASES
 
 RENEW: Final = Script.load("holdfast.cache", "renew")
-
-LONGEST: Final = 10
-"""Number of leases after which a call of the function counts as hanging, and is not renewed."""
 
 
 class LoadRenewal:
@@ -47,7 +45,7 @@ class LoadRenewal:
             taken_at=now,
             on_lost=_ignore,
             listed=False,
-            until=now + LONGEST * self._lease_ms / 1000,
+            until=now + MAX_LEASES * self._lease_ms / 1000,
         )
         self._renewer.keep(lease)
         try:

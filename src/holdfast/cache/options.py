@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final, Literal, Self, TypedDict, cast, get_args
 
 from ..core.checks import checked_int
@@ -19,6 +20,9 @@ OnOutage = Literal["call", "raise"]
 MAX_LIFE_MS: Final = 366 * 86_400 * 1000
 
 MIN_LEASE_MS: Final = 1000
+
+MAX_LEASES: Final = 10
+"""Number of leases after which a call of the function counts as hanging, and is not renewed."""
 
 TICK_MS: Final = 10
 """Unit, in milliseconds, of the durations in a stored value."""
@@ -182,10 +186,13 @@ class CacheOptions:
 
     @property
     def longest_life_ms(self) -> int:
-        """Return how long an epoch must live at least when a value begins to be computed."""
+        """Return how long an epoch must live at least when a value begins to be computed.
+
+        If *ttl* is a function, its result is not known yet.
+        """
         lives = [0 if callable(self.ttl) else _life_ms(self.ttl, "ttl")]
         lives += [_life_ms(each, "ttl") for each in (self.none_ttl or 0, *self.error_ttl.values())]
-        return max(lives) + self.stale_ms + self.lease_ms + EPOCH_MARGIN_MS
+        return max(lives) + self.stale_ms + MAX_LEASES * self.lease_ms + EPOCH_MARGIN_MS
 
     def lifetimes(self, value: Any, error: Exception | None = None) -> Lifetimes | None:
         """Return the lifetimes of a result, or of an *error*; None: it is not stored.
@@ -201,6 +208,8 @@ class CacheOptions:
             seconds = self.none_ttl
         else:
             seconds = self.ttl(value) if callable(self.ttl) else self.ttl
+        if isinstance(seconds, timedelta):
+            seconds = seconds.total_seconds()
         if isinstance(seconds, int | float) and seconds <= 0:
             return None
         factor = 1 - random.uniform(0, self.jitter)

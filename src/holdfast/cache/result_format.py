@@ -64,11 +64,18 @@ class ResultFormat:
         """Return the flags and the body of an exception: its class and its arguments.
 
         Raises:
-            TypeError: JSON cannot store its arguments.
+            TypeError: JSON cannot store its arguments, or they do not make the same exception.
             PayloadTooLarge: they take over 1 MiB.
         """
-        kind = next(name for name, kind in self._errors.items() if type(error) is kind)
-        flags, body = self._compressed(encoded(JSON, [kind, *error.args], self._what))
+        body = self._encoded_error(error)
+        try:
+            is_same = self._encoded_error(self._error(body)) == body
+        except ValueError:
+            is_same = False
+        if not is_same:
+            what = f"{type(error).__name__} cannot be built from its args {error.args!r}"
+            raise TypeError(f"{what}: let __init__ pass its arguments on to Exception")
+        flags, body = self._compressed(body)
         return flags | ERROR, body
 
     def stores(self, error: Exception) -> bool:
@@ -111,12 +118,19 @@ class ResultFormat:
             return Any
         return found
 
+    def _encoded_error(self, error: Exception) -> bytes:
+        kind = next(name for name, kind in self._errors.items() if type(error) is kind)
+        return encoded(JSON, [kind, *error.args], self._what)
+
     def _error(self, body: bytes) -> Exception:
         name, *args = msgspec.json.decode(body, type=list[Any])
         kind = self._errors.get(name)
         if kind is None:
             raise ValueError(f"an exception of the class {name} is stored, which error_ttl misses")
-        return kind(*args)
+        try:
+            return kind(*args)
+        except Exception as error:
+            raise ValueError(f"its class cannot be called with its args: {error}") from error
 
 
 def _name_of(kind: type) -> str:

@@ -127,6 +127,12 @@ class CallSignature:
         return tuple(found)
 
 
+def check_returns(function: Callable[..., Any], name: str) -> None:
+    """Raise TypeError if *function* yields values: a stored result is one value."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"cached function {name} yields values: let it return a list of them")
+
+
 def name_of(function: Callable[..., Any], given: str | None) -> str:
     """Return the name of a cached function: *given*, or its module and qualified name.
 

@@ -16,6 +16,9 @@ from . import keys
 
 MAX_PRECISIONS: Final = 16
 MAX_PRECISION_S: Final = 366 * 86_400
+MAX_COUNT: Final = 2**63 - 1
+"""Largest count of one add. Its negative is the smallest one."""
+
 MAX_KEEP: Final = 1000
 """Largest *keep*. One reply returns up to twice as many samples."""
 

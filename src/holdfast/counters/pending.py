@@ -13,11 +13,14 @@ from typing import Final
 import msgspec
 
 from ..errors.one_line_logger import logger_of
+from .definition import MAX_COUNT
 
 logger: Final = logger_of("holdfast.counters")
 
 FORGOTTEN_S: Final = 3000.0
 """Seconds after which an add is not repeated, because the ledger may have lost its entry."""
+
+_MOST_PARTS: Final = 3
 
 
 class PendingAdd(msgspec.Struct, eq=False):
@@ -116,6 +119,20 @@ def _merged(
         for name, amount in counts.items():
             sums[name] = sums.get(name, 0) + amount
     for name, amount in sums.items():
-        if amount:
-            merged[PendingAdd(name, amount, now)] = None
+        for part in _parts(amount):
+            merged[PendingAdd(name, part, now)] = None
     return merged
+
+
+def _parts(amount: int) -> list[int]:
+    """Return *amount* as counts that one add can have.
+
+    A sample cannot hold more than two such counts. So the add of a third one is always refused, and
+    what is left of a larger amount can stay in it.
+    """
+    parts: list[int] = []
+    while amount and len(parts) < _MOST_PARTS:
+        part = max(-MAX_COUNT, min(amount, MAX_COUNT))
+        parts.append(part)
+        amount -= part
+    return parts

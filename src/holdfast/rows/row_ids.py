@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from enum import Enum
 from typing import Any, Final
 
 import msgspec
@@ -34,12 +35,11 @@ def member_of(row_id: Any) -> str:
     if isinstance(row_id, tuple):
         if not 1 <= len(row_id) <= MAX_PARTS:
             raise ValueError(f"an id has 1 to {MAX_PARTS} parts, got {row_id!r}")
-        for part in row_id:
-            _check(part)
+        plain: Any = tuple(map(_plain, row_id))
     else:
-        _check(row_id)
+        plain = _plain(row_id)
     try:
-        member = msgspec.json.encode(row_id).decode()
+        member = msgspec.json.encode(plain).decode()
     except UnicodeEncodeError as error:
         raise InvalidName(str(row_id), f"not valid Unicode at position {error.start}") from None
     if len(member.encode()) > MAX_ID_BYTES:
@@ -67,7 +67,8 @@ def shard_of(member: str, shards: int) -> int:
     return zlib.crc32(member.encode()) % shards if shards > 1 else 0
 
 
-def _check(part: Any) -> None:
+def _plain(part: Any) -> Any:
+    """Return *part* of an id as msgspec encodes it: not as a subclass of int or str."""
     if isinstance(part, bool) or not isinstance(part, int | str):
         raise TypeError(
             f"an id is an int, a str or a tuple of these, got {type(part).__name__} {part!r}"
@@ -75,5 +76,7 @@ def _check(part: Any) -> None:
     if isinstance(part, str):
         if "\0" in part:
             raise ValueError(f"an id holds no NUL, got {part!r}")
-    elif not -_INT64 <= part < _INT64:
+        return part if isinstance(part, Enum) else str.__str__(part)
+    if not -_INT64 <= part < _INT64:
         raise ValueError(f"an id is a number of 64 bits at most, got {part!r}")
+    return part if isinstance(part, Enum) else int(part)

@@ -128,7 +128,8 @@ class SqlRows:
         for row_id in ids:
             parts = row_id if isinstance(row_id, tuple) else (row_id,)
             try:
-                if isinstance(row_id, tuple) is (len(self.key) == 1):
+                is_tuple, width = isinstance(row_id, tuple), len(self.key)
+                if is_tuple is (width == 1) or len(parts) != width:
                     raise TypeError(f"a key of {len(self.key)} columns, not {row_id!r}")  # noqa: TRY301
                 pairs = zip(self.key, parts, strict=True)
                 bound = tuple(_bound(column, part) for column, part in pairs)

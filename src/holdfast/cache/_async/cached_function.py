@@ -12,7 +12,7 @@ from ..binding import Binding
 from ..cached_value import CachedValue
 from ..function_counts import CachedFunctionStatus
 from ..options import CacheOptions
-from ..signature import name_of
+from ..signature import check_returns, name_of
 from .cache_client import AsyncCacheClient
 from .function_cache import AsyncFunctionCache, arguments_of
 
@@ -37,6 +37,7 @@ class AsyncCachedFunction(Generic[P, R]):
         self, function: UserCall[P, R], options: CacheOptions, binding: Binding[AsyncCacheClient]
     ) -> None:
         self.name: str = name_of(function, options.name)
+        check_returns(function, self.name)
         check_half(function, f"cached function {self.name}")
         self.options = options
         self._function = function

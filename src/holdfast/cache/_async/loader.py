@@ -118,11 +118,7 @@ class AsyncResultLoader:
             return
         packed = self._results.encoded(value)
         claim = await self._store.claim(key, new_token(), "put", None)
-        try:
-            await self._commit(key, claim, lifetimes, packed)
-        except BaseException:
-            run_in_background(partial(self._abandon, key, claim.token, None))
-            raise
+        await self._commit(key, claim, lifetimes, packed)
 
     async def _refresh(
         self, key: CallKey, work: UserWork[Any], seen: StoredValue, flights: AsyncFlights
@@ -246,7 +242,14 @@ class AsyncResultLoader:
     async def _commit(
         self, key: CallKey, claim: LoadClaim, lifetimes: Lifetimes, packed: tuple[int, bytes]
     ) -> None:
-        if await self._store.commit(key, claim, lifetimes, *packed):
+        """Store a result under a lease. If that fails, end the lease, so that another caller can
+        compute the value."""
+        try:
+            is_stored = await self._store.commit(key, claim, lifetimes, *packed)
+        except BaseException:
+            run_in_background(partial(self._abandon, key, claim.token, None))
+            raise
+        if is_stored:
             self._counts().stored(len(packed[1]), lifetimes.fresh_ms + lifetimes.stale_ms)
 
     async def _store_error(self, key: CallKey, claim: LoadClaim, error: Exception) -> None:

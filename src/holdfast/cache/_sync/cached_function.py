@@ -13,7 +13,7 @@ from ..binding import Binding
 from ..cached_value import CachedValue
 from ..function_counts import CachedFunctionStatus
 from ..options import CacheOptions
-from ..signature import name_of
+from ..signature import check_returns, name_of
 from .cache_client import CacheClient
 from .function_cache import FunctionCache, arguments_of
 
@@ -38,6 +38,7 @@ class CachedFunction(Generic[P, R]):
         self, function: UserCall[P, R], options: CacheOptions, binding: Binding[CacheClient]
     ) -> None:
         self.name: str = name_of(function, options.name)
+        check_returns(function, self.name)
         check_half(function, f"cached function {self.name}")
         self.options = options
         self._function = function

@@ -119,11 +119,7 @@ class ResultLoader:
             return
         packed = self._results.encoded(value)
         claim = self._store.claim(key, new_token(), "put", None)
-        try:
-            self._commit(key, claim, lifetimes, packed)
-        except BaseException:
-            run_in_background(partial(self._abandon, key, claim.token, None))
-            raise
+        self._commit(key, claim, lifetimes, packed)
 
     def _refresh(
         self, key: CallKey, work: UserWork[Any], seen: StoredValue, flights: Flights
@@ -243,7 +239,14 @@ class ResultLoader:
     def _commit(
         self, key: CallKey, claim: LoadClaim, lifetimes: Lifetimes, packed: tuple[int, bytes]
     ) -> None:
-        if self._store.commit(key, claim, lifetimes, *packed):
+        """Store a result under a lease. If that fails, end the lease, so that another caller can
+        compute the value."""
+        try:
+            is_stored = self._store.commit(key, claim, lifetimes, *packed)
+        except BaseException:
+            run_in_background(partial(self._abandon, key, claim.token, None))
+            raise
+        if is_stored:
             self._counts().stored(len(packed[1]), lifetimes.fresh_ms + lifetimes.stale_ms)
 
     def _store_error(self, key: CallKey, claim: LoadClaim, error: Exception) -> None:

@@ -14,7 +14,7 @@ from ...core.names import Unit
 from ...core.script import Script
 from ..call_key import CallKey
 from ..near_result import NearResults
-from ..options import CacheOptions, Lifetimes
+from ..options import EPOCH_MARGIN_MS, CacheOptions, Lifetimes
 from ..replies import LoadClaim
 from ..stored_value import StoredValue, content, life_ms, parsed
 
@@ -151,6 +151,10 @@ class ValueStore:
         self, key: CallKey, claim: LoadClaim, lifetimes: Lifetimes, flags: int, body: bytes
     ) -> bool:
         """Store a value. Return whether the lease still stood."""
+        kept_ms = life_ms(lifetimes) + EPOCH_MARGIN_MS
+        if kept_ms > self._options.longest_life_ms:  # `ttl` is a function of the result
+            units = (key.unit, *key.tags)
+            self._run(OPEN, [(e, OPEN.keys(e), [kept_ms]) for e in units], harmless=True)
         whole = content(lifetimes, claim.epochs, flags, body)
         args: list[Argument] = [claim.token, key.events.channel, life_ms(lifetimes), whole]
         with self._dropping((key,)):

@@ -18,8 +18,9 @@ from ...core.ledger import Operation, Writers
 from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, ServerUnavailable
 from ...errors.one_line_logger import logger_of
 from .. import keys
+from ..definition import MAX_COUNT
 from ..pending import PendingAdd, PendingCounts
-from .counter import ADD, MAX_COUNT, MAX_TRIES, MIN_COUNT, Counter, checked_count
+from .counter import ADD, MAX_TRIES, MIN_COUNT, Counter, checked_count
 
 logger: Final = logger_of("holdfast.counters")
 

@@ -20,7 +20,7 @@ from ...core.script import Script
 from ...core.stored import stored_int
 from ...errors import CounterOverflow, DecodeError, DefinitionConflict, TimeOutOfRange
 from .. import keys
-from ..definition import CounterDefinition, CounterOptions, CounterState
+from ..definition import MAX_COUNT, CounterDefinition, CounterOptions, CounterState
 from ..sample import Sample, Samples
 
 ADD: Final = Script.load("holdfast.counters", "add")
@@ -30,7 +30,6 @@ REDEFINE: Final = Script.load("holdfast.counters", "redefine")
 
 DEFAULT: Final = CounterDefinition()
 
-MAX_COUNT: Final = 2**63 - 1
 MIN_COUNT: Final = -MAX_COUNT
 MIN_STORED: Final = -(2**63)
 
