@@ -2,6 +2,8 @@
 """Cached functions in one client."""
 
 import logging
+import sys
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -320,7 +322,7 @@ def test_errors_are_stored_on_request(hf: Holdfast) -> None:
 def test_an_exception_that_its_args_do_not_make_is_not_stored(
     hf: Holdfast, caplog: pytest.LogCaptureFixture
 ) -> None:
-    kinds = (NoSuchUser, Denied, Picky)
+    kinds, Picky.made = (NoSuchUser, Denied, Picky), 0
     for error in (NoSuchUser(7), Denied("no", code=2), Picky("first")):
         source = Source()
         source.result = error
@@ -444,6 +446,25 @@ def test_a_function_may_return_none_of_the_errors_of_the_server_in_vain(
     with pytest.raises(ServerUnavailable, match="another server"):
         cached(hf, source)(1)
     assert len(source.calls) == 1
+
+
+def test_a_key_may_depend_on_more_than_the_arguments(hf: Holdfast) -> None:
+    language = ContextVar("language", default="en")
+    source = Source()
+    function = cached(hf, source, key=lambda n: (language.get(), n), near=True)
+    assert function(1) == "old"
+    language.set("de")
+    source.result = "alt"
+    assert function(1) == "alt"
+
+
+def test_large_arguments_are_not_kept(hf: Holdfast) -> None:
+    source, text = Source(), "x" * 10_000
+    function = cached(hf, source)
+    before = sys.getrefcount(text)
+    function(text)
+    source.calls.clear()
+    assert sys.getrefcount(text) == before
 
 
 def test_methods_name_what_identifies_them(hf: Holdfast) -> None:

@@ -180,6 +180,18 @@ async def test_results_are_not_shared(hf: AsyncHoldfast) -> None:
     assert await hit(shared, 1) is await hit(shared, 1)
 
 
+async def test_compressed_results_take_their_whole_size(hf: AsyncHoldfast) -> None:
+    @hf.cached(ttl=60.0, near=Near(max_bytes=2**20))
+    async def text(n: int) -> str:
+        return chr(n) * 100_000
+
+    for n in range(64, 84):
+        assert await hit(text, n) == chr(n) * 100_000
+    stats = text.near_stats()
+    assert stats.entries * 100_000 < stats.bytes <= stats.max_bytes
+    assert stats.evicted
+
+
 async def test_exceptions_and_none(hf: AsyncHoldfast) -> None:
     prices = Prices(hf, error_ttl={KeyError: 60.0})
     prices.prices[3] = None

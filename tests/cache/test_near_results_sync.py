@@ -181,6 +181,18 @@ def test_results_are_not_shared(hf: Holdfast) -> None:
     assert hit(shared, 1) is hit(shared, 1)
 
 
+def test_compressed_results_take_their_whole_size(hf: Holdfast) -> None:
+    @hf.cached(ttl=60.0, near=Near(max_bytes=2**20))
+    def text(n: int) -> str:
+        return chr(n) * 100_000
+
+    for n in range(64, 84):
+        assert hit(text, n) == chr(n) * 100_000
+    stats = text.near_stats()
+    assert stats.entries * 100_000 < stats.bytes <= stats.max_bytes
+    assert stats.evicted
+
+
 def test_exceptions_and_none(hf: Holdfast) -> None:
     prices = Prices(hf, error_ttl={KeyError: 60.0})
     prices.prices[3] = None

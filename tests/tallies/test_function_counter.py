@@ -1,7 +1,7 @@
 """Lines that are counted by a function of the user."""
 
 import secrets
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,25 @@ def test_a_day_may_be_a_date() -> None:
         counter = FunctionCounter(lambda _, day=day: Counted(day, {}))  # type: ignore[misc]
         counter.add(b"x\n", VALID_DAYS)
         assert counter.take().lines == {"2011-10-10": 1}
+
+
+def test_a_day_is_that_of_its_time_zone() -> None:
+    """Also if another line has the same instant in another time zone."""
+    first = datetime(2011, 10, 11, 0, 30, tzinfo=timezone(timedelta(hours=1)))
+    instants = iter([first, first.astimezone(UTC)])
+    counter = FunctionCounter(lambda _: Counted(next(instants), {}))
+    counter.add(b"x\nx\n", VALID_DAYS)
+    assert counter.take().lines == {"2011-10-11": 1, "2011-10-10": 1}
+
+
+@pytest.mark.parametrize("value", [["login"], {"login": 1}, 7, None])
+def test_an_invalid_value_after_valid_ones_is_rejected(value: Any) -> None:
+    values = iter(["login", value, "login"])
+    counter = FunctionCounter(lambda _: Counted("2011-10-10", {"event": next(values)}))
+    counter.add(b"1\n2\n3\n", VALID_DAYS)
+    sums = counter.take()
+    assert sums.values == {("2011-10-10", "event"): {"login": 2}}
+    assert sums.rejected == {"2011-10-10": {"no value": 1}}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from ..core.names import Namespace, Unit
@@ -25,14 +26,15 @@ class NearResult:
     """A fresh result in memory.
 
     Args:
-        stored: the value that was read from the server.
+        flags: how *body* is encoded; not compressed, because its size must be known.
+        body: the encoded result.
     """
 
     __slots__ = ("body", "flags", "loaded")
 
-    def __init__(self, stored: StoredValue) -> None:
-        self.body: bytes = stored.body
-        self.flags: int = stored.flags
+    def __init__(self, flags: int, body: bytes) -> None:
+        self.flags = flags
+        self.body = body
         self.loaded: Loaded | None = None
 
 
@@ -67,14 +69,17 @@ class NearResults:
 
     def loaded(self, found: NearResult) -> Loaded | None:
         """Return the decoded result; None if it cannot be decoded."""
-        loaded = self._results.loaded(found.body, found.flags)
+        body = found.body
+        if found.loaded is not None:  # Another thread has set it, and then removed the body.
+            return found.loaded
+        loaded = self._results.loaded(body, found.flags)
         # An exception is not shared, because each raise of it adds to its traceback.
         if (
             loaded is not None
             and loaded.error is None
             and (self.near.near.share or type(loaded.value) in _UNCHANGEABLE)
         ):
-            found.loaded = loaded
+            found.loaded, found.body = loaded, b""  # in this order
         return loaded
 
     def name(self, key: CallKey) -> str:
@@ -102,7 +107,11 @@ class NearResults:
         if stored is not None and stored.age_ms < stored.refresh_ms:
             left_s = (stored.refresh_ms - stored.age_ms) / 1000
             name = key.near or self.name(key)
-            reading.put(name, NearResult(stored), len(stored.body), left_s)
+            with suppress(
+                ValueError, ModuleNotFoundError
+            ):  # The caller logs that the value cannot be decoded.
+                found = NearResult(*self._results.unpacked(stored.flags, stored.body))
+                reading.put(name, found, len(found.body), left_s)
 
     def end_epochs(self, units: Iterable[Unit]) -> None:
         """Remove the results that depend on the epochs of *units*, units of this function."""

@@ -88,10 +88,8 @@ class ResultFormat:
         That is so, for example, if other code has stored it. It is logged.
         """
         try:
-            for how, flag in _HOW.items() if flags else ():
-                if flags & flag:
-                    body = unpacked(body, how, MAX_PAYLOAD_BYTES)
-                    check_size(body, self._what)
+            if flags:
+                flags, body = self.unpacked(flags, body)
             if flags & ERROR:
                 return Loaded(None, self._error(body))
             decode = self._decode
@@ -101,6 +99,20 @@ class ResultFormat:
         except (ValueError, TypeError, ModuleNotFoundError, msgspec.MsgspecError) as error:
             logger.warning("%s that is stored cannot be decoded: %s", self._what, error)
             return None
+
+    def unpacked(self, flags: int, body: bytes) -> tuple[int, bytes]:
+        """Return the flags and the body of what is stored, without compression.
+
+        Raises:
+            ValueError: it cannot be decompressed, or takes over 1 MiB.
+            ModuleNotFoundError: this needs an extra that is not installed.
+        """
+        for how, flag in _HOW.items():
+            if flags & flag:
+                body = unpacked(body, how, MAX_PAYLOAD_BYTES)
+                check_size(body, self._what)
+                flags -= flag
+        return flags, body
 
     def _compressed(self, body: bytes) -> tuple[int, bytes]:
         if self._compress is not None and len(body) > self._over:

@@ -11,6 +11,7 @@ MAX_DAYS: Final = 40_000
 """Maximum number of days in a tally; this is more than the days from 1970 to 2079."""
 
 _FIRST: Final = "1970-01-01"
+_LENGTH: Final = len(_FIRST)
 
 
 class DayRange(NamedTuple):
@@ -32,12 +33,21 @@ class DayRange(NamedTuple):
         return cls(_FIRST, tomorrow.isoformat())
 
 
-@lru_cache(maxsize=4096)
 def iso_day(day: object) -> str | None:
     """Return *day* (a date, or a text) as a text such as `2011-10-10`; None if it is not a day."""
     if isinstance(day, date):
         return date.isoformat(day)  # `datetime.isoformat` would include the time
-    if not isinstance(day, str) or not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", day):
+    return _iso_text(str.__str__(day)) if isinstance(day, str) and len(day) == _LENGTH else None
+
+
+@lru_cache(maxsize=4096)
+def _iso_text(day: str) -> str | None:
+    """Return *day*, a text, if it is a day. It is cached, because many lines have the same day.
+
+    A date is not: a datetime equals the one of the same instant in another time zone, which may be
+    of another day.
+    """
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", day):
         return None
     try:
         return date.fromisoformat(day).isoformat()

@@ -99,7 +99,7 @@ class FunctionCounter:
         known = self._counts.values
         for name, value in values.items():
             column = known.get((day, name))
-            is_known = column is not None and value in column
+            is_known = type(value) is str and column is not None and value in column
             if not (is_known or (_fits(name, MAX_NAME_BYTES) and _fits(value, MAX_VALUE_BYTES))):
                 return False
         for name, value in values.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from sys import getsizeof
 from time import monotonic
 from typing import Any, Final, Literal
 
@@ -45,6 +46,9 @@ MAX_LOADS: Final = 16
 
 _PREPARED: Final = 4096
 """Largest number of calls with keys that are kept prepared."""
+
+_PREPARED_BYTES: Final = 1024
+"""Largest size of the arguments of such a call."""
 
 _SIMPLE: Final = (int, str)
 """Equal values of these types are interchangeable. `True` and `1.0` equal `1`, and are not."""
@@ -113,8 +117,11 @@ class AsyncFunctionCache:
         self._direct_calls = LocalResource(lambda: LocalSemaphore(options.outage_concurrency))
 
     def key(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallKey:
-        """Return the keys of a call. Keep those of simple calls, because they are used again."""
-        simple = not kwargs
+        """Return the keys of a call. Keep those of simple calls, because they are used again.
+
+        What `key=` returns may depend on more than the arguments, such as the current language.
+        """
+        simple = not kwargs and self._options.key is None
         for each in args:
             simple = simple and type(each) in _SIMPLE
         if not simple:
@@ -122,6 +129,8 @@ class AsyncFunctionCache:
         key = self._keys.get(args)
         if key is None:
             key = self._new_key(args, kwargs)
+            if sum(map(getsizeof, args)) > _PREPARED_BYTES:
+                return key
             if len(self._keys) >= _PREPARED:
                 self._keys.clear()
             self._keys[args] = key
