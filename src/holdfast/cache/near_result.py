@@ -33,8 +33,8 @@ class NearResult:
     __slots__ = ("body", "flags", "loaded")
 
     def __init__(self, flags: int, body: bytes) -> None:
-        self.flags = flags
-        self.body = body
+        self.flags: int = flags
+        self.body: bytes = body
         self.loaded: Loaded | None = None
 
 

@@ -45,6 +45,7 @@ class AsyncFeedFile:
     - An exception that is no error (Ctrl-C, a cancelled task) causes the same pauses, but does not
       count as an error. The same holds for a file that was never used in a `with` block.
     - A `DamagedFile` about this file acknowledges it, because another attempt would fail again.
+    - The end of the block in a forked child changes nothing.
 
     After a crash, bytes that were not acknowledged are delivered again. This is not possible for a
     file that is larger than half of the budget: acknowledge such a file as you go, or use
@@ -209,7 +210,9 @@ class AsyncFeedFile:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if error is None:
+            if self._session.is_inherited:
+                pass  # The process that this one was forked from settles the file.
+            elif error is None:
                 await shielded(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
                 # Ignore a failed call: the lease ends by itself, and the user needs the error of

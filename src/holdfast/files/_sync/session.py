@@ -139,6 +139,11 @@ class Session:
             unit, RENEW, RENEW.keys(unit), member, token, self._lease_ms, asked_at, _ignore
         )
 
+    @property
+    def is_inherited(self) -> bool:
+        """Return whether this process was forked from the one that holds the files."""
+        return self._pid != os.getpid()
+
     def enter(self, file: object) -> None:
         """Register *file* as in use, so that the session stays open."""
         self._in_use.add(file)
@@ -161,7 +166,7 @@ class Session:
             return False
         if self._lease is not None:
             self._store.renewer.drop(self._lease)
-        if not self.epoch or self._pid != os.getpid():
+        if not self.epoch or self.is_inherited:
             return False
         try:
             self._end(0)

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Self
 
 from ...core._async.caller import Argument, AsyncCaller
 from ...core.concurrency._async.cancellation import run_shielded
+from ...core.concurrency.fork_hooks import process_id
 from ...core.names import Unit
 from ...core.renewer import RenewedLease, Renewer
 from ...core.script import Script
@@ -30,7 +31,8 @@ class AsyncIdempotentCall:
     """A call under an idempotency key. As a context manager, it frees the key unless it finishes.
 
     A thread of the client renews the lease of a call that has begun, until it is finished or
-    released. If the process dies, the key is free when the lease ends.
+    released. If the process dies, the key is free when the lease ends. A forked child neither
+    renews nor releases the call.
 
     Made by `AsyncIdempotency.begin`.
 
@@ -62,6 +64,7 @@ class AsyncIdempotentCall:
         self._lease = lease
         self._kept_ms = kept_ms
         self._is_open = self.state == "begun"
+        self._pid = process_id()
         if self._is_open:
             renewer.keep(lease)
 
@@ -71,7 +74,8 @@ class AsyncIdempotentCall:
     @property
     def lost(self) -> bool:
         """Return whether the lease of a call that has begun is lost: another caller may run it."""
-        return self._is_open and (self._lease.lost or self._lease.ended)
+        is_inherited = self._pid != process_id()
+        return self._is_open and (is_inherited or self._lease.lost or self._lease.ended)
 
     async def finish(self, answer: bytes) -> bool:
         """Store *answer* for later calls with the same key. Safe to repeat.
@@ -103,9 +107,11 @@ class AsyncIdempotentCall:
         """Free the key, so that the next call with it begins again. Safe to repeat.
 
         Returns:
-            Whether this call held the key until now.
+            Whether this call held the key until now; False in a forked child, which holds no key.
         """
         self._end()
+        if self._pid != process_id():
+            return False
         return await released(self._caller, self._unit, self._lease.token)
 
     async def __aenter__(self) -> Self:
