@@ -261,7 +261,10 @@ def schedule_state(unit: Unit) -> str:
 
 
 def schedule_queues(unit: Unit) -> str:
-    """HASH schedule → its queue, for the schedules of a namespace; until they are removed."""
+    """HASH schedule → its queue, for the schedules of a namespace; until they are removed.
+
+    That of a declared schedule stays after its last instant, as its `schedule_state` does.
+    """
     return unit.key("queues")
 
 

@@ -272,6 +272,37 @@ async def test_a_declared_instant_fires_once(hf: AsyncHoldfast) -> None:
     assert ids == [f"nightly@{at}000", f"nightly@{at + 1}000", f"nightly@{at}000"]
 
 
+async def test_a_declared_instant_fires_once_in_all_queues(
+    hf: AsyncHoldfast, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deployment gives the task another queue, and old workers start again meanwhile."""
+    monkeypatch.setattr(scheduler, "_REFRESH_S", 0.0)
+    at = int(time.time()) - 100
+    old, new = declaring(Once(at)), declaring(Once(at), queue="other")
+    for registry in (old, new, new, old, new):
+        await drain(hf, registry)
+    assert [task_id for task_id, _ in ran] == [f"nightly@{at}000"]
+    assert await hf.schedules() == []
+    assert not [each for each in caplog.records if "not in force" in each.getMessage()]
+
+    await drain(hf, declaring(Once(at + 1), queue="other"))  # a later deployment
+    await drain(hf, new)
+    await drain(hf, old)
+    assert [task_id for task_id, _ in ran] == [f"nightly@{at}000", f"nightly@{at + 1}000"]
+    assert (await hf.audit()).damages == ()
+
+
+async def test_an_old_worker_leaves_the_instant_of_a_new_one(hf: AsyncHoldfast) -> None:
+    """The instant that it declares itself has passed, in another queue."""
+    at = int(time.time()) - 100
+    old, new = declaring(Once(at)), declaring(FAR, queue="other")
+    for registry in (old, new, old, old):
+        await drain(hf, registry)
+    assert [task_id for task_id, _ in ran] == [f"nightly@{at}000"]
+    [status] = await hf.schedules()
+    assert (status.queue, status.timing) == ("other", FAR)
+
+
 async def test_a_deployment_changes_a_declared_schedule(hf: AsyncHoldfast, site: Site) -> None:
     """Old and new workers start in turn: each instant once, and no gap beyond the longer period."""
     old, new = declaring(Every(7200)), declaring(Schedule(Every(3600), overlap="skip"))

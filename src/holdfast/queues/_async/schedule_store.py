@@ -67,10 +67,11 @@ class AsyncScheduleStore:
         self._namespace = namespace
         self._directory = namespace.unit(keys.SCHEDULES, "")
 
-    async def define(self, definition: ScheduleDefinition, *, op_id: str | None = None) -> None:
+    async def define(self, definition: ScheduleDefinition, *, op_id: str | None = None) -> bool:
         """Store a definition, and the next instant of its schedule.
 
-        Do nothing if code declares the schedule, and it has fired the last time.
+        Return False if code declares the schedule, and it has fired the last time, perhaps in
+        another queue. Then nothing is stored.
 
         Raises:
             ScheduleExists: The schedule is in another queue; or it is declared in code, and this
@@ -82,15 +83,19 @@ class AsyncScheduleStore:
             layout = await self.producer.layouts.current(definition.queue)
             if layout.partitions > 1:
                 check_schedule(definition)
+        if definition.declared:
+            _, own = await self._read(unit, definition.name)
+            if _has_ended(definition, own):
+                return False
         moved = await self._move_to(definition)
+        if moved is not None and _has_ended(definition, moved):
+            return False
         again = partial(self.define, definition)
         while True:
             now_ms, stored = await self._read(unit, definition.name)
             if moved is not None and not stored.definition:
-                stored = moved
-            if _has_ended(definition, stored):
-                await self.forget(definition.name, definition.queue)
-                return
+                # An earlier schedule of code that had this name may have left a record.
+                stored = moved if moved.next_ms > stored.record.last_ms else stored
             next_ms, anchor_ms = _begin(definition, stored, now_ms)
             facts = (definition.name, definition.packed(), next_ms, anchor_ms, unit.channel)
             answer = await self._caller.write(DEFINE, unit, *facts, op_id=op_id, repeat=again)
@@ -102,6 +107,7 @@ class AsyncScheduleStore:
             await self._set(unit, definition.name, "pause")
         await self._name(definition.name, definition.queue)  # see `forget`
         await self._catalog.note(unit)
+        return True
 
     async def refresh(self, definition: ScheduleDefinition) -> bool:
         """Report that this process still declares *definition*.
@@ -163,6 +169,9 @@ class AsyncScheduleStore:
     async def forget(self, name: str, queue: str) -> None:
         """Forget that schedule *name* is in *queue*: it has ended, or was removed.
 
+        The queue of a declared schedule that has ended stays noted, because its record there tells
+        that it has fired.
+
         Its last task may define it again meanwhile. So this notes the queue again if the schedule
         is back, and `define` notes it once more after it has stored the schedule.
         """
@@ -217,13 +226,16 @@ class AsyncScheduleStore:
         """Note the queue of *definition*. Remove a declared schedule from another queue.
 
         Returns:
-            The schedule that was removed: an occurrence that is due there is not lost.
+            The schedule that was removed: an occurrence that is due there is not lost. Or what is
+            left of a declared schedule that has ended there; that queue stays noted.
         """
         name, queue = definition.name, definition.queue
         moved: StoredSchedule | None = None
         noted = await self._name(name, queue)
         while noted != queue:
             _, stored = await self._read(self._unit(noted), name)
+            if _has_ended(definition, stored):
+                return stored
             if stored.definition and not definition.declared:
                 raise ScheduleExists(
                     name, f"it is in queue {noted!r}; remove it there, or choose another name"

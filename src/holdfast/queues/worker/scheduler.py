@@ -75,7 +75,7 @@ class Scheduler:
         self._store = store
         self._notifier = notifier
         self._unit = unit
-        self._definitions = definitions
+        self._definitions = list(definitions)
         self._keys = FIRE.keys(unit)
         self._undeclared = list(definitions)
         self._refresh = Deadline(_REFRESH_S)
@@ -231,7 +231,7 @@ class Scheduler:
             logger.info(text, name, unit)
         if found.missed and answer != b"stale":
             logger.warning("schedule %s of %s missed %d occurrences", name, unit, found.missed)
-        if found.next_ms is None and answer != b"stale":
+        if found.next_ms is None and answer != b"stale" and not definition.declared:
             await self._store.forget(name, unit.name)
 
     async def _declare(self) -> None:
@@ -239,7 +239,8 @@ class Scheduler:
         while self._undeclared:
             definition = self._undeclared[-1]
             try:
-                await self._store.define(definition)
+                if not await self._store.define(definition):
+                    self._definitions.remove(definition)
             except (ScheduleExists, ValueError) as error:
                 text = "schedule %s of %s does not fire as this worker declares it"
                 log_safely(logger, logging.ERROR, text, definition.name, self._unit, error=error)
