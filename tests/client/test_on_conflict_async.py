@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conftest import Site
 from holdfast import AsyncHoldfast, DefinitionConflict, TaskRegistry
 from holdfast.core import definitions
 from holdfast.core.definitions import OnConflict
@@ -170,3 +171,25 @@ async def test_an_unknown_on_conflict_is_refused(hf: AsyncHoldfast) -> None:
     ):
         with pytest.raises(ValueError, match="on_conflict must be one of"):
             make()
+
+
+async def test_a_program_that_redefines_gives_no_more_options_than_before(
+    hf: AsyncHoldfast, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Afterwards it uses what is stored, also if another program changes that."""
+    box, recent = hf.mailbox("m", on_conflict="update"), hf.recent("r", on_conflict="update")
+    await box.redefine(capacity=5)
+    await recent.redefine(limit=5)
+    await hf.queue("q").redefine(capacity=5)
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as other:
+        await other.mailbox("m").redefine(capacity=9, overflow="drop_oldest")
+        await other.recent("r").redefine(limit=9)
+        await other.queue("q").redefine(capacity=9)
+    await box.send("x", sender="a")
+    for name in map(str, range(12)):
+        await recent.touch(name)
+    await hf.enqueue(nothing.call())
+    assert await stored_mailbox(hf) == 9
+    assert len(await recent.all()) == 9
+    assert await stored_capacity(hf) == 9
+    assert not caplog.records

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conftest import Site
 from holdfast import DefinitionConflict, Holdfast, TaskRegistry
 from holdfast.core import definitions
 from holdfast.core.definitions import OnConflict
@@ -171,3 +172,25 @@ def test_an_unknown_on_conflict_is_refused(hf: Holdfast) -> None:
     ):
         with pytest.raises(ValueError, match="on_conflict must be one of"):
             make()
+
+
+def test_a_program_that_redefines_gives_no_more_options_than_before(
+    hf: Holdfast, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Afterwards it uses what is stored, also if another program changes that."""
+    box, recent = hf.mailbox("m", on_conflict="update"), hf.recent("r", on_conflict="update")
+    box.redefine(capacity=5)
+    recent.redefine(limit=5)
+    hf.queue("q").redefine(capacity=5)
+    with Holdfast.from_url(site.url, namespace=site.namespace) as other:
+        other.mailbox("m").redefine(capacity=9, overflow="drop_oldest")
+        other.recent("r").redefine(limit=9)
+        other.queue("q").redefine(capacity=9)
+    box.send("x", sender="a")
+    for name in map(str, range(12)):
+        recent.touch(name)
+    hf.enqueue(nothing.call())
+    assert stored_mailbox(hf) == 9
+    assert len(recent.all()) == 9
+    assert stored_capacity(hf) == 9
+    assert not caplog.records

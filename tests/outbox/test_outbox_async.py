@@ -176,6 +176,9 @@ async def test_a_task_that_can_never_be_enqueued(
 
     assert await relay.discard(["damaged", "unknown"]) == 1
     assert await relay.retry([second]) == 1
+    for change in (relay.retry, relay.discard):
+        with pytest.raises(TypeError, match="a sequence of ids, not a single str"):
+            await change(second)
     assert [row.task_id for row in await relay.waiting()] == [second]
     await hf.queue("email").purge()
     await relay.run(until_idle=True)

@@ -175,6 +175,9 @@ def test_a_task_that_can_never_be_enqueued(
 
     assert relay.discard(["damaged", "unknown"]) == 1
     assert relay.retry([second]) == 1
+    for change in (relay.retry, relay.discard):
+        with pytest.raises(TypeError, match="a sequence of ids, not a single str"):
+            change(second)
     assert [row.task_id for row in relay.waiting()] == [second]
     hf.queue("email").purge()
     relay.run(until_idle=True)

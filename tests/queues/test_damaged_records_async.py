@@ -7,6 +7,8 @@ import pytest
 
 from conftest import Site
 from holdfast import AsyncHoldfast, HoldfastError, Retry, TaskRegistry
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
 from holdfast.queues.task_status import LISTED_STATES
 
 tasks = TaskRegistry()
@@ -73,3 +75,20 @@ async def test_damaged_values_raise_errors_of_holdfast(site: Site, number: int) 
                 await listing()
             except HoldfastError:
                 continue
+
+
+async def test_a_notification_that_fails_leaves_the_task_queued(site: Site) -> None:
+    """It runs once the key of the idle workers is repaired."""
+    idle = keys.idle(Namespace.of(site.namespace).unit(keys.KIND, "damaged"))
+    site.client.set(idle, "x")
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        handles = [
+            await hf.enqueue(work.call(2)),
+            *await hf.enqueue_many([work.call(2), work.call(2)]),
+            await hf.enqueue(work.call(2).options(expires=600.0)),
+        ]
+        [damage] = (await hf.audit()).damages
+        assert damage.key == idle
+        site.client.delete(idle)
+        await hf.worker(tasks).run(until_idle=True)
+        assert [(await handle.status()).state for handle in handles] == ["done"] * 4

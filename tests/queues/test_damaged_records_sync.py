@@ -8,6 +8,8 @@ import pytest
 
 from conftest import Site
 from holdfast import Holdfast, HoldfastError, Retry, TaskRegistry
+from holdfast.core.names import Namespace
+from holdfast.queues import keys
 from holdfast.queues.task_status import LISTED_STATES
 
 tasks = TaskRegistry()
@@ -74,3 +76,20 @@ def test_damaged_values_raise_errors_of_holdfast(site: Site, number: int) -> Non
                 listing()
             except HoldfastError:
                 continue
+
+
+def test_a_notification_that_fails_leaves_the_task_queued(site: Site) -> None:
+    """It runs once the key of the idle workers is repaired."""
+    idle = keys.idle(Namespace.of(site.namespace).unit(keys.KIND, "damaged"))
+    site.client.set(idle, "x")
+    with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
+        handles = [
+            hf.enqueue(work.call(2)),
+            *hf.enqueue_many([work.call(2), work.call(2)]),
+            hf.enqueue(work.call(2).options(expires=600.0)),
+        ]
+        [damage] = (hf.audit()).damages
+        assert damage.key == idle
+        site.client.delete(idle)
+        hf.worker(tasks).run(until_idle=True)
+        assert [(handle.status()).state for handle in handles] == ["done"] * 4

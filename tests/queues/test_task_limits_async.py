@@ -324,6 +324,14 @@ def test_options_that_cannot_be_are_refused() -> None:
         registry.task(limit=Limit(1, per=1.0))(_nothing)  # type: ignore[arg-type]
 
 
+async def test_a_key_that_json_cannot_store_is_refused(hf: AsyncHoldfast) -> None:
+    task = TaskRegistry().task(limit=PerKey("user", concurrency=1))(_nothing)
+    for key in ("\ud800", ["\ud800"], object()):
+        with pytest.raises(TypeError, match=r"the limit key .*cannot be stored"):
+            await hf.enqueue(task.call(key))  # type: ignore[arg-type]
+    assert await hf.queues() == []
+
+
 def _nothing(user: int) -> None: ...
 
 

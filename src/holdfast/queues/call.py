@@ -307,6 +307,13 @@ def checked_task_id(task_id: str) -> str:
     return task_id
 
 
+def several_task_ids(task_ids: Iterable[str]) -> list[str]:
+    """Return *task_ids* as a list, or raise a TypeError if it is a single str."""
+    if isinstance(task_ids, str):
+        raise TypeError("task_ids must be a sequence of ids, not a single str")
+    return list(task_ids)
+
+
 def checked_priority(priority: str) -> Priority:
     """Return *priority*, or raise why it is not allowed."""
     if priority not in PRIORITIES:

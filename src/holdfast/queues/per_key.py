@@ -202,9 +202,16 @@ def stored_name(name: str) -> str:
 
 
 def _short(text: str) -> str:
-    """Return *text* without blanks and quotes, as readable as possible."""
-    safe = quote(text, safe=_SAFE)
+    """Return *text* without blanks and quotes, as readable as possible.
+
+    Raises:
+        TypeError: *text* has an unpaired surrogate, which JSON cannot store.
+    """
+    try:
+        safe = quote(text, safe=_SAFE)
+    except UnicodeEncodeError as error:
+        raise TypeError(f"the limit key or name {text!r} cannot be stored: {error}") from None
     if 0 < len(safe) <= _TEXT_BYTES and safe != "-":
         return safe
-    digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES)
+    digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES)
     return "~" + urlsafe_b64encode(digest.digest()).rstrip(b"=").decode()

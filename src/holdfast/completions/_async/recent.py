@@ -101,4 +101,5 @@ class AsyncRecent:
             raise TypeError("limit must be an int")
         args, repeat = (limit, keys.KEPT_MS), partial(self.redefine, limit=limit)
         await self._caller.write(REDEFINE, self._unit, *args, op_id=op_id, repeat=repeat)
-        self._limit = limit
+        if self._limit is not None:
+            self._limit = limit

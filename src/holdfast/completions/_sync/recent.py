@@ -98,4 +98,5 @@ class Recent:
             raise TypeError("limit must be an int")
         args, repeat = (limit, keys.KEPT_MS), partial(self.redefine, limit=limit)
         self._caller.write(REDEFINE, self._unit, *args, op_id=op_id, repeat=repeat)
-        self._limit = limit
+        if self._limit is not None:
+            self._limit = limit

@@ -217,7 +217,9 @@ class AsyncMailbox(AsyncMessageReader):
             raise ValueError("nothing to change: give capacity, overflow or both")
         repeat = partial(self.redefine, capacity=capacity, overflow=overflow)
         await self._log.redefine(self.name, settings, op_id=op_id, repeat=repeat)
-        self._capacity, self._overflow = capacity or self._capacity, overflow or self._overflow
+        # An option that this object does not give stays so: it follows the stored one.
+        self._capacity = self._capacity and (capacity or self._capacity)
+        self._overflow = self._overflow and (overflow or self._overflow)
         await self._messaging.catalog.note(self._log.unit)
 
     async def _read(

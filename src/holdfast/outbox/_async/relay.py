@@ -14,6 +14,7 @@ from ...core.lifetime import Lifetime
 from ...errors import DecodeError, OutcomeUnknown, QueueAtCapacity, ServerUnavailable, TaskExists
 from ...errors.one_line_logger import logger_of
 from ...queues._async.producer import AsyncProducer
+from ...queues.call import several_task_ids
 from ...queues.partitions.layout import PartOfQueue
 from ..batch import OutboxBatch
 from ..database import first_line
@@ -120,11 +121,11 @@ class AsyncOutboxRelay:
 
     async def retry(self, task_ids: Sequence[str]) -> int:
         """Let failed rows wait again. Return how many of the tasks had failed."""
-        return await self._rows.retry(list(task_ids))
+        return await self._rows.retry(several_task_ids(task_ids))
 
     async def discard(self, task_ids: Sequence[str]) -> int:
         """Delete failed rows: their tasks never run. Return how many of the tasks had failed."""
-        return await self._rows.discard(list(task_ids))
+        return await self._rows.discard(several_task_ids(task_ids))
 
     async def _run(self, flag: Event, *, until_idle: bool) -> None:
         from sqlalchemy.exc import DBAPIError

@@ -15,6 +15,7 @@ from ...core.lifetime import Lifetime
 from ...errors import DecodeError, OutcomeUnknown, QueueAtCapacity, ServerUnavailable, TaskExists
 from ...errors.one_line_logger import logger_of
 from ...queues._sync.producer import Producer
+from ...queues.call import several_task_ids
 from ...queues.partitions.layout import PartOfQueue
 from ..batch import OutboxBatch
 from ..database import first_line
@@ -119,11 +120,11 @@ class OutboxRelay:
 
     def retry(self, task_ids: Sequence[str]) -> int:
         """Let failed rows wait again. Return how many of the tasks had failed."""
-        return self._rows.retry(list(task_ids))
+        return self._rows.retry(several_task_ids(task_ids))
 
     def discard(self, task_ids: Sequence[str]) -> int:
         """Delete failed rows: their tasks never run. Return how many of the tasks had failed."""
-        return self._rows.discard(list(task_ids))
+        return self._rows.discard(several_task_ids(task_ids))
 
     def _run(self, flag: Event, *, until_idle: bool) -> None:
         from sqlalchemy.exc import DBAPIError

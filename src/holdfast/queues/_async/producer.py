@@ -69,6 +69,11 @@ class AsyncProducer:
         """Give a capacity with each task for *queue*; see `AsyncTaskSender.define`."""
         self._sender.define(queue, capacity, on_conflict)
 
+    def redefined(self, queue: str, capacity: int | None) -> None:
+        """Give the new *capacity* from now on, if this program gave one for *queue*."""
+        if self._sender.capacity(queue) is not None:
+            self._sender.define(queue, capacity)
+
     async def enqueue(self, call: Call[R], op_id: str | None) -> AsyncTaskHandle[R]:
         """Enqueue one task; see `AsyncHoldfast.enqueue`."""
         return await self._enqueue(checked_call(call).hooked(), op_id)

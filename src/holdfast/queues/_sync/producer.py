@@ -70,6 +70,11 @@ class Producer:
         """Give a capacity with each task for *queue*; see `TaskSender.define`."""
         self._sender.define(queue, capacity, on_conflict)
 
+    def redefined(self, queue: str, capacity: int | None) -> None:
+        """Give the new *capacity* from now on, if this program gave one for *queue*."""
+        if self._sender.capacity(queue) is not None:
+            self._sender.define(queue, capacity)
+
     def enqueue(self, call: Call[R], op_id: str | None) -> TaskHandle[R]:
         """Enqueue one task; see `Holdfast.enqueue`."""
         return self._enqueue(checked_call(call).hooked(), op_id)

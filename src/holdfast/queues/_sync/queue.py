@@ -15,7 +15,7 @@ from ...core.checks import checked_int
 from ...core.names import Unit
 from ...core.notifier import Notifier
 from ...errors import ServerUnavailable
-from ..call import checked_task_id
+from ..call import checked_task_id, several_task_ids
 from ..delayed_key import DelayedKey
 from ..ended_task import EndedTask, checked_history
 from ..partitions._sync.locating import locate
@@ -244,7 +244,7 @@ class Queue:
                     args = (given, "" if kept is None else kept)
                     self._partition(unit).redefine(write, *args)
         if capacity is not ...:
-            self._producer.define(self.name, capacity)
+            self._producer.redefined(self.name, capacity)
         self._catalog.note(self._unit)
 
     def limit(
@@ -295,9 +295,9 @@ class Queue:
         Returns:
             How many were queued.
         """
-        if isinstance(task_ids, str):
-            raise TypeError("task_ids must be a sequence of ids, not a single str")
-        named = [checked_task_id(task_id) for task_id in task_ids or ()]
+        named = [] if task_ids is None else several_task_ids(task_ids)
+        for task_id in named:
+            checked_task_id(task_id)
         if len(named) > LIST_LIMIT:
             raise ValueError(f"at most {LIST_LIMIT} task_ids at once, got {len(named)}")
         limit, again = LIST_LIMIT if task_ids is None else 0, partial(self.replay, task_ids)
