@@ -169,7 +169,7 @@ class AsyncScheduleStore:
     async def forget(self, name: str, queue: str) -> None:
         """Forget that schedule *name* is in *queue*: it has ended, or was removed.
 
-        The queue of a declared schedule that has ended stays noted, because its record there tells
+        The queue of a declared schedule that has ended stays noted, because its record there shows
         that it has fired.
 
         Its last task may define it again meanwhile. So this notes the queue again if the schedule
