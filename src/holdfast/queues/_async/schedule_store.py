@@ -83,10 +83,6 @@ class AsyncScheduleStore:
             layout = await self.producer.layouts.current(definition.queue)
             if layout.partitions > 1:
                 check_schedule(definition)
-        if definition.declared:
-            _, own = await self._read(unit, definition.name)
-            if _has_ended(definition, own):
-                return False
         moved = await self._move_to(definition)
         if moved is not None and _has_ended(definition, moved):
             return False
@@ -227,10 +223,14 @@ class AsyncScheduleStore:
 
         Returns:
             The schedule that was removed: an occurrence that is due there is not lost. Or what is
-            left of a declared schedule that has ended there; that queue stays noted.
+            left of a declared schedule that has ended, here or there; then nothing is changed.
         """
         name, queue = definition.name, definition.queue
         moved: StoredSchedule | None = None
+        if definition.declared:
+            _, own = await self._read(self._unit(queue), name)
+            if _has_ended(definition, own):
+                return own
         noted = await self._name(name, queue)
         while noted != queue:
             _, stored = await self._read(self._unit(noted), name)

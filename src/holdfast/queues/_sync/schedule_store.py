@@ -84,10 +84,6 @@ class ScheduleStore:
             layout = self.producer.layouts.current(definition.queue)
             if layout.partitions > 1:
                 check_schedule(definition)
-        if definition.declared:
-            _, own = self._read(unit, definition.name)
-            if _has_ended(definition, own):
-                return False
         moved = self._move_to(definition)
         if moved is not None and _has_ended(definition, moved):
             return False
@@ -224,10 +220,14 @@ class ScheduleStore:
 
         Returns:
             The schedule that was removed: an occurrence that is due there is not lost. Or what is
-            left of a declared schedule that has ended there; that queue stays noted.
+            left of a declared schedule that has ended, here or there; then nothing is changed.
         """
         name, queue = definition.name, definition.queue
         moved: StoredSchedule | None = None
+        if definition.declared:
+            _, own = self._read(self._unit(queue), name)
+            if _has_ended(definition, own):
+                return own
         noted = self._name(name, queue)
         while noted != queue:
             _, stored = self._read(self._unit(noted), name)
