@@ -274,6 +274,18 @@ def test_a_renamed_task_leaves_nothing_behind(hf: Holdfast) -> None:
     assert sorted(log) == list(range(5))
 
 
+def test_a_limit_that_gets_a_name_keeps_its_definition(hf: Holdfast) -> None:
+    """Tasks that were enqueued before are admitted by it."""
+    hf.enqueue_many([at_once.call("a", n, 0.02) for n in range(8)])
+    named = PerKey("tenant", concurrency=5, name="new")
+    registry = TaskRegistry()
+    registry.task(queue=QUEUE, name="at_once", limit=named)(at_once.function)
+    hf.worker(registry, queues={QUEUE: 1}).run(until_idle=True)
+    assert len(ran) == 8
+    assert most == {"a": 2}
+    assert _limited_to(hf, "2 0 0 0")
+
+
 def test_a_queue_has_a_concurrency(hf: Holdfast) -> None:
     hf.queue(QUEUE).limit(concurrency=3)
     hf.enqueue_many([at_once.call(str(n), n, 0.02) for n in range(20)])

@@ -365,8 +365,12 @@ class TaskRegistry:
         ]
 
     def limits(self) -> dict[str, str]:
-        """Return the definitions of the limits of all tasks, by their stored names."""
-        without = {stored_name(task.name): NO_LIMITS for task in self}
+        """Return the definitions of the limits of all tasks, by their stored names.
+
+        A task without a limit removes the one that has its name. If the limit of a task has got
+        another name, its waiting tasks still need the old definition.
+        """
+        without = {stored_name(task.name): NO_LIMITS for task in self if not task.limit}
         return without | {
             task.limit.stored_name(task.name): task.limit.definition()
             for task in self
