@@ -82,3 +82,16 @@ def test_a_week_of_seconds() -> None:
 def test_one_instant_that_is_late(policy: Missed, count: int) -> None:
     instants, missed, due = handled(Once(DUE / 1000), policy, DUE + LATE_MS + 1)
     assert (len(instants), missed, due) == (count, 1 - count, None)
+
+
+@pytest.mark.parametrize("policy", ["once", "all"])
+@pytest.mark.parametrize("after_ms", [-5_000, 5_000, 50_000])
+def test_a_change_to_one_instant_keeps_what_is_due(policy: Missed, after_ms: int) -> None:
+    """An occurrence of the earlier definition is due; the new instant is before it or later."""
+    at_ms, now_ms = DUE + after_ms, DUE + 20_000
+    instants, missed, due = handled(Once(at_ms / 1000), policy, now_ms)
+    assert due == (at_ms if at_ms > now_ms else None)
+    is_due = DUE < at_ms <= now_ms
+    expected = [DUE, at_ms] if is_due else [DUE]
+    assert instants == (expected if policy == "all" else expected[-1:])
+    assert missed == len(expected) - len(instants)

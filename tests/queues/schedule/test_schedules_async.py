@@ -281,6 +281,8 @@ async def test_a_declared_instant_fires_once_in_all_queues(
     old, new = declaring(Once(at)), declaring(Once(at), queue="other")
     for registry in (old, new, new, old, new):
         await drain(hf, registry)
+        with pytest.raises(NoSuchSchedule):
+            await hf.schedule_handle("nightly").pause()
     assert [task_id for task_id, _ in ran] == [f"nightly@{at}000"]
     assert await hf.schedules() == []
     assert not [each for each in caplog.records if "not in force" in each.getMessage()]

@@ -164,15 +164,14 @@ class ScheduleStore:
     def forget(self, name: str, queue: str) -> None:
         """Forget that schedule *name* is in *queue*: it has ended, or was removed.
 
-        The queue of a declared schedule that has ended stays noted, because its record there shows
-        that it has fired.
+        The queue of a declared schedule that has ended stays noted, because it has a record there.
 
-        Its last task may define it again meanwhile. So this notes the queue again if the schedule
+        The last task may define it again meanwhile. So this notes the queue again if the schedule
         is back, and `define` notes it once more after it has stored the schedule.
         """
         self._name(name, "", queue)
         _, stored = self._read(self._unit(queue), name)
-        if stored.definition:
+        if stored.definition or stored.record != ScheduleRecord():
             self._name(name, queue)
 
     def page(

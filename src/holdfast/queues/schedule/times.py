@@ -210,9 +210,12 @@ class Once:
         """Return the instant if it is after *after_ms*."""
         return self.at_ms if self.at_ms > after_ms else None
 
-    def last_until(self, _until_ms: int, _first_ms: int) -> tuple[int, int]:
-        """Return the instant; none comes before it."""
-        return self.at_ms, 0
+    def last_until(self, until_ms: int, first_ms: int) -> tuple[int, int]:
+        """Return the last instant up to *until_ms*, and how many come before it; see `Cron`.
+
+        The first one may be that of an earlier definition, which was due when it was changed.
+        """
+        return (self.at_ms, 1) if first_ms < self.at_ms <= until_ms else (first_ms, 0)
 
     def back_from(self, instant_ms: int, _count: int) -> int:
         """Return *instant_ms*: no occurrence is before it."""

@@ -231,7 +231,7 @@ class Scheduler:
             logger.info(text, name, unit)
         if found.missed and answer != b"stale":
             logger.warning("schedule %s of %s missed %d occurrences", name, unit, found.missed)
-        if found.next_ms is None and answer != b"stale" and not definition.declared:
+        if found.next_ms is None and answer != b"stale":
             await self._store.forget(name, unit.name)
 
     async def _declare(self) -> None:
