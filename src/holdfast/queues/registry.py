@@ -365,11 +365,7 @@ class TaskRegistry:
         ]
 
     def limits(self) -> dict[str, str]:
-        """Return the definitions of the limits of all tasks, by their stored names.
-
-        A task without a limit removes the one that has its name. If the limit of a task has got
-        another name, its waiting tasks still need the old definition.
-        """
+        """Return the definitions of all limits by stored names; a task without one removes its."""
         without = {stored_name(task.name): NO_LIMITS for task in self if not task.limit}
         return without | {
             task.limit.stored_name(task.name): task.limit.definition()
