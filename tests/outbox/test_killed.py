@@ -18,8 +18,8 @@ import holdfast
 from faults.interrupts import interrupted_at
 from faults.processes import Process
 from faults.servers import Server
-from faults.waiting import eventually
-from holdfast import AsyncHoldfast, Holdfast, TaskRegistry
+from faults.waiting import eventually, eventually_async
+from holdfast import AsyncHoldfast, Holdfast, Outbox, TaskRegistry
 from holdfast.core.concurrency._async.background_task import BackgroundTask
 from outbox.conftest import Shop, new_shop
 from outbox.tasks import receipt
@@ -166,6 +166,44 @@ def test_relay_server_and_database_are_killed(kills: int) -> None:
         repeated = [order for order, times in runs.items() if times > 1]
         assert len(repeated) <= 64 * (kills // 3 + 1)
     gc.collect()  # connections that SQLAlchemy has lost, because PostgreSQL was killed meanwhile
+
+
+@pytest.mark.parametrize("database", ["postgresql+asyncpg", "postgresql+psycopg", "mysql+asyncmy"])
+async def test_a_relay_waits_for_a_database_that_is_away(
+    database: str, standalone: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncpg raises the errors of the socket."""
+    engine = create_async_engine(f"{database}://shop@127.0.0.1:1/shop")
+    async with AsyncHoldfast.from_url(standalone.url) as hf:
+        relay = hf.outbox_relay(Outbox(sa.MetaData()), engine)
+        running = BackgroundTask(relay.run)
+        await eventually_async(lambda: "is not relayed" in caplog.text)
+        relay.stop()
+        await running.outcome()
+    await engine.dispose()
+
+
+async def test_a_relay_waits_for_a_connection(
+    shop: Shop, standalone: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The application may use all connections of the engine for some time."""
+    options = {"pool_size": 2, "max_overflow": 0, "pool_timeout": 0.1}
+    engine = create_async_engine(shop.async_url, **options)
+    namespace = secrets.token_hex(4)
+    async with AsyncHoldfast.from_url(standalone.url, namespace=namespace) as hf:
+        async with engine.begin() as connection:
+            await shop.outbox.enqueue(connection, receipt.call(1))
+        async with engine.connect(), engine.connect():
+            running = BackgroundTask(hf.outbox_relay(shop.outbox, engine).run)
+            await eventually_async(lambda: "is not relayed" in caplog.text)
+        await eventually_async(partial(is_queued, hf))
+        await hf.close()
+        await running.outcome()
+    await engine.dispose()
+
+
+async def is_queued(hf: AsyncHoldfast) -> bool:
+    return bool(await hf.queue("email").tasks())
 
 
 async def test_the_asyncio_relay_ends_with_its_client(shop: Shop, standalone: Server) -> None:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from faults.waiting import eventually_async
 from holdfast import AsyncHoldfast, AsyncOutboxRelay, OutboxStatus, PayloadTooLarge
 from holdfast.core.concurrency._async.background_task import BackgroundTask
+from holdfast.outbox.sent import Sent
 from outbox.conftest import Shop
 from outbox.tasks import receipt, report, tasks, welcome
 
@@ -263,6 +264,39 @@ async def test_a_relay_sends_only_the_batch_that_it_named(
     assert (await relay.status()).waiting == 5
     assert await others.step() == 5
     assert await orders_of(hf) == [*range(5)]
+
+
+async def test_names_of_queues_are_compared_exactly(
+    hf: AsyncHoldfast, shop: Shop, engine: Any, relay: AsyncOutboxRelay
+) -> None:
+    """MySQL ignores blanks at the end of a text, also with a binary collation."""
+    queues = ["email", "email ", "email ", "Email", "email"]
+    async with engine.begin() as connection:
+        for number, queue in enumerate(queues):
+            await shop.outbox.enqueue(connection, call(number).options(queue=queue))
+    await relay.run(until_idle=True)
+    found = {queue: await orders_of(hf, queue) for queue in queues}
+    assert found == {"email": [0, 4], "email ": [1, 2], "Email": [3]}
+
+
+async def test_sqlite_is_not_locked_for_a_server_that_is_away(shop: Shop, engine: Any) -> None:
+    """A relay of SQLite locks the database, so it first asks whether the server answers."""
+    if engine.dialect.name != "sqlite":
+        pytest.skip("other databases lock only the rows that are sent")
+    async with engine.begin() as connection:
+        await shop.outbox.enqueue(connection, call(1))
+    sent = list[Any]()
+    async with AsyncHoldfast.from_url("redis://127.0.0.1:1") as hf:
+        relay = hf.outbox_relay(shop.outbox, engine)
+
+        async def send(batch: Any) -> Any:
+            sent.append(batch)
+            return Sent.nothing()
+
+        relay._enqueue = send  # type: ignore[method-assign]
+        assert await relay.step() == 0
+        assert (await relay.status()).waiting == 1
+    assert sent == []
 
 
 async def test_two_relays_share_the_work(hf: AsyncHoldfast, shop: Shop, engine: Any) -> None:

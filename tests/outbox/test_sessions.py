@@ -1,5 +1,7 @@
 """An outbox in the sessions of an ORM, and in more than one schema."""
 
+from typing import Any
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
@@ -32,7 +34,8 @@ def tables(shop: Shop) -> None:
 
 def waiting(shop: Shop) -> list[str]:
     with shop.engine.connect() as connection:
-        return list(connection.scalars(sa.select(outbox.table.c.task_id)))
+        rows = sa.select(outbox.table.c.task_id).order_by(outbox.table.c.seq)
+        return list(connection.scalars(rows))
 
 
 def test_a_session(shop: Shop, tables: None) -> None:
@@ -58,6 +61,36 @@ async def test_an_async_session(shop: Shop, tables: None) -> None:
         more = await outbox.enqueue_many(session, [receipt.call(3), receipt.call(4)])
     await engine.dispose()
     assert waiting(shop) == [first, *more]
+
+
+def test_a_session_with_several_databases(shop: Shop, tables: None) -> None:
+    """The session chooses the database by the table of the outbox."""
+    other = sa.create_engine("sqlite://")
+    Base.metadata.create_all(other)
+    with Session(binds={Order: other, outbox.table: shop.engine}) as session:
+        session.add(Order(id=1))
+        first = outbox.enqueue(session, receipt.call(1))
+        session.commit()
+
+    class Routed(Session):
+        """Reads from another database than it writes to."""
+
+        def get_bind(self, mapper: Any = None, *, clause: Any = None, **_: Any) -> sa.Engine:
+            return shop.engine if isinstance(clause, sa.Insert) else other
+
+    with Routed() as session:
+        second = outbox.enqueue(session, receipt.call(2))
+        session.commit()
+    other.dispose()
+    assert waiting(shop) == [first, second]
+
+
+async def test_more_tasks_than_a_statement_has_parameters(shop: Shop, tables: None) -> None:
+    engine = create_async_engine(shop.async_url)
+    async with AsyncSession(engine) as session, session.begin():
+        ids = await outbox.enqueue_many(session, [receipt.call(n) for n in range(5_000)])
+    await engine.dispose()
+    assert waiting(shop) == ids
 
 
 def test_hooks_and_the_trace_of_the_request(shop: Shop, standalone: Server) -> None:

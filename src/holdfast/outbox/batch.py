@@ -35,12 +35,14 @@ class OutboxBatch:
     def of(cls, queue: str, rows: Sequence[Any]) -> OutboxBatch:
         """Return the first rows of *queue* that fit into one step.
 
-        They have all one name already, or none.
+        They have all one name already, or none. MySQL finds the rows of `email ` as well if it
+        looks for those of `email`: such a row ends the batch, or is the first of its own.
         """
         name = rows[0].batch if rows else None
+        queue = rows[0].queue if rows else queue
         batch = cls(name or secrets.token_hex(16), EnqueueBatch(queue, 0))
         for row in rows:
-            if row.batch != name or not batch._added(row):
+            if (row.batch, row.queue) != (name, queue) or not batch._added(row):
                 break
         batch.sent.room = len(batch.seqs)
         return batch

@@ -52,6 +52,16 @@ def driver_connection(connection: Any) -> Any:
     return blocking.connection.driver_connection
 
 
-def first_line(error: object) -> str:
-    """Return the first line of an error of the driver; the others quote the statement."""
-    return str(error).partition("\n")[0]
+def database_errors() -> tuple[type[Exception], ...]:
+    """Return what a statement raises while the database, or a connection to it, is away.
+
+    SQLAlchemy leaves the errors of sockets that asyncpg raises as they are. `TimeoutError`: the
+    application has all connections of the engine.
+    """
+    exceptions = sqlalchemy().exc
+    return exceptions.DBAPIError, exceptions.TimeoutError, OSError
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error; the others quote the statement."""
+    return str(getattr(error, "orig", None) or error).partition("\n")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Coroutine, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, overload
 
 from ..core.telemetry import Telemetry
 from ..queues.call import Call, checked_calls
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .statements import Statements
 
 R = TypeVar("R")
+
+_ROWS: Final = 1000
+"""Rows of one statement. Databases limit its parameters, which are seven for each row: SQLite and
+asyncpg to 32,767, PostgreSQL to 65,535."""
 
 
 class Outbox:
@@ -86,7 +90,7 @@ class Outbox:
             TypeError: an argument is no JSON; nothing was written.
         """
         row = outbox_values(call, self._telemetry)
-        return _executed(session, self._storing(session, [row]), row["task_id"])
+        return self._stored(session, [row], row["task_id"])
 
     @overload
     def enqueue_many(
@@ -97,47 +101,48 @@ class Outbox:
         self, session: AsyncSession | AsyncConnection, calls: Iterable[Call[R]]
     ) -> Coroutine[Any, Any, list[str]]: ...
     def enqueue_many(self, session: Any, calls: Iterable[Call[R]]) -> Any:
-        """Write many tasks into the outbox with one statement; see `enqueue`.
+        """Write many tasks into the outbox, with one statement for each 1,000; see `enqueue`.
 
         Returns:
             The ids of the tasks, in the order of *calls*.
         """
         rows = [outbox_values(call, self._telemetry) for call in checked_calls(calls)]
         ids = [row["task_id"] for row in rows]
-        return _executed(session, self._storing(session, rows), ids)
+        return self._stored(session, rows, ids)
 
-    def _storing(self, session: Any, rows: list[dict[str, Any]]) -> Any:
-        """Return the statement that writes *rows*, and on PostgreSQL notifies the relays."""
-        if not rows:
-            return None
+    def _stored(self, session: Any, rows: list[dict[str, Any]], result: Any) -> Any:
+        """Write *rows*. Return *result*, or a coroutine that returns it."""
+        parts = [rows[at : at + _ROWS] for at in range(0, len(rows), _ROWS)]
+        statements = [self._storing(session, part) for part in parts]
+        if inspect.iscoroutinefunction(session.execute):
+            return _executed_async(session, statements, result)
+        for statement, options in statements:
+            session.execute(statement, **options)
+        return result
+
+    def _storing(self, session: Any, rows: list[dict[str, Any]]) -> tuple[Any, dict[str, Any]]:
+        """Return the statement that writes *rows*, and on PostgreSQL notifies the relays.
+
+        Return also the options of `execute`: a session with several databases chooses one by the
+        statement that writes.
+        """
         from sqlalchemy import func, insert, select
 
         from .database_clock import now_ms
 
         statement = insert(self.table).values([{**row, "created_ms": now_ms()} for row in rows])
-        if _dialect(session) != "postgresql":
-            return statement
+        database, options = session, dict[str, Any]()
+        if hasattr(session, "get_bind"):
+            options["bind_arguments"] = {"clause": statement}
+            database = session.get_bind(clause=statement)
+        if database.dialect.name != "postgresql":
+            return statement, options
         # The notification is sent when the transaction commits, and not if it is rolled back.
-        return select(func.pg_notify(self.channel, "")).add_cte(statement.cte("stored"))
+        notifying = select(func.pg_notify(self.channel, "")).add_cte(statement.cte("stored"))
+        return notifying, options
 
 
-def _dialect(session: Any) -> str:
-    """Return the name of the database of a session or connection."""
-    connection = session.get_bind() if hasattr(session, "get_bind") else session
-    name: str = connection.dialect.name
-    return name
-
-
-def _executed(session: Any, statement: Any, result: Any) -> Any:
-    """Run *statement*, if there is one. Return *result*, or a coroutine that returns it."""
-    if inspect.iscoroutinefunction(session.execute):
-        return _executed_async(session, statement, result)
-    if statement is not None:
-        session.execute(statement)
-    return result
-
-
-async def _executed_async(session: Any, statement: Any, result: Any) -> Any:
-    if statement is not None:
-        await session.execute(statement)
+async def _executed_async(session: Any, statements: list[Any], result: Any) -> Any:
+    for statement, options in statements:
+        await session.execute(statement, **options)
     return result

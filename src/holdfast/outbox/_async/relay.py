@@ -17,7 +17,7 @@ from ...queues._async.producer import AsyncProducer
 from ...queues.call import several_task_ids
 from ...queues.partitions.layout import PartOfQueue
 from ..batch import OutboxBatch
-from ..database import first_line
+from ..database import database_errors, first_line
 from ..held_queues import HeldQueues
 from ..outbox import Outbox
 from ..row import OutboxRow, OutboxStatus
@@ -128,8 +128,6 @@ class AsyncOutboxRelay:
         return await self._rows.discard(several_task_ids(task_ids))
 
     async def _run(self, flag: Event, *, until_idle: bool) -> None:
-        from sqlalchemy.exc import DBAPIError
-
         poll_s = _LISTENING_POLL_S if self._rows.listens else _POLL_S
         while not (self._stopped or self._lifetime.closed):
             flag.clear()
@@ -137,9 +135,9 @@ class AsyncOutboxRelay:
                 moved = await self.step()
                 if not moved and until_idle and not (await self.status()).waiting:
                     return
-            except DBAPIError as error:
+            except database_errors() as error:
                 await self._rows.check_table()
-                await self._pause(flag, first_line(error.orig))
+                await self._pause(flag, first_line(error))
                 continue
             if self._failures:
                 logger.warning("the outbox in %s is relayed again", self._rows.dialect)
@@ -150,6 +148,8 @@ class AsyncOutboxRelay:
     async def _send(self, queue: str) -> int:
         """Enqueue the next batch of *queue*. Return how many tasks were enqueued."""
         try:
+            if self._rows.locks_database:  # applications must not wait for a server that is away
+                await self._producer.layouts.read(queue)
             sent = await self._rows.send_batch(queue, self._held.most(queue), self._enqueue)
         except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
             self._held.failed(queue, str(error))

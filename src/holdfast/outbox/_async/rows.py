@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...core.concurrency._async.user_calls import UserFunction
 from ..batch import OutboxBatch
-from ..database import can_listen, checked_engine, first_line
+from ..database import can_listen, checked_engine, database_errors, first_line
 from ..outbox import Outbox
 from ..row import OutboxRow, OutboxStatus
 from ..sent import Sent
@@ -24,6 +24,7 @@ class AsyncOutboxRows:
     def __init__(self, outbox: Outbox, engine: Any) -> None:
         self._engine = checked_engine(engine, "AsyncEngine")
         self.dialect: str = engine.dialect.name
+        self.locks_database: bool = self.dialect == "sqlite"
         self.listens = can_listen(engine)
         self._table = outbox.table
         self._statements = outbox.statements
@@ -73,7 +74,7 @@ class AsyncOutboxRows:
         try:
             async with self._engine.connect() as connection:
                 await connection.execute(select(literal(1)))
-        except DBAPIError:
+        except database_errors():
             return  # the server does not answer
         try:
             async with self._engine.connect() as connection:
@@ -81,8 +82,10 @@ class AsyncOutboxRows:
         except DBAPIError as error:
             raise ValueError(
                 f"the table {self._table.fullname!r} of the outbox cannot be read "
-                f"({first_line(error.orig)}): create it, such as by metadata.create_all(engine)"
+                f"({first_line(error)}): create it, such as by metadata.create_all(engine)"
             ) from error
+        except database_errors():
+            return
 
     async def status(self) -> OutboxStatus:
         """Return the status of the outbox."""
@@ -118,7 +121,7 @@ class AsyncOutboxRows:
         async with self._engine.begin() as connection:
             if self.dialect == "postgresql":
                 await connection.exec_driver_sql(IDLE_IN_TRANSACTION)
-            elif self.dialect == "sqlite":  # SQLite cannot lock rows, only the database
+            elif self.locks_database:  # SQLite cannot lock rows
                 await connection.execute(self._statements.take_write_lock)
             yield connection
 

@@ -18,7 +18,7 @@ from ...queues._sync.producer import Producer
 from ...queues.call import several_task_ids
 from ...queues.partitions.layout import PartOfQueue
 from ..batch import OutboxBatch
-from ..database import first_line
+from ..database import database_errors, first_line
 from ..held_queues import HeldQueues
 from ..outbox import Outbox
 from ..row import OutboxRow, OutboxStatus
@@ -127,8 +127,6 @@ class OutboxRelay:
         return self._rows.discard(several_task_ids(task_ids))
 
     def _run(self, flag: Event, *, until_idle: bool) -> None:
-        from sqlalchemy.exc import DBAPIError
-
         poll_s = _LISTENING_POLL_S if self._rows.listens else _POLL_S
         while not (self._stopped or self._lifetime.closed):
             flag.clear()
@@ -136,9 +134,9 @@ class OutboxRelay:
                 moved = self.step()
                 if not moved and until_idle and not (self.status()).waiting:
                     return
-            except DBAPIError as error:
+            except database_errors() as error:
                 self._rows.check_table()
-                self._pause(flag, first_line(error.orig))
+                self._pause(flag, first_line(error))
                 continue
             if self._failures:
                 logger.warning("the outbox in %s is relayed again", self._rows.dialect)
@@ -149,6 +147,8 @@ class OutboxRelay:
     def _send(self, queue: str) -> int:
         """Enqueue the next batch of *queue*. Return how many tasks were enqueued."""
         try:
+            if self._rows.locks_database:  # applications must not wait for a server that is away
+                self._producer.layouts.read(queue)
             sent = self._rows.send_batch(queue, self._held.most(queue), self._enqueue)
         except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
             self._held.failed(queue, str(error))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ...core.concurrency._sync.user_calls import UserFunction
 from ..batch import OutboxBatch
-from ..database import can_listen, checked_engine, first_line
+from ..database import can_listen, checked_engine, database_errors, first_line
 from ..outbox import Outbox
 from ..row import OutboxRow, OutboxStatus
 from ..sent import Sent
@@ -25,6 +25,7 @@ class OutboxRows:
     def __init__(self, outbox: Outbox, engine: Any) -> None:
         self._engine = checked_engine(engine, "Engine")
         self.dialect: str = engine.dialect.name
+        self.locks_database: bool = self.dialect == "sqlite"
         self.listens = can_listen(engine)
         self._table = outbox.table
         self._statements = outbox.statements
@@ -72,7 +73,7 @@ class OutboxRows:
         try:
             with self._engine.connect() as connection:
                 connection.execute(select(literal(1)))
-        except DBAPIError:
+        except database_errors():
             return  # the server does not answer
         try:
             with self._engine.connect() as connection:
@@ -80,8 +81,10 @@ class OutboxRows:
         except DBAPIError as error:
             raise ValueError(
                 f"the table {self._table.fullname!r} of the outbox cannot be read "
-                f"({first_line(error.orig)}): create it, such as by metadata.create_all(engine)"
+                f"({first_line(error)}): create it, such as by metadata.create_all(engine)"
             ) from error
+        except database_errors():
+            return
 
     def status(self) -> OutboxStatus:
         """Return the status of the outbox."""
@@ -117,7 +120,7 @@ class OutboxRows:
         with self._engine.begin() as connection:
             if self.dialect == "postgresql":
                 connection.exec_driver_sql(IDLE_IN_TRANSACTION)
-            elif self.dialect == "sqlite":  # SQLite cannot lock rows, only the database
+            elif self.locks_database:  # SQLite cannot lock rows
                 connection.execute(self._statements.take_write_lock)
             yield connection
 
