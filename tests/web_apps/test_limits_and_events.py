@@ -4,6 +4,7 @@ import secrets
 from asyncio import Event
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,8 +13,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from conftest import Site
@@ -163,6 +165,50 @@ async def test_the_fields_of_an_asgi_application(site: Site, own: str | None) ->
             answers = [await client.post("/pay") for _ in range(2)]
     assert [each.content for each in answers] == [b"paid"] * 2
     assert [each.headers.get("x-own") for each in answers] == [own] * 2
+
+
+async def test_a_stream_is_stored_before_middleware_compresses_it(site: Site) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"paid, "
+        yield b"thank you"
+
+    async def pay(request: Request) -> StreamingResponse:
+        return StreamingResponse(parts())
+
+    routes = Starlette(routes=[Route("/", pay, methods=["POST"])])
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        inner = IdempotencyMiddleware(routes, user=lambda scope: "ann", methods=["post"], hf=hf)
+        transport = httpx.ASGITransport(GZipMiddleware(inner, minimum_size=1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://app") as client:
+            headers = {"Idempotency-Key": "a"}
+            answers = [await client.post("/", headers=headers) for _ in range(2)]
+    assert [each.content for each in answers] == [b"paid, thank you"] * 2
+    assert answers[1].headers["idempotent-replayed"] == "true"
+
+
+async def test_a_file_that_the_server_could_send_by_its_path(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "receipt").write_bytes(b"paid")
+
+    async def pay(request: Request) -> FileResponse:
+        return FileResponse(tmp_path / "receipt")
+
+    routes = Starlette(routes=[Route("/", pay, methods=["POST"])])
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        inner = IdempotencyMiddleware(routes, user=lambda scope: "ann", hf=hf)
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await inner(scope | {"extensions": {"http.response.pathsend": {}}}, receive, send)
+
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://app") as client:
+            answers = [await client.post("/", headers={"Idempotency-Key": "a"}) for _ in range(2)]
+    assert [each.content for each in answers] == [b"paid"] * 2
+    assert answers[1].headers["idempotent-replayed"] == "true"
+
+
+def test_methods_are_several_names() -> None:
+    with pytest.raises(TypeError, match="several names"):
+        idempotent_route(user=lambda scope: "ann", methods="POST")
 
 
 async def test_a_background_task_of_the_response_does_not_hold_the_answer_back(site: Site) -> None:

@@ -21,6 +21,9 @@ MAX_KEY: Final = 255
 
 _BODY: Final = 1 << 20
 
+_UNRECORDED: Final = frozenset(("http.response.pathsend", "http.response.zerocopysend"))
+"""Extensions of ASGI by which an application sends a body in another form than as bytes."""
+
 UserOf = Callable[[Scope], str | None]
 
 
@@ -56,6 +59,9 @@ class IdempotencyMiddleware:
         ttl: seconds for which an answer is kept.
         lease: seconds after which the key of a process that died is free.
         max_body: largest body of a request in bytes; larger: status 413.
+
+    Raises:
+        TypeError: *methods* is a str.
     """
 
     def __init__(  # noqa: PLR0913 (its parameters are the options of the middleware)
@@ -76,7 +82,9 @@ class IdempotencyMiddleware:
         self._user = user
         self._name = name
         self._hf = hf
-        self._methods = frozenset(methods)
+        if isinstance(methods, str):
+            raise TypeError(f"methods must be several names, such as ('POST',), got {methods!r}")
+        self._methods = frozenset(method.upper() for method in methods)
         self._required = required
         self._wait = wait
         self._ttl = ttl
@@ -115,6 +123,9 @@ class IdempotencyMiddleware:
             else:
                 await _release(call)
 
+        # A server that sends files by their paths would send an answer that is not recorded.
+        extensions = scope.get("extensions") or {}
+        scope["extensions"] = {name: extensions[name] for name in extensions.keys() - _UNRECORDED}
         async with call:  # frees the key, unless the answer is stored
             await self._app(scope, receive, ResponseRecorder(send, end))
 

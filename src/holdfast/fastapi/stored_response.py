@@ -73,7 +73,8 @@ class ResponseRecorder:
             self._status = message["status"]
             fields = message.get("headers", ())
             self._headers = [(bytes(name), bytes(value)) for name, value in fields]
-            message = {**message, "headers": self._headers}  # the fields may be an iterator
+            # The fields may be an iterator, and other middleware changes the list that it gets.
+            message = {**message, "headers": list(self._headers)}
             self._size = sum(len(name) + len(value) + 10 for name, value in self._headers)
         elif message["type"] == "http.response.body":
             part = bytes(message.get("body", b""))
