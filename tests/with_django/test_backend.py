@@ -96,6 +96,17 @@ def test_a_task_fails(name: str) -> None:
         _ = result.return_value
 
 
+def test_an_error_that_is_longer_as_unicode() -> None:
+    logging.disable()  # pytest-xdist cannot pass on what is logged
+    try:
+        result = finished(shop.fail_without_unicode.enqueue(20_000))
+    finally:
+        logging.disable(logging.NOTSET)
+    [error] = result.errors
+    assert error.exception_class is ValueError
+    assert len(error.traceback) == 10_000
+
+
 def test_attempts_and_their_errors(site: Site) -> None:
     with configured(site, attempts=3):
         result = finished(shop.fail_once.enqueue())

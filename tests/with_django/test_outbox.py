@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
+from django.test import override_settings
 
 from cli.programs import holdfast
 from conftest import Site
@@ -26,7 +27,9 @@ from holdfast.django import (
     task_call,
     worker,
 )
+from holdfast.django.clients import close_clients
 from holdfast.django.models import OutboxTask
+from with_django.conftest import tasks_setting
 from with_django.shop import tasks as shop
 from with_django.shop.models import Order
 
@@ -136,6 +139,19 @@ def test_enqueue_on_commit(hf: Holdfast, database: str) -> None:
     assert shop.add.get_result(result_id).status == "READY"
     enqueue_on_commit(Call("any", "email", "low", (2,)))  # without a transaction: at once
     assert queued(hf, "email") == ["jack", 2]
+
+
+def test_enqueue_on_commit_uses_the_backend_of_the_task(site: Site, database: str) -> None:
+    away = {**tasks_setting(site)["default"], "OPTIONS": {"url": "redis://127.0.0.1:1"}}
+    with override_settings(TASKS={"default": away, "slow": tasks_setting(site)["default"]}):
+        task = shop.add.using(backend="slow")
+        with transaction.atomic():
+            result_id = enqueue_on_commit(task_call(task, 1))
+            moved = enqueue_on_commit(task_call(shop.add, 2), backend="slow")
+        worker("slow").run(until_idle=True)
+        assert task.get_result(result_id).return_value == 1
+        assert task.get_result(moved).return_value == 2
+    close_clients()
 
 
 def test_a_commit_wakes_the_relay(hf: Holdfast, database: str) -> None:

@@ -16,6 +16,7 @@ from django.tasks import default_task_backend
 
 from conftest import Site
 from faults.waiting import eventually
+from holdfast.django.management.commands import holdfast_worker
 from with_django.conftest import QUEUES, sqlite
 from with_django.shop import tasks as shop
 from with_django.shop.models import Order
@@ -91,6 +92,17 @@ def test_processes_drain_at_sigterm(project: Path) -> None:
     assert result.status == "SUCCESSFUL"
     waiting.refresh()
     assert waiting.status == "READY"  # its queue was not chosen
+
+
+def test_a_project_inside_of_the_environment(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder belongs to the path of the worker, although it is below `sys.prefix`."""
+    monkeypatch.setattr(sys, "prefix", str(project))
+    monkeypatch.setattr(sys, "path", [str(project), *sys.path])
+    paths = holdfast_worker._own_paths()
+    assert paths[0] == str(project)
+    assert not [path for path in paths if path.endswith(("site-packages", "lib-dynload"))]
 
 
 def test_help_and_errors(project: Path) -> None:

@@ -150,7 +150,7 @@ class TaskAttempt:
         kind = type(cause)
         path = f"{kind.__module__}.{kind.__qualname__}"
         text = "".join(format_exception(cause))[-TRACEBACK_CHARACTERS:]
-        text = text.encode(errors="backslashreplace").decode()
+        text = text.encode(errors="backslashreplace").decode()[-TRACEBACK_CHARACTERS:]
         self.result.errors.append(TaskError(exception_class_path=path, traceback=text))
         self._set(status=TaskResultStatus.FAILED)
         with contextlib.suppress(RuntimeError):  # the attempt is over: its time has passed

@@ -5,12 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import msgspec
 from django.db import transaction
 from django.tasks import DEFAULT_TASK_BACKEND_ALIAS, Task
 
 from .. import Call
 from .backend import backend_of, configured_backend
 from .stored_task import ResultId
+
+
+class TaskCall(Call[Any], frozen=True, eq=False):
+    """A task of Django with its arguments.
+
+    Attributes:
+        backend: the alias of the backend of the task.
+    """
+
+    backend: str = DEFAULT_TASK_BACKEND_ALIAS
 
 
 def task_call(task: Task, *args: Any, **kwargs: Any) -> Call[Any]:
@@ -25,7 +36,8 @@ def task_call(task: Task, *args: Any, **kwargs: Any) -> Call[Any]:
         InvalidTask: the task cannot run, or no worker would find it.
         TypeError: the task has another backend, or an argument is no JSON.
     """
-    return backend_of(task).call(task, args, kwargs)
+    call = backend_of(task).call(task, args, kwargs)
+    return TaskCall(**msgspec.structs.asdict(call), backend=task.backend)
 
 
 def identified(call: Any) -> Call[Any]:
@@ -43,7 +55,7 @@ def identified(call: Any) -> Call[Any]:
 
 
 def enqueue_on_commit(
-    call: Call[Any], *, using: str | None = None, backend: str = DEFAULT_TASK_BACKEND_ALIAS
+    call: Call[Any], *, using: str | None = None, backend: str | None = None
 ) -> str:
     """Enqueue *call* after the transaction commits; at once if there is no transaction.
 
@@ -53,7 +65,8 @@ def enqueue_on_commit(
     Args:
         call: the result of `task.call(…)` of a `TaskRegistry`, or of `task_call`.
         using: the alias of the database; None: the default one.
-        backend: the alias of the backend with the server and the namespace.
+        backend: the alias of the backend with the server and the namespace; None: the backend of
+            the task, and the default one for calls of a `TaskRegistry`.
 
     Returns:
         `queue:task_id`, which is the id of the result for `get_result`.
@@ -62,6 +75,8 @@ def enqueue_on_commit(
         TypeError: *call* is no call.
     """
     call = identified(call)
+    if backend is None:
+        backend = call.backend if isinstance(call, TaskCall) else DEFAULT_TASK_BACKEND_ALIAS
     client = configured_backend(backend).client
     transaction.on_commit(partial(client.enqueue, call), using=using)
     return str(ResultId(call.queue, str(call.task_id)))

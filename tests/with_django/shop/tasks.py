@@ -42,6 +42,11 @@ def fail(text: str) -> None:
 
 
 @task
+def fail_without_unicode(size: int) -> None:
+    raise ValueError("\ud800" * size)
+
+
+@task
 async def fail_async(text: str) -> None:
     raise ValueError(text)
 

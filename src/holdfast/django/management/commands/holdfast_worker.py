@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
+import sysconfig
 from argparse import ArgumentParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -130,6 +132,10 @@ def _environment(backend: HoldfastBackend) -> dict[str, str]:
 
 def _own_paths() -> list[str]:
     """Return the folders that this process searches for modules, besides those of Python."""
-    own = [str(Path(path or ".").resolve()) for path in sys.path]
-    python = {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
-    return [path for path in dict.fromkeys(own) if not any(map(Path(path).is_relative_to, python))]
+    # A project may be inside of the environment: only what Python itself adds is left out.
+    own = [Path(path or ".").resolve() for path in sys.path]
+    libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    libraries += [*site.getsitepackages(), site.getusersitepackages()]
+    python = [Path(path).resolve() for path in libraries]
+    paths = [path for path in own if path.exists() and not any(map(path.is_relative_to, python))]
+    return [str(path) for path in dict.fromkeys(paths)]
