@@ -16,7 +16,9 @@ Rejection = Literal["", "credentials", "permission", "tls", "settings"]
 """What is rejected; empty if nothing is, so that the same call may succeed later."""
 
 _CREDENTIALS: Final = ("NOAUTH", "WRONGPASS")
-_PERMISSION: Final = re.compile(r"NOPERM|ACL failure in script")
+_PERMISSION: Final = re.compile(r"NOPERM|ACL failure in script|user executing the script can't")
+"""In an error reply; inside a script, Redis 7.0 has the last of these texts."""
+
 _INTERRUPTED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 """TLS errors of a connection that broke."""
 

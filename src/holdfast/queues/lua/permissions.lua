@@ -18,7 +18,7 @@ for i = FIRST, #ARGV do
   end
   local reply = redis.pcall(words[1], KEYS[1], unpack(words, 2))
   local text = type(reply) == 'table' and reply.err or ''
-  if text:find('ACL failure') then
+  if text:find('ACL failure') or text:find('user executing the script') then  -- the latter: Redis 7.0
     denied[#denied + 1] = words[1]
   end
 end

@@ -29,12 +29,12 @@ local function end_uncontended(permits)
   if is_held then
     whole(more[1], 0, EXACT, 'ends_ms', state)
   end
-  if uncontended then
-    redis.call('HDEL', state, 'uncontended', 'ends_ms')
-  end
-  if is_held then
+  if is_held then  -- Add before removing: if the user may not add (ACL), the holder must not be forgotten.
     redis.call('ZADD', permits.holders, more[1], uncontended)
     redis.call('PEXPIRE', permits.holders, KEPT_MS)
+  end
+  if uncontended then
+    redis.call('HDEL', state, 'uncontended', 'ends_ms')
   end
   if permits.is_new then
     redis.call('HSET', state, 'limit', permits.limit)

@@ -15,6 +15,9 @@ local function append(unit, sender, body, trace, most)
     added = redis.pcall('XADD', log, 'MINID', '~', unit.floor - 1, last, sender, body, 'trace', trace)
   end
   if type(added) == 'table' then
+    if added.err:find('ACL failure') or added.err:find('user executing the script') then  -- the latter: Redis 7.0
+      error(added)
+    end
     error({err = 'DAMAGED ' .. log .. ' takes no message ' .. last})
   end
   if top == 1 then
