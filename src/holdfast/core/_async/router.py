@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any, Final
 
 from ..attempt import USE_SENTINEL_KWARGS
 from ..concurrency._async.primitives import Mutex
@@ -14,6 +15,9 @@ from ..transport.outcome import Lost, Moved, Outcome, Refused, Replied, Unsent
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from ..transport.slots import SlotMap
+
+_LEAST_S: Final = 0.25
+"""Seconds that each sentinel or node has to answer a later discovery, unless a call has fewer."""
 
 
 class AsyncRouter:
@@ -39,6 +43,7 @@ class AsyncRouter:
         self._primary: Address | None = None
         self._silent: set[Address] = set()  # did not answer since the last discovery
         self._answered: Address | None = None  # the sentinel or node of the last discovery
+        self._mute: set[Address] = set()  # sentinels and nodes that did not answer the last ones
         self._discovery = Mutex()
         self._generation = 0
         self._problem: Unsent | None = None  # why the last discovery failed
@@ -190,44 +195,74 @@ class AsyncRouter:
             connection.abort()
 
     async def _ask_sentinels(self) -> None:
-        self._problem = None
         request = Request.of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._settings.service)
-        for address in self._in_order(self._settings.addresses):
-            outcome = await self._ask(address, request, sentinel=True)
-            if isinstance(outcome, Replied) and outcome.value:
-                host, port = outcome.value
-                self._primary, self._answered = (host.decode(), int(port)), address
-                self._problem = None
-                return
-            self._note_problem(address, outcome, "it knows no service of this name")
+        nothing, addresses = "it knows no service of this name", self._settings.addresses
+        if answer := await self._first_answer(addresses, request, nothing, sentinel=True):
+            host, port = answer[1]
+            self._primary = (host.decode(), int(port))
 
     async def _ask_nodes(self) -> None:
-        self._problem = None
         known = () if self._slots is None else self._slots.nodes
-        for address in self._in_order((*known, *self._settings.addresses)):
-            outcome = await self._ask(address, Request.of("CLUSTER", "SLOTS"))
+        addresses = (*known, *self._settings.addresses)
+        request, nothing = Request.of("CLUSTER", "SLOTS"), "it knows no owner of any slot"
+        if answer := await self._first_answer(addresses, request, nothing):
+            address, slots = answer
+            self._slots = SlotMap.parse(slots, address, self._settings.remap)
+
+    async def _first_answer(
+        self,
+        addresses: Iterable[Address],
+        request: Request,
+        nothing: str,
+        *,
+        sentinel: bool = False,
+    ) -> tuple[Address, Any] | None:
+        """Ask *addresses* one after the other. Return the first one that answers, and its answer.
+
+        Later discoveries have half of the time of a call for the first address, half of the rest
+        for the second, and so on: the call that waits for them must not take the timeout of each.
+
+        Args:
+            addresses: the sentinels or nodes.
+            request: what to ask.
+            nothing: the reason if one answers with nothing.
+            sentinel: whether they are sentinels.
+        """
+        self._problem, settings = None, self._settings
+        is_first = self._primary is None and self._slots is None
+        for address in self._in_order(addresses):
+            if not is_first:
+                left_s = max(settings.timeout_s / 2, _LEAST_S)
+                settings = replace(settings, timeout_s=min(settings.timeout_s, left_s))
+            outcome = await self._ask(address, request, settings, sentinel=sentinel)
             if isinstance(outcome, Replied) and outcome.value:
-                self._slots = SlotMap.parse(outcome.value, address, self._settings.remap)
+                self._mute.discard(address)
                 self._answered, self._problem = address, None
-                return
-            self._note_problem(address, outcome, "it knows no owner of any slot")
+                return address, outcome.value
+            self._mute.add(address)
+            self._note_problem(address, outcome, nothing)
+        self._mute.clear()
+        return None
 
     def _in_order(self, addresses: Iterable[Address]) -> list[Address]:
         """Return *addresses* in the order in which a discovery asks them.
 
-        The one that answered the last discovery comes first, and those that did not answer a call
-        come last, because each that is away may cost a timeout.
+        The one that answered the last discovery comes first. Those that did not answer a call or an
+        earlier discovery come last, because each that is away takes time.
         """
+        away = self._silent | self._mute
         return sorted(
             dict.fromkeys(addresses),
-            key=lambda address: (address in self._silent, address != self._answered),
+            key=lambda address: (address in away, address != self._answered),
         )
 
-    async def _ask(self, address: Address, request: Request, *, sentinel: bool = False) -> Outcome:
+    async def _ask(
+        self, address: Address, request: Request, settings: Settings, *, sentinel: bool
+    ) -> Outcome:
         """Send *request* on a new connection. Keep the connection only if it is still opening."""
         connection = self._discovering.pop(address, None)
         if connection is None:
-            connection = AsyncConnection(self._settings, address, sentinel=sentinel)
+            connection = AsyncConnection(settings, address, sentinel=sentinel)
         try:
             return await connection.submit(request)
         finally:
