@@ -90,6 +90,23 @@ def test_a_browser_follows_a_task(service: Service) -> None:
         assert [each.get("id") for each in frames(again)] == wanted
 
 
+def test_a_browser_is_ahead_of_the_server(service: Service) -> None:
+    """After a server that lost events, the stream reports it once, and the next events come."""
+    with Holdfast.from_url(service.url, namespace=service.namespace) as hf:
+        path = f"/tasks/{hf.enqueue(report.call(2)).task_id}/events"
+        with service.clients[0].stream("GET", path, headers={"Last-Event-ID": "9000"}) as stream:
+            parts = stream.iter_text()
+            text = next(parts)
+            while text.count(": ping") < 2:
+                text += next(parts)
+            hf.worker(tasks).run(until_idle=True)
+            text += "".join(parts)
+    [gap, *rest] = frames(text)
+    assert (gap["event"], gap["id"]) == ("gap", "0")
+    assert msgspec.json.decode(gap["data"]) == {"first": 1, "last": 9000, "reason": "reset"}
+    assert [each.get("id") for each in rest] == ["1", "2", "3", None]
+
+
 def test_a_task_that_is_not_there_yet(service: Service) -> None:
     """It is awaited, as a task of an outbox; otherwise the stream ends."""
     task_id = secrets.token_hex(8)

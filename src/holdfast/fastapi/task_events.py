@@ -71,7 +71,7 @@ async def _frames(
             yield comment
         while True:
             async for event in handle.events(after=after, timeout=ping):
-                after = event.last if isinstance(event, Gap) else event.number
+                after = _number(event)
                 yield _gap(event) if isinstance(event, Gap) else _event(event)
             status = await handle.status()
             if status.state not in _RUNS:
@@ -97,13 +97,20 @@ async def _until_there(
         await sleep(_LOOK_S)
 
 
+def _number(event: TaskEvent | Gap) -> int:
+    """Return the number after which the stream goes on: after a reset, that of an earlier event."""
+    if isinstance(event, Gap):
+        return event.last if event.reason == "dropped" else event.first - 1
+    return event.number
+
+
 def _event(event: TaskEvent) -> bytes:
     return _frame(event.kind, event.data, str(event.number))
 
 
 def _gap(gap: Gap) -> bytes:
     fields = {"first": gap.first, "last": gap.last, "reason": gap.reason}
-    return _frame("gap", fields, str(gap.last))
+    return _frame("gap", fields, str(_number(gap)))
 
 
 def _frame(kind: str, data: Any, number: str = "") -> bytes:

@@ -292,18 +292,20 @@ def _expiry(expires: Duration | datetime) -> str:
     return f"+{expires_ms}"
 
 
-def checked_task_id(task_id: str) -> str:
-    """Return *task_id*, or raise why it is not allowed."""
+def checked_task_id(
+    task_id: str, what: str = "a task_id", most_bytes: int = MAX_TASK_ID_BYTES
+) -> str:
+    """Return *task_id*, or raise why it is not allowed. *what* names it in the error."""
     if not isinstance(task_id, str):
-        raise TypeError(f"a task_id must be a str, got {type(task_id).__name__}")
+        raise TypeError(f"{what} must be a str, got {type(task_id).__name__}")
     try:
         size = len(task_id.encode())
     except UnicodeEncodeError as error:
         raise InvalidName(task_id, f"not valid Unicode at position {error.start}") from None
-    if not 1 <= size <= MAX_TASK_ID_BYTES:
-        raise InvalidName(task_id, f"a task_id takes 1 to {MAX_TASK_ID_BYTES} bytes")
+    if not 1 <= size <= most_bytes:
+        raise InvalidName(task_id, f"{what} takes 1 to {most_bytes} bytes")
     if not task_id.isprintable() or " " in task_id:
-        raise InvalidName(task_id, "a task_id holds no blanks and no control characters")
+        raise InvalidName(task_id, f"{what} holds no blanks and no control characters")
     return task_id
 
 

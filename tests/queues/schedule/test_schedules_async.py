@@ -15,6 +15,7 @@ from holdfast import (
     AsyncHoldfast,
     Cron,
     Every,
+    InvalidName,
     NoSuchSchedule,
     Once,
     Schedule,
@@ -476,3 +477,17 @@ async def test_a_worker_without_cronsim_leaves_cron_to_others(
     assert "install `holdfast[cron]`" in line
     await drain(hf)
     assert sorted(str(name) for _, name in ran) == ["h", "n", "n"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a b", "the name of a schedule holds no blanks"),
+        ("", "the name of a schedule takes 1 to 184 bytes"),
+        ("x" * 185, "the name of a schedule takes 1 to 184 bytes"),
+    ],
+)
+async def test_a_wrong_name_is_explained(hf: AsyncHoldfast, name: str, why: str) -> None:
+    """A schedule is named in the error, not a task."""
+    with pytest.raises(InvalidName, match=why):
+        hf.schedule_handle(name)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ...core.codec import JSON, decoded, encoded
-from ...errors import DecodeError, InvalidName
+from ...errors import DecodeError
 from ..call import MAX_TASK_ID_BYTES, Call, checked_call, checked_task_id
 from ..enqueue_batch import Packed, packed
 from ..envelope import Envelope
@@ -142,7 +142,4 @@ class ScheduleDefinition:
 
 def checked_schedule_name(name: str) -> str:
     """Return *name*, or raise why a schedule cannot be called so."""
-    checked_task_id(name)
-    if len(name.encode()) > MAX_NAME_BYTES:
-        raise InvalidName(name, f"the name of a schedule takes at most {MAX_NAME_BYTES} bytes")
-    return name
+    return checked_task_id(name, "the name of a schedule", MAX_NAME_BYTES)
