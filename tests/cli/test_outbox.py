@@ -83,3 +83,19 @@ def test_wrong_databases(run: Run, tmp_path: Path) -> None:
     started = run("outbox", "run", "--database", f"sqlite:///{tmp_path / 'empty.db'}")
     assert started.exit_code == 1
     assert "create it, such as by metadata.create_all(engine)" in started.stderr
+
+
+@pytest.mark.parametrize(
+    "command", ["status", "ls", "run --until-idle", "retry x", "discard x --yes"]
+)
+def test_an_async_driver_is_wrong_usage(tmp_path: Path, run: Run, command: str) -> None:
+    """Name the kind of driver that works: applications often have a URL for asyncio."""
+    url = f"sqlite+aiosqlite:///{tmp_path / 'shop.db'}"
+    result = run("outbox", *command.split(), "--database", url)
+    assert (result.exit_code, "is for asyncio" in result.stderr) == (2, True)
+
+
+def test_an_error_of_the_database_is_one_line(run: Run) -> None:
+    """Some drivers put several lines into an error."""
+    result = run("outbox", "status", "--database", "postgresql+psycopg://shop:x@127.0.0.1:1/shop")
+    assert (result.exit_code, result.stderr.count("\n"), "\\t" in result.stderr) == (1, 1, False)

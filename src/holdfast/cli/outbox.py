@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from ..errors.one_line_logger import logger_of
-from ..inspect.formats import instant
+from ..inspect.formats import counted, instant
 from .address import without_password
 from .commands import Commands
 from .confirm import Yes, confirm
@@ -134,7 +134,7 @@ def discard(
     yes: Yes = False,
 ) -> None:
     """Delete failed rows. Their tasks never run."""
-    confirm(f"delete {len(task_ids):,} failed rows; their tasks never run", yes=yes)
+    confirm(f"delete {counted(len(task_ids), 'failed row')}; their tasks never run", yes=yes)
     with _relay(hf, database, table) as relay:
         _report(relay.discard(task_ids), task_ids, "is deleted", "are deleted")
 
@@ -157,10 +157,14 @@ def _relay(hf: Holdfast, database: str, table: str) -> Iterator[OutboxRelay]:
         fail(f"{shown!r} is no URL of a database for an outbox: {error}", code=WRONG_USAGE)
     except ModuleNotFoundError as error:
         fail(f"the driver of {shown!r} is not installed: {error}", code=WRONG_USAGE)
+    if engine.dialect.is_async:
+        hint = "this command needs one for threads, as in postgresql+psycopg://"
+        fail(f"the driver of {shown!r} is for asyncio; {hint}", code=WRONG_USAGE)
     try:
         yield relay
     except DBAPIError as error:
-        fail(f"cannot use table {table!r} of {shown}: {error.orig}")
+        why = " ".join(str(error.orig).split())  # on one line
+        fail(f"cannot use table {table!r} of {shown}: {why}")
     finally:
         engine.dispose()
 
