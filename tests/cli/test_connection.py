@@ -77,6 +77,8 @@ def test_a_mistyped_url_is_wrong_usage(url: str, output: str) -> None:
         ("schedules add nightly q t far=1e400 --every 60", "JSON has neither NaN nor infinity"),
         ("chat send jill \udcff --as jack --mailbox", "cannot be stored"),
         ("serve revoke \udcff", "cannot be stored"),
+        ("tasks follow q t --timeout 1e400", "timeout must be 0 seconds or more and finite"),
+        ("logs send . --to a --timeout 1e400", "timeout must be 0 seconds or more and finite"),
         (f"queues limit q --concurrency {10**30}", "concurrency must be 0 to 1,000,000"),
     ],
     ids=lambda given: given[:30].encode("ascii", "replace").decode(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any
 
-from .connection import fail, with_client
+from .connection import argument_errors, fail, with_client
 from .exit_codes import NOT_FOUND
 from .options import argument, option
 from .output import AsJson, print_json, print_line
@@ -34,13 +34,14 @@ def follow(
     from .. import Gap
 
     handle, events = hf.queue(queue).handle(task_id), 0
-    for event in handle.events(after=after, timeout=timeout):
-        events += 1
-        if as_json:
-            facts = _facts_of_gap(event) if isinstance(event, Gap) else _facts(event)
-            print_json({"queue": queue, "task_id": task_id}, facts)
-        else:
-            print_line(_gap_line(event) if isinstance(event, Gap) else _line(event))
+    with argument_errors():
+        for event in handle.events(after=after, timeout=timeout):
+            events += 1
+            if as_json:
+                facts = _facts_of_gap(event) if isinstance(event, Gap) else _facts(event)
+                print_json({"queue": queue, "task_id": task_id}, facts)
+            else:
+                print_line(_gap_line(event) if isinstance(event, Gap) else _line(event))
     state = handle.status().state
     if state == "unknown" and not events:
         what = f"queue {queue!r} does not know task {task_id!r} any more, or never did"

@@ -11,7 +11,7 @@ import typer
 
 from ... import DamagedFile, DefinitionConflict, NotDefined
 from ...inspect.formats import counted, size
-from ..connection import fail, with_client
+from ..connection import argument_errors, fail, with_client
 from ..exit_codes import FAILED, WRONG_USAGE
 from ..options import argument, flag, option
 from ..output import AsJson, print_json, print_line, printable, warn
@@ -66,7 +66,7 @@ def send(
     part, and learn of the damage. If a file could not be sent at all, the feed
     stays open for another try.
     """
-    with _definition_errors():
+    with argument_errors(), _definition_errors():
         target = _feed(hf, feed, to, share, budget)
         with send_progress(target, folder, quiet=as_json) as progress:
             result = target.publish_dir(
