@@ -437,7 +437,7 @@ async def test_wrong_schedules_are_refused(hf: AsyncHoldfast) -> None:
         await hf.schedule("s", report.call().options(delay=5), FAR)
     with pytest.raises(ValueError, match="missed must be"):
         await hf.schedule("s", report.call(), FAR, missed="never")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at most 184 bytes"):
+    with pytest.raises(ValueError, match="takes 1 to 184 bytes"):
         await hf.schedule("s" * 185, report.call(), FAR)
     assert await hf.schedules() == []
 

@@ -434,7 +434,7 @@ def test_wrong_schedules_are_refused(hf: Holdfast) -> None:
         hf.schedule("s", report.call().options(delay=5), FAR)
     with pytest.raises(ValueError, match="missed must be"):
         hf.schedule("s", report.call(), FAR, missed="never")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at most 184 bytes"):
+    with pytest.raises(ValueError, match="takes 1 to 184 bytes"):
         hf.schedule("s" * 185, report.call(), FAR)
     assert hf.schedules() == []
 
