@@ -93,10 +93,10 @@ class Operation:
         return cls(f"~{verb}~{name}", 1, label, op_id, repeat, None)
 
     def part(self, i: int | str) -> str:
-        """Return the writer for the step *i* of this operation. All steps have one number.
+        """Return the id of a writer for the step *i* of an operation that writes in several steps.
 
-        It differs from the writers of all other operations, because neither generated writers nor
-        encoded names contain a colon.
+        Each step is sent with its own writer and with the `number` of the operation. No other
+        operation has such a writer: generated ids and encoded names contain no colon.
         """
         return f"{self.writer}:{i}"
 

@@ -201,7 +201,8 @@ class PubSubConnection:
     def _process(self, message: Any) -> None:
         kind, name = message[0], message[1]
         if kind == b"sunsubscribe" and self._unsubscribing[name]:
-            # This client has unsubscribed. A later subscription stays.
+            # The server confirms that this client has unsubscribed. If `_channels` has the channel,
+            # that is a later subscription, which goes on.
             self._unsubscribing[name] -= 1
             if not self._unsubscribing[name]:
                 del self._unsubscribing[name]

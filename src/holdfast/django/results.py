@@ -122,7 +122,10 @@ class History:
 
 
 def _kind(event: TaskEvent) -> str:
-    """Return which event of an attempt it is; empty if the task itself reported it."""
+    """Return `STARTED` or `FAILED` if the Django backend reported *event*; otherwise ''.
+
+    Other events come from the code of the task.
+    """
     data = event.data
     found = data.get(EVENT) if event.kind == "event" and isinstance(data, Mapping) else ""
     return found if found in (STARTED, FAILED) else ""

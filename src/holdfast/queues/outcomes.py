@@ -180,7 +180,10 @@ def _text(error: BaseException) -> str:
 
 
 def _described(error: BaseException, leaves: Sequence[BaseException]) -> str:
-    """Return the text of a failure. The text of a group does not say what it contains."""
+    """Return the text of a failure; for an exception group, with the texts of its first *leaves*.
+
+    The message of a group does not name the exceptions in it.
+    """
     if leaves[0] is error:
         return _line(error)
     return "; ".join([_line(error), *map(_line, leaves[:_SHOWN_LEAVES])])

@@ -158,11 +158,11 @@ NO_LIMITS: Final = "0 0 0 0"
 
 
 def limit_of(limit: PerKey | None, fair_by: Key | None) -> PerKey | None:
-    """Return the limits of a task from its options.
+    """Combine the options `limit` and `fair_by` of a task. Return None if both are None.
 
     Raises:
-        TypeError: *limit* is no `PerKey`.
-        ValueError: the two options name different keys.
+        TypeError: *limit* is not a `PerKey`.
+        ValueError: *fair_by* and the key of *limit* differ.
     """
     if limit is not None and not isinstance(limit, PerKey):
         raise TypeError(f"limit must be a PerKey(key, concurrency=…), got {limit!r}")

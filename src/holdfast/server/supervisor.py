@@ -166,7 +166,7 @@ class Supervisor:
     def _last_user_left(self) -> bool:
         """Return whether the folder has no user. If so, keep the gate lock forever."""
         if not _lock(self._gate):
-            return False  # A new user holds the lock.
+            return False  # A new user, or a process that pins the folder, holds the lock.
         if not _in_use():
             return True
         fcntl.flock(self._gate, fcntl.LOCK_UN)

@@ -117,15 +117,20 @@ class ValueStore:
     def claim(
         self, key: CallKey, token: str, purpose: str, seen_ms: int | None, awaited: str = ""
     ) -> LoadClaim:
-        """Lease a value, unless another process computes it.
+        """Lease a value, so that the caller computes it and stores the result.
 
         Args:
             key: the value.
             token: token of the lease; see `new_token`.
-            purpose: `miss`, `refresh` or `put`.
-            seen_ms: when the stored value was stored that the caller does not accept; None: there
-                is none.
+            purpose: `miss`: the caller needs the value; `refresh`: it replaces a value that is
+                still served; `put`: it has a new value, and always gets the lease.
+            seen_ms: when the value that the caller rejects was stored; only a later one counts as
+                newer. None: the caller has read no value.
             awaited: token of the load for which the caller has waited.
+
+        Returns:
+            Whether the caller has the lease, or why not: another process computes the value, a
+            newer value is stored, or the awaited load has failed.
         """
         kept_ms = self._options.longest_life_ms
         local, others = len(key.tags), list[Argument]()

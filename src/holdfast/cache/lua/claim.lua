@@ -7,7 +7,7 @@
 -- KEYS[4]  STRING  value     first of the epochs of its tags, if they are on this server
 -- ARGV[1]  string  token     identifies the lease
 -- ARGV[2]  string  purpose   miss: the value is needed; refresh: it is refreshed; put: the caller has a new value
--- ARGV[3]  string  seen      when the value was stored that the caller does not accept (ms); '': there is none
+-- ARGV[3]  string  seen      when the value that the caller rejects was stored (ms); '': none
 -- ARGV[4]  string  awaited   token of the load for which the caller has waited; '': none
 -- ARGV[5]  int     lease_ms  duration of the lease
 -- ARGV[6]  int     kept_ms   how long the epochs live at least

@@ -141,7 +141,10 @@ async def writer_of(connection: Any) -> asyncio.StreamWriter:
 
 
 def forget_writer(connection: Any) -> None:
-    """Remove the stream writer from an asyncio connection, because another object owns it now."""
+    """Remove the stream writer from an asyncio connection, so that *connection* cannot close it.
+
+    The caller has taken the writer over; see `writer_of`.
+    """
     connection._reader = connection._writer = None  # noqa: SLF001
 
 

@@ -116,13 +116,14 @@ class AsyncChunkReader:
         self._check_end(chain)
 
     async def report_progress(self, index: int = 0) -> bool:
-        """Report the progress and refresh the view.
+        """Report to the server what was read and acknowledged; update `view` from its reply.
 
         Args:
-            index: number of chunks that were read.
+            index: number of chunks that the caller has read.
 
         Returns:
-            True if there are more chunks or no more will come; False if the reader has to wait.
+            False if the caller has to wait for the next chunk; True if there is one, or if the file
+            has ended.
 
         Raises:
             FileTaken: The consumer does not hold the file any more.

@@ -29,7 +29,8 @@
 --                  published: the file was ended before
 --                  wrong_position: the server does not have the chunks before *at*, or has more chunks
 --                  differs: the server has other chunks
---                  sealed, too_many_files: the file was not begun
+--                  sealed: publishing has ended (see files/seal), so no file can begin
+--                  too_many_files: the limit of files, or of files being published, is reached
 --                  or a refusal (see parts/feed)
 -- include clock
 -- include stored

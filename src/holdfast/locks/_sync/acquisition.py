@@ -291,7 +291,10 @@ class Acquisition:
         return None
 
     def _wait_for_earlier(self, flag: AutoResetEvent) -> None:
-        """Wait until all acquisitions that began earlier in this process have queued or ended."""
+        """Wait until all acquisitions that began earlier in this process have queued or ended.
+
+        Stop waiting at the deadline of this acquisition.
+        """
         waiters, unit, member = self._permits.waiters, self._unit, self._member
         while waiters.is_preceded(unit, member) and not self._deadline.passed:
             flag.wait(min(_SUBSCRIBED_S, self._deadline.left_s()))

@@ -1,5 +1,5 @@
 #!lua
--- queues/settle_layout: end what a changed layout still needed: partitions without tasks, and earlier layouts.
+-- queues/settle_layout: stop serving removed partitions without tasks; forget earlier layouts.
 --
 -- KEYS[1]  HASH    settings  layout
 -- ARGV[1]  string  version   of the layout that the caller has examined

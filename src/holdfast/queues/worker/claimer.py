@@ -240,7 +240,7 @@ class Claimer:
         self.damage.step_succeeded(reply.missing)
         if reply.ended:
             await self._renew_or_release(reply.ended)
-        if reply.any_events:  # earlier attempts may have left some
+        if reply.any_events:  # the server may still have events of earlier attempts of these tasks
             self.events.expect(reply.claims)
         for claim in reply.claims:
             self._held.keep(claim, reply.asked_at)

@@ -254,7 +254,8 @@ class EventSender:
         while True:
             try:
                 identified = [self._writer, self._number, *args]
-                # The settlement of each of these tasks is as durable as required, and comes later.
+                # Do not wait for durability here: each of these tasks is settled later, and a
+                # durable settlement implies that all earlier writes are durable.
                 reply = await self._caller.call(EMIT, self._unit, names, identified, durable=False)
             except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                 failures += 1

@@ -76,7 +76,10 @@ class Executions:
                 execution.cancel()
 
     def stop(self, claim: Claim, why: str) -> None:
-        """Cancel a claim that this worker lost, because another worker may run the task by now."""
+        """Cancel the run of *claim*, which this worker has lost. Log *why*.
+
+        The lease has ended, so another worker may run the task by now; or the task was cancelled.
+        """
         execution = self._running.get(claim)
         if execution is not None:
             unit = execution.claimer.unit

@@ -17,13 +17,14 @@ class PoisonLimit:
 
     def __init__(self) -> None:
         self._running: set[Claim] = set()
-        self._asked = Deadline(0)  # until then, a step in flight may bring a poison task
+        # Until then, the reply to a step in flight may contain a poison task.
+        self._asked = Deadline(0)
 
     def next(self, slots: int) -> int:
         """Return how many poison tasks a step for *slots* slots may claim: 1 or 0.
 
-        It is 0 if a poison task runs or a step in flight may bring one. A step counts as in flight
-        for at most `MAX_ROUND_TRIP_S`, because its server may be unreachable.
+        It is 0 if a poison task runs, or if the reply to a step in flight may contain one. A step
+        counts as in flight for at most `MAX_ROUND_TRIP_S`, because its server may be unreachable.
         """
         if not slots or self._running or not self._asked.passed:
             return 0
@@ -31,7 +32,7 @@ class PoisonLimit:
         return 1
 
     def answered(self) -> None:
-        """Record that the step which could bring a poison task has ended."""
+        """Record that the server has answered the step that was allowed to claim a poison task."""
         self._asked = Deadline(0)
 
     def add(self, claims: Sequence[Claim]) -> None:
