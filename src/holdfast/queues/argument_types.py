@@ -92,7 +92,7 @@ class ArgumentTypes:
     def stored(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return arguments as they are encoded: models of pydantic have become JSON values.
+        """Return the arguments for the encoder, with models of pydantic converted to JSON values.
 
         Raises:
             TypeError: pydantic cannot store one of them.
@@ -111,7 +111,7 @@ class ArgumentTypes:
     def given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments by name as they are encoded, without those equal to their default.
 
-        So it makes no difference which ones are positional, and which ones are omitted.
+        So the result does not depend on which arguments are passed by position, or omitted.
         """
         self.check()
         found: dict[str, Any] = {}
@@ -196,12 +196,12 @@ class ArgumentTypes:
         except (TypeError, ValueError, RecursionError) as error:
             what = f"argument {name!r} of task {self._name!r}"
             raise DecodeError(what, _VALUE.sub(r"\1", str(error))) from None
-        except SystemError as error:  # of msgspec 0.21, for an int that is too large for a float
+        except SystemError as error:  # msgspec 0.21 raises it if an int is too large for a float
             what = f"argument {name!r} of task {self._name!r}"
             raise DecodeError(what, str(error.__cause__ or error)) from None
 
     def _read(self, *, last: bool) -> None:
-        """Read all types. Unless this is the *last* time, some may be left for later."""
+        """Read all types. Unless this is the *last* time, leave unreadable ones for later."""
         kinds = {}
         for name, each in self._signature.parameters.items():
             kind = _container(each, annotated_type(self._function, name, each.annotation))
@@ -285,7 +285,7 @@ def _stored(kind: PydanticType, value: Any, what: str) -> Any:
 def annotated_type(function: Callable[..., Any], name: str, annotation: Any) -> Any:
     """Return the type of a parameter or of the result; `_UNREAD` if it cannot be read here.
 
-    Each is read by itself, because a type that only the type checker knows must not affect others.
+    Each type is read by itself, so that one which cannot be imported does not affect the others.
     """
     if annotation is _EMPTY:
         return Any
@@ -318,7 +318,7 @@ def _container(parameter: inspect.Parameter, kind: Any) -> Any:
 
 
 def is_convertible(kind: Any) -> bool:
-    """Return whether JSON can be converted to this type. Other arguments are not converted.
+    """Return whether JSON can be converted to this type. Other arguments stay JSON values.
 
     Raises:
         NameError: one of its fields names a class that is not defined yet.

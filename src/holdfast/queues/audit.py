@@ -54,7 +54,7 @@ _LAYOUT: Final[Mapping[bytes, re.Pattern[bytes]]] = {
     b"whole:capacity": re.compile(rb"\d+"),
     b"whole:limit": re.compile(rb"\d+ \d+ \d+"),
 }
-"""The settings of a queue with partitions."""
+"""Settings of a queue with partitions → the form of the value."""
 
 _NUMBERS: Final = (b"paused", b"capacity", b"history", b"stepped")
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
@@ -170,7 +170,7 @@ def _progress(unit: Snapshot) -> Iterator[Fault]:
 
 
 def _unique(unit: Snapshot) -> Iterator[Fault]:
-    """Yield keys of unique tasks that no task holds. They block nothing."""
+    """Yield a fault for each key of unique tasks that no task holds; such a key blocks no task."""
     alive = unit.hash("bodies").keys() - unit.zset("dead").keys()
     for key, entry in unit.hash("unique").items():
         holder = _HOLDER.fullmatch(entry)

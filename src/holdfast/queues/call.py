@@ -45,7 +45,7 @@ class Options(TypedDict, total=False):
 
 
 class Definition(Protocol):
-    """The part of the definition of a task that its calls use."""
+    """The parts of a registered task that its calls use."""
 
     function: Callable[..., Any]
     retry: Retry
@@ -62,7 +62,7 @@ class Definition(Protocol):
     def stored(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return arguments as they are encoded."""
+        """Return the arguments for the encoder; see `ArgumentTypes.stored`."""
 
 
 class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
@@ -78,9 +78,9 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
         wait: `0` for at once, `+ms` from now, `@ms` since 1970.
         expires: written like *wait*; `0` for never.
         headers: names and values that accompany the task.
-        retry: instead of the task's own; None: that one.
-        timeout_s: seconds that an attempt may take, instead of the task's own; None: that one.
-        unique: instead of the task's own; None: that one, False: none.
+        retry: its retry policy; None: that of the task.
+        timeout_s: seconds that an attempt may take; None: as the task says.
+        unique: whether and how the call is unique; None: as the task says, False: not unique.
         partition_key: chooses the partition, if the queue has several.
         definition: the task in its registry; None: it is only known by its name.
     """
@@ -148,12 +148,12 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
             expires: seconds from when it is enqueued (or a timedelta), or an aware datetime. From
                 then on no attempt starts any more; the task is dead as `expired`.
             queue: the queue, instead of the task's own. A worker must serve it.
-            retry: instead of the task's own. Its *on* and *never* are not sent: those of the task
-                remain.
+            retry: the retry policy, instead of the task's own. Its *on* and *never* are not sent:
+                those of the task remain.
             timeout: seconds that an attempt may take (or a timedelta), instead of the task's own.
             headers: are added to the headers of the call: at most 32, of 4,096 bytes in all. The
                 task finds them in `current_task().headers`.
-            unique: instead of the task's own; False: the call is not unique.
+            unique: a `Unique` instead of the task's own; False: the call is not unique.
             partition_key: in a queue with partitions, tasks with the same key go to the same one,
                 so they start in order. At most 200 bytes. Other queues ignore it.
 
@@ -195,7 +195,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
         """Return the field of the envelope with the unique key; empty if the call is not unique.
 
         Raises:
-            ValueError: it would be postponed, and has no delay.
+            ValueError: its `Unique` is one with `when="postpone"`, and the call has no delay.
             TypeError: JSON cannot store the key.
         """
         unique, task = self.unique, self.definition
@@ -224,7 +224,7 @@ class Call(msgspec.Struct, Generic[R], frozen=True, eq=False):
         return task.limit.packed(self.task, args, kwargs, named)
 
     def _uniqueness(self, unique: Unique | Literal[False] | None) -> dict[str, Any]:
-        """Return the change of `Call.unique`."""
+        """Return the new value of the field `unique` as a mapping; empty: it does not change."""
         checked = checked_unique(unique)
         names = self.kwargs if self.definition is None else self.definition.types.names()
         if checked and names is not None:
@@ -263,7 +263,7 @@ def checked_calls(calls: Iterable[Call[R]]) -> list[Call[R]]:
 
 
 def _start(delay: Duration | None, at: Instant | None) -> dict[str, str]:
-    """Return the change of `Call.wait`."""
+    """Return the new value of `Call.wait` as a mapping; empty: it does not change."""
     if delay is not None and at is not None:
         raise ValueError("delay and at exclude each other")
     if delay is not None:
@@ -273,7 +273,7 @@ def _start(delay: Duration | None, at: Instant | None) -> dict[str, str]:
 
 
 def _partition(key: str | None) -> dict[str, str]:
-    """Return the change of `Call.partition_key`."""
+    """Return the new value of `Call.partition_key` as a mapping; empty: it does not change."""
     if key is None:
         return {}
     if not isinstance(key, str):

@@ -15,10 +15,10 @@ MAX_HISTORY: Final = 100_000
 """Maximum length of a history that can be set; each task in it takes about 100 bytes."""
 
 NO_FACTS: Final = ":0:"
-"""The facts of a task if neither its duration nor its name is known."""
+"""The value of `Settlement.facts` if neither the duration nor the name of the task is known."""
 
 _NAME_LIMIT: Final = 200
-"""Characters of a name that are stored: another program may have chosen it."""
+"""Characters of a name that are stored, because another program may have chosen a longer one."""
 
 _BEFORE_ID: Final = re.compile(
     rb"\d+:(\d{1,15}):(done|dead|cancelled):(\d{1,15}):(\d{1,15}):(\d{1,15}):"
@@ -64,7 +64,7 @@ class EndedTask:
 
 
 def name_fact(name: str) -> str:
-    """Return the name of a task as it follows the duration in the facts of a settlement."""
+    """Return the part of `Settlement.facts` with the name of a task; it follows the duration."""
     data = name[:_NAME_LIMIT].encode(errors="replace")
     return f":{len(data)}:{data.decode()}"
 

@@ -19,7 +19,7 @@ BATCH_TASKS: Final = 250
 """Tasks stored in one step at most, so that the step does not block the server for long."""
 
 OTHER_TASKS: Final = 50
-"""The same limit for tasks that are not plain: each takes the server several times as long."""
+"""The same limit for tasks that are not plain (see `is_plain`): each takes the server longer."""
 
 _OTHER_LOAD: Final = BATCH_TASKS // OTHER_TASKS
 
@@ -43,7 +43,7 @@ def packed(
 
     Raises:
         PayloadTooLarge: its arguments are over the limit.
-        TypeError: an argument is no JSON, or the key of a unique or limited task.
+        TypeError: JSON cannot store an argument, a unique key or a limit key.
         ValueError: a unique task that may be postponed has no delay.
     """
     args: Sequence[Any] = call.args
@@ -117,7 +117,9 @@ _BY_DIGIT: Final[Mapping[str, Enqueued]] = {
 
 
 _NOT_HELD: Final = "5"
-"""The digit of a task that was not stored, because an earlier layout chose the partition."""
+"""The digit of a task that was not stored: an earlier layout of the queue chose the partition, and
+the partition holds neither this task nor one with its key.
+"""
 
 
 class StoredTask(NamedTuple):
@@ -138,10 +140,11 @@ def stored_tasks(
         digits: the first part of the reply. It has one digit for each task: what happened to it.
         holders: the second part of the reply. For each digit above 1, it has the id of the task
             that already holds the unique key.
-        partition: where they are.
+        partition: the partition to which they were sent.
 
     Returns:
-        The tasks that run; None for those that are not held there, and were not stored.
+        For each of *tasks*, the task that runs for its call; None: it was not stored, because the
+        partition holds no such task.
 
     Raises:
         ValueError: the digits and the ids do not belong together.
@@ -185,8 +188,8 @@ class EnqueueBatch:
         queue: the name of the queue.
         room: how many tasks the queue must have room for; 0 if an earlier batch checked it.
         tasks: the packed tasks.
-        size: bytes of the envelopes that count.
-        sizes: the bytes of the envelope of each task.
+        size: bytes of the envelopes, without what `batched` leaves out.
+        sizes: the same for the envelope of each task.
         load: the share of a step that the tasks take, in units of 1 / `BATCH_TASKS`.
     """
 
@@ -202,7 +205,7 @@ class EnqueueBatch:
         if not self.tasks:
             return True
         room = BATCH_TASKS - self.load
-        has_room = room >= _OTHER_LOAD or room >= _load_of(task)  # usually, any task has
+        has_room = room >= _OTHER_LOAD or room >= _load_of(task)  # the first test is cheap
         return has_room and self.size + size <= BATCH_BYTES
 
     def add(self, task: Packed, size: int) -> None:
@@ -223,8 +226,8 @@ def batched(
     """Yield batches of *calls*, in order within each queue.
 
     All calls are packed before the first batch is yielded. So if one call cannot be stored, none
-    is. The bytes of traces and headers do not count. A repeated `enqueue_many` may belong to
-    another trace, its hooks may add other headers, and it has to form the same steps.
+    is. The sizes of tasks do not include traces and headers: a repeated `enqueue_many` must form
+    the same batches, although it may belong to another trace, and its hooks may add other headers.
     """
     traced = added_bytes(trace)
     by_queue: dict[str, list[tuple[Packed, int]]] = {}
@@ -237,7 +240,7 @@ def batched(
 
 
 def in_batches(queue: str, tasks: Sequence[tuple[Packed, int]]) -> Iterator[EnqueueBatch]:
-    """Yield batches of *tasks* of one queue, each with the bytes of its envelope that count."""
+    """Yield batches of *tasks* of one queue. Each task is given with its size; see `batched`."""
     batch = EnqueueBatch(queue, len(tasks))
     for task, size in tasks:
         if not batch.fits(task, size):

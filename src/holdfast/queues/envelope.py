@@ -29,7 +29,7 @@ _Ms = Annotated[int, msgspec.Meta(ge=0, le=MAX_MS)]
 
 
 class StoredRetry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The options of the retry of a call that replace those of its task; see `Retry`."""
+    """The options of a call's retry policy that differ from those of its task; see `Retry`."""
 
     attempts: Annotated[int, msgspec.Meta(ge=1)] | None = None
     backoff_ms: _Ms | None = None
@@ -46,7 +46,7 @@ class StoredRetry(msgspec.Struct, frozen=True, omit_defaults=True):
         return cls(**{n: value for n, value in fields.items() if own is None or value != own[n]})
 
     def applied_to(self, retry: Retry) -> Retry:
-        """Return *retry* with these fields."""
+        """Return *retry* with the options that are set here."""
         fields = _stored(retry) | {
             name: value
             for name in self.__struct_fields__
@@ -80,7 +80,7 @@ class Envelope(
 
     Attributes:
         v: version of this format.
-        id: names the task within its queue; empty: as where it is stored.
+        id: the id of the task in its queue; empty: the one under which it is stored.
         queue: the queue it was put into; empty: the one where it is stored.
         task: name in the registry.
         args: positional arguments.
@@ -91,11 +91,11 @@ class Envelope(
         tracestate: vendor data of that trace, as in the HTTP header of that name.
         headers: names and values that accompany it.
         timeout_ms: how long an attempt may take; 0: as the task says.
-        retry: where its retry differs from that of the task.
+        retry: the options in which its retry policy differs from that of the task.
         partition: a key that chooses its partition, if the queue has several.
         limit: its limit key and the limits of that key, as `lua/parts/limit.lua` reads them. This
             field and the next ones are the last ones, where the scripts look for them.
-        unique: how long it holds which key, as `lua/parts/unique.lua` reads it.
+        unique: its unique key, and how long it holds the key, as `lua/parts/unique.lua` reads it.
         group: id of its group, and its name there, as `lua/parts/member.lua` reads them.
     """
 

@@ -10,7 +10,7 @@ from ..core.codec import JSON
 MAX_HEADERS: Final = 32
 
 MAX_HEADER_BYTES: Final = 4096
-"""Of all names and values of one task, in UTF-8."""
+"""Maximum bytes of all names and values of one task, in UTF-8."""
 
 
 def checked_headers(known: Mapping[str, str], added: Any) -> dict[str, str]:

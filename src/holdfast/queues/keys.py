@@ -1,4 +1,6 @@
-"""Every key of a queue: its type, content and lifetime. They end with the tasks they describe.
+"""Every key of queues, workers, schedules and groups: its type, content and lifetime.
+
+Where no lifetime is given, what describes a task is removed with the task.
 
 *h m l* stand for the priorities high, medium and low.
 
@@ -24,9 +26,10 @@ def bodies(unit: Unit) -> str:
 def state(unit: Unit) -> str:
     """HASH id → `token:attempts:crashes:priority:expires:parked:snoozes:note`, once claimed.
 
-    The token grows with every claim, and fences settlements. `expires` is set while the task runs.
-    `parked` is since when no worker knew the task. Both are in ms, 0 for never. `snoozes` is how
-    often the task asked to run later.
+    The token grows with every claim, and fences settlements. `expires` is when the task expires; it
+    is set while the task runs (otherwise, see `expiring`). `parked` is since when the task waits
+    for a worker that knows it. Both are in ms, 0 for never. `snoozes` is how often the task asked
+    to run later.
 
     The note of a running task is the channel and the name of its worker, since when the task was
     due if it was in a due set, and `unique` if it is unique, or `member` if it is a member of a
@@ -67,7 +70,7 @@ def dead(unit: Unit) -> str:
 
 
 def expiring(unit: Unit) -> str:
-    """ZSET of queued tasks that expire, scored by from when on they must not start (ms)."""
+    """ZSET of queued tasks that expire, scored by when they expire and must not start (ms)."""
     return unit.key("expiring")
 
 
@@ -82,9 +85,9 @@ def tombstones(unit: Unit) -> str:
 def unique(unit: Unit) -> str:
     """HASH key → `latest:id`, for the unique tasks that hold a key; until they release it.
 
-    The key is a digest of the task's name and of the arguments that count. `latest` is the instant
-    beyond which the task must not be postponed (ms), 0 for none. An entry counts only if the
-    envelope of the task names the key, and the task is not dead.
+    The key is a digest of the task's name and of the arguments that `Unique` names. `latest` is the
+    instant beyond which the task must not be postponed (ms), 0 for none. An entry counts only if
+    the envelope of the task names the key, and the task is not dead.
     """
     return unit.key("unique")
 
@@ -95,10 +98,11 @@ def kept(unit: Unit) -> str:
 
 
 def limit_keys(unit: Unit) -> str:
-    """HASH of the keys of limits that are in use; kept until none of them has anything to remember.
+    """HASH of the limit keys in use (see `PerKey`); kept while tasks use one, or it has a state.
 
-    Each key has a slot, which is a number. The field `NAME KEY` has the slot. The field of the slot
-    has `not_before:turn:priority:starts:name:key`, with blanks in place of the colons:
+    The state is a pause, a rate or a turn. Each key has a slot, which is a number. The field
+    `NAME KEY` has the slot. The field of the slot has `not_before:turn:priority:starts:name:key`,
+    with blanks in place of the colons:
 
     - `not_before`: no task of the key starts before (ms), 0 for at once;
     - `turn` and `priority`: when the key is new again (see `lua/parts/turns.lua`);
@@ -111,7 +115,7 @@ def limit_keys(unit: Unit) -> str:
 
 
 def admitted(unit: Unit) -> str:
-    """ZSET of the limited tasks that are ready, due or running, and so have a permit of their key.
+    """ZSET of the tasks with a permit of their limit key. They are ready, due or running.
 
     The score is 4 times the slot of the key, plus 0 for a task that runs, otherwise its priority.
     """
@@ -119,7 +123,7 @@ def admitted(unit: Unit) -> str:
 
 
 def limited(unit: Unit) -> str:
-    """ZSET of the limited tasks that are kept apart until their key has room.
+    """ZSET of the tasks that are kept apart: they wait for a permit of their limit key.
 
     The score is 2²⁸ times the slot of the key, plus 2²⁶ times the priority, plus a number that
     grows with each task, or is less than the others for a task that is released.
@@ -133,18 +137,18 @@ def awaited(unit: Unit) -> str:
 
 
 def settings(unit: Unit) -> str:
-    """HASH of the settings of the queue. It stays.
+    """HASH of the settings of the queue. It is never removed.
 
     `paused`, if paused; `capacity` (0: no limit) and `history`, if given. `stepped` is set once a
     task has had steps. `limit` is the limit of the whole queue, `concurrency amount per_ms`, and
-    `starts` the log of its rate. `limited` is set once a limited task was enqueued, and
-    `limit:NAME` is the definition of each limit: `concurrency amount per_ms fair`. `changed` is set
-    once a definition was changed, and `sweep` until the steps have admitted what it allows: the
-    next slot to examine.
+    `starts` the log of its rate. `limited` is set once a task with a limit key was enqueued, and
+    `limit:NAME` is the definition of each such limit: `concurrency amount per_ms fair`. `changed`
+    is set once a definition was changed. Then steps of workers examine the limit keys, to admit the
+    tasks that the new definition allows; until they have done, `sweep` is the next slot to examine.
 
     A queue with partitions has its `layout`: `version partitions served`, then `version:partitions:
     until_ms` of each earlier one. Each partition has a share of `whole:capacity` and `whole:limit`.
-    In the other partitions, `layout` is the version.
+    In partitions other than the first one, `layout` is only the version.
     """
     return unit.key("settings")
 
@@ -152,8 +156,8 @@ def settings(unit: Unit) -> str:
 def throughput(unit: Unit) -> str:
     """HASH minute modulo 120 → `minute:done:retried:dead:snoozed:gave_up`; kept two hours.
 
-    They are the numbers of runs that ended in that minute. Those that gave up are not among the
-    dead.
+    They are the numbers of runs that ended in that minute. `dead` does not include those that gave
+    up.
     """
     return unit.key("throughput")
 
@@ -170,7 +174,7 @@ def history(unit: Unit) -> str:
 
 
 def step_index(unit: Unit) -> str:
-    """HASH id → what is known of the steps of a task, as MessagePack; as long as the task.
+    """HASH id → the index of the steps of a task, as MessagePack; as long as the task.
 
     It has the number and the size of the steps that have ended, the sleep or the wait that has
     begun, and the number, the instant and the name of each signal that no wait has taken. See
@@ -203,12 +207,13 @@ def result(unit: Unit, task_id: str) -> str:
 
 
 def progress(unit: Unit) -> str:
-    """HASH id → `number:bytes:at_ms:progress`, for tasks with events or followers; while queued.
+    """HASH id → `number:bytes:at_ms:progress`, for tasks with events, or with followers.
 
-    `number` is that of the last event of the task, over all its attempts; 0 if it has none yet, and
-    a reader follows it. `bytes` is the size of its events. The last two are the latest progress, as
-    JSON, and when it was stored (ms); empty if there is none. An entry stays until its task is
-    done, cancelled or purged; dead tasks keep it, and a replay continues the numbers.
+    A follower is a reader that waits for events. `number` is that of the last event of the task,
+    over all its attempts; 0 if it has none yet, and a reader follows it. `bytes` is the size of its
+    events. The last two are when the latest progress was stored (ms), and this progress as JSON;
+    empty if there is none. An entry stays until its task is done, cancelled or purged; dead tasks
+    keep it, and a replay continues the numbers.
     """
     return unit.key("progress")
 
@@ -216,7 +221,7 @@ def progress(unit: Unit) -> str:
 def events(unit: Unit, task_id: str) -> str:
     """LIST of the newest events of a task, `number:at_ms:attempt:kind_and_json`; see below.
 
-    The numbers have no gaps. The kind is `p` (progress) or `e` (of the task's own). There are at
+    The numbers have no gaps. The kind is `p` (from `progress`) or `e` (from `emit`). There are at
     most 1,000 events of at most 1 MiB. They are kept:
 
     - a week after the last event, if the task has not ended, or is dead;
@@ -256,6 +261,8 @@ def schedule_state(unit: Unit) -> str:
     That of a declared schedule stays after its last instant, so that it does not fire again.
     `anchor` is the instant from which intervals count, `last` the last instant that was handled,
     `seen` when a worker last declared it: in ms, 0 for never. `id` is that of the last task.
+    `revision` counts the changes of the definition. `fired`, `missed` and `skipped` count
+    occurrences.
     """
     return unit.key("schedule:state")
 
@@ -271,8 +278,8 @@ def schedule_queues(unit: Unit) -> str:
 def member_ends(unit: Unit) -> str:
     """LIST of `group name version state payload`, for members of groups with a changed state.
 
-    Each stays until its group knows it. A relay in a worker of the queue takes them there. The
-    fields are those of `group_ends`.
+    Each entry stays until its group has counted it: a worker of the queue sends the entries to the
+    groups (see `GroupRelay`). The fields are those of `group_ends`.
     """
     return unit.key("members:ended")
 
@@ -283,7 +290,7 @@ def relay(unit: Unit) -> str:
 
 
 def called(unit: Unit, task_id: str) -> str:
-    """STRING that is empty: a group has called the task; kept an hour after the group knows."""
+    """STRING that is empty: a group has enqueued the task; kept an hour after the group knows."""
     return unit.key("called:") + task_id
 
 
@@ -292,10 +299,11 @@ def group(unit: Unit) -> str:
 
     - `kind` (`group` or `chain`), `total`, `max_failures`, `queues` and `layout` of the members;
     - `state` of the members, and how many are `done`, `dead` and `cancelled`;
-    - `then`, `failure`: the state of each callback: `waiting`, `due`, `called`, then as that task;
+    - `then`, `failure`: the state of each callback: `waiting`, `due`, `called`, or how it ended;
     - `started`: how many members of a chain were enqueued; `closed`: all members were enqueued;
-    - `parent`: the group and the name there of a nested one; `outcome`, `version` and `reported`:
-      how it ended for the parent, how often that has changed, and which change the parent knows;
+    - `parent`: if this group is a member of another one, the id of that group and its name there;
+      `outcome`, `version` and `reported`: how this group ended for the parent, how often that has
+      changed, and which change the parent knows;
     - `created_ms`, `ended_ms`, `until_ms`, `kept_ms`: instants, and the `result_ttl`.
     """
     return unit.key("group")

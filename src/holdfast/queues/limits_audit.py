@@ -22,7 +22,7 @@ SETTINGS: Final[Mapping[bytes, re.Pattern[bytes]]] = {
     b"limit": re.compile(rb"\d+ \d+ \d+"),
     b"starts": re.compile(rb"-|\d+\*\d+(,\d+\*\d+)*"),
 }
-"""The settings of a queue that are about limits."""
+"""Settings of a queue about limits → the form of the value."""
 
 DEFINITION: Final = re.compile(rb"\d+ \d+ \d+ [01]")
 
@@ -32,7 +32,7 @@ _LIMITED_KEY: Final = 2**28
 
 
 def faults(unit: Snapshot, places: Mapping[bytes, list[str]]) -> Iterator[Fault]:
-    """Yield the faults.
+    """Yield the faults in the keys of limits.
 
     Args:
         unit: the queue.

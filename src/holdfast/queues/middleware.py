@@ -75,7 +75,8 @@ class MiddlewareStack:
         """Refuse a task that a middleware would silently not run around.
 
         Raises:
-            TypeError: a middleware is only for the other kind of tasks, and does not say so.
+            TypeError: a middleware has no function for this kind of task, and has not set it to
+                None either.
         """
         kind, attribute = ("async", "around_async") if is_async else ("plain", "around_plain")
         for each in self._elements:
@@ -105,7 +106,7 @@ class MiddlewareStack:
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """One middleware: its functions, and the kinds of tasks that it says something about."""
+    """One middleware: its functions, and the kinds of tasks for which it sets one, or None."""
 
     name: str
     kinds: frozenset[str]

@@ -109,7 +109,7 @@ def ending_of(error: BaseException, retry: Retry, failures: int, snoozes: int) -
 
     Args:
         error: what it raised.
-        retry: the rule for this task.
+        retry: the retry policy of the task.
         failures: earlier attempts that failed.
         snoozes: how often it has snoozed before.
     """

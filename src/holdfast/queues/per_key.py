@@ -191,7 +191,7 @@ def rate_of(rate: Limit | None) -> tuple[int, int]:
 
 
 def key_in_limit(packed: Any) -> str:
-    """Return the name and the key in a field that `PerKey.packed` made; empty without them."""
+    """Return the name and the key in a field that `PerKey.packed` made; empty for another value."""
     words = packed.split(" ") if isinstance(packed, str) else []
     return " ".join(map(unquote, words[4:])) if len(words) == _FIELDS else ""
 

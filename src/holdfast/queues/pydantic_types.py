@@ -124,7 +124,7 @@ def _masked(kind: Any, seen: frozenset[Any]) -> type | None:
 
 
 def _fields_as_they_are(cls: Any) -> list[Any]:
-    """Return the types of the fields of a model that no serializer of the user stores."""
+    """Return the types of the fields of a model that have no serializer of the user."""
     decorators = getattr(cls, "__pydantic_decorators__", None)
     if decorators is None or decorators.model_serializers:
         return []

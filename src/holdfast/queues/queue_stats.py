@@ -18,7 +18,7 @@ class QueueStats:
     """How many tasks of a queue are in which state.
 
     Attributes:
-        ready: tasks that may run now, as far as their delays go.
+        ready: tasks that have no delay, or one that is over; limits may still hold them back.
         delayed: tasks that wait for their time, or for their next attempt.
         running: tasks that a worker holds.
         dead: given up, with a reason; `replay` queues them again.
@@ -27,7 +27,7 @@ class QueueStats:
         capacity: how many tasks may wait (ready and delayed); None for no limit.
         oldest_at: since when the oldest ready task waits. It is the oldest of the first tasks of
             the three priorities: enqueued by its producer's clock, or due by the server's clock.
-            None: no task is ready, or the time is not known. Limited tasks do not count.
+            None: no task is ready, or the time is not known. Tasks in *limited* do not count.
         limited: how many of the ready tasks wait until their limit key has room (see `PerKey`).
         concurrency: how many tasks of the queue may run at once; None: no limit.
         rate: how many tasks of the queue may start in how many seconds; None: no limit.

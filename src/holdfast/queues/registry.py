@@ -74,7 +74,7 @@ class Task(Generic[P, R]):
         priority: priority of its calls, unless a call gives another one.
         retry: what happens when it raises.
         timeout_s: seconds that an attempt may take; None: no limit.
-        ack: when the server learns its end: `batched` with others, or `now`.
+        ack: when the worker settles it: `batched` with other tasks, or `now`.
         result_ttl_ms: how long its result is kept; 0: not at all.
         schedule: when it runs by itself; None: only when it is enqueued.
         unique: what happens if a call with the same key was enqueued before; None: nothing.
@@ -160,7 +160,7 @@ class Task(Generic[P, R]):
     def stored(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return arguments as they are encoded: models of pydantic have become JSON values.
+        """Return the arguments for the encoder, with models of pydantic converted to JSON values.
 
         Raises:
             TypeError: pydantic cannot store one of them.
@@ -211,7 +211,7 @@ class TaskRegistry:
             tasks, in their threads. A `Middleware` has one for each kind.
 
     Raises:
-        TypeError: the lifespan or a middleware cannot be one.
+        TypeError: *lifespan* or an element of *middleware* is not valid.
 
     Attributes:
         lifespan: the lifespan of its workers.

@@ -96,7 +96,7 @@ class Retry:
         """Return whether *error* may be retried.
 
         An exception group is covered if *on* has the group or each of its *leaves*, and *never*
-        has neither the group nor one of them. Another exception is its own only leaf.
+        has neither the group nor one of them. For any other exception, *leaves* is that exception.
         """
         if any(_has(self.never, each) for each in (error, *leaves)):
             return False

@@ -20,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 AttemptOutcome: TypeAlias = Literal["retry", "snooze", "suspend", "give_up", "dead", "release"]
-"""How an attempt ends that an exception leaves.
+"""How an attempt ends if its function raises an exception.
 
 - `retry`: it has failed, and the task runs again.
 - `snooze`: the task has asked to run later.
@@ -51,7 +51,7 @@ class Rules(Protocol):
         """Return whether the attempt was ended because of its timeout."""
 
     def outcome_of(self, error: BaseException) -> AttemptOutcome:
-        """Return how the attempt ends if *error* leaves it."""
+        """Return how the attempt ends if its function raises *error*."""
 
 
 class RunningTask(msgspec.Struct, frozen=True, eq=False):
@@ -61,7 +61,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         task_id: id of the task. It is the same in every attempt, so it can make effects idempotent.
         task: name of the task.
         queue: the queue it came from.
-        attempt: 1 for the first.
+        attempt: number of this attempt, from 1 on.
         token: number that grows with every claim of the task: a fence for what it writes elsewhere.
             The token of a first claim is the time of the server in microseconds.
         enqueued_ms: when it was enqueued by the producer's clock, in ms since 1970; 0: not known.
@@ -115,7 +115,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         return self._known().is_late
 
     def outcome_of(self, error: BaseException) -> AttemptOutcome:
-        """Return how this attempt ends if *error* leaves it; for middleware.
+        """Return how this attempt ends if *error* is raised; for middleware.
 
         Args:
             error: what `call_next()` has raised.
@@ -141,7 +141,7 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         self, name: str, function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs
     ) -> Any: ...
     def step(self, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Run *function* once, and store its result: later runs of the task return that.
+        """Run *function* once, and store its result; in later runs of the task, return that result.
 
         In an async task, await the call; the function may be async or plain, and runs in the event
         loop. In a plain task, the function is a plain one. An exception of the function is not
@@ -178,12 +178,12 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         """Suspend the task for a while, so that it needs no slot of a worker. In an async task,
         await it.
 
-        The function is left with `TaskSuspended`, and runs again from its beginning when the time
-        has come. Then this call returns. No attempt is counted. The durations are added up.
+        This call raises `TaskSuspended`. When the time has come, the function of the task runs
+        again from its beginning, and there this call returns. No attempt is counted.
 
         Args:
             duration: seconds (or a timedelta).
-            weeks, days, hours, minutes, seconds: for longer durations.
+            weeks, days, hours, minutes, seconds: are added to *duration*.
             name: name of the step.
         """
         further = timedelta(
@@ -195,9 +195,10 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
     def wait_for(self, signal: str, timeout: Duration | None = None) -> Any:
         """Suspend the task until a signal arrives, and return its value.
 
-        In an async task, await it. No attempt is counted. The function runs again when it wakes.
-        Signals are sent by `TaskHandle.signal`. One that was sent before is taken at once. Several
-        of one name are taken in their order.
+        In an async task, await it. No attempt is counted. When a signal arrives, the function of
+        the task runs again from its beginning. Signals are sent by `TaskHandle.signal`. A signal
+        that was sent before this call is taken at once. Signals of one name are taken in the order
+        in which they were sent.
 
         Args:
             signal: name of the signal, and of the step.
@@ -273,9 +274,9 @@ class RunningTask(msgspec.Struct, frozen=True, eq=False):
         The worker sends the events of all its tasks together, in order, and before it settles the
         attempt. The server keeps the newest 1,000 events of a task, of at most 1 MiB.
 
-        The call takes microseconds. If the worker has as many events that the server does not have
-        yet, then a plain function waits for about a round trip; an async function cannot wait here,
-        and loses its oldest events. Readers get a `Gap` for those.
+        The call takes microseconds. If that many events of the task are still to be sent, then a
+        plain function waits for about a round trip; an async function cannot wait here, and loses
+        its oldest events. Readers get a `Gap` for those.
 
         Args:
             data: any value that JSON can store, of at most 64 KiB.
@@ -306,5 +307,5 @@ def current_task() -> RunningTask:
 
 
 def enter(task: RunningTask) -> None:
-    """Make *task* the one that runs in this context."""
+    """Make *task* the one that `current_task` returns in this context."""
     _running.set(task)

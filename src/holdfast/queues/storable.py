@@ -21,7 +21,7 @@ _EXACT: Final = (
     *(str, int, float, bool, type(None), bytes, bytearray, memoryview),
     *(datetime, date, time, timedelta, Decimal, UUID),
 )
-"""Types that msgspec stores, but not their subclasses."""
+"""Types that msgspec stores; it does not store their subclasses."""
 
 _CONTAINERS: Final = (list, tuple, set, frozenset, dict)
 
@@ -46,9 +46,9 @@ Seen = frozenset[Any]
 
 
 def unstorable(kind: Any) -> type | None:
-    """Return a class in *kind* that cannot be stored, so that no value can; None without one.
+    """Return a class in *kind* that makes every value of *kind* unstorable; None: there is none.
 
-    Classes of pydantic are for `pydantic_types`, and count as storable here.
+    Classes of pydantic count as storable here: `pydantic_types` examines them.
     """
     try:
         return _unstorable(kind, frozenset())
@@ -90,7 +90,10 @@ def plain(kind: Any) -> Any:
 
 
 def parts_of(kind: Any) -> tuple[Any, ...]:
-    """Return the types of the items or fields of *kind*, which is `plain`; fields may be unread."""
+    """Return the types of the items or fields of *kind*, which `plain` returned.
+
+    Fields with types that cannot be read are left out.
+    """
     if get_origin(kind) is Literal or kind is Any:
         return ()
     cls = get_origin(kind) or kind
@@ -146,7 +149,7 @@ def _compound_key(kind: Any) -> type | None:
 def _is_compound(cls: type) -> bool:
     """Return whether an instance of *cls* has items or fields in JSON.
 
-    Only as the keys of a mapping such classes cannot be stored.
+    Such classes can be stored, but not as the keys of a mapping.
     """
     if issubclass(cls, (*_CONTAINERS, msgspec.Struct)) or dataclasses.is_dataclass(cls):
         return True

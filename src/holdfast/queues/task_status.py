@@ -48,10 +48,10 @@ class TaskStatus:
         limit_key: the name and the key of its limit (see `PerKey`); empty if it has none, or is
             done or cancelled.
         limited: whether it is queued, and waits until its limit key has room.
-        progress: the latest that it has reported, in any attempt; None if none, or if it is done or
-            cancelled.
-        suspended: `sleeping` or `waiting`, if it was put away by `sleep` or `wait_for`; it is
-            `delayed` until it wakes. Otherwise empty.
+        progress: the latest progress that it has reported, in any attempt; None if there is none,
+            or if it is done or cancelled.
+        suspended: `sleeping` or `waiting`, if it was suspended by `sleep` or `wait_for`; its state
+            is `delayed` until it wakes. Otherwise empty.
         waits_for: the signal that it waits for; otherwise empty.
         attempts: how many attempts were started.
         crashes: attempts during which the worker, or its child process, died.
@@ -101,7 +101,8 @@ def task_status(task_id: str, reply: Sequence[Any], priority: int = 0) -> TaskSt
     Args:
         task_id: id of the task.
         reply: state, instant, record, body and progress, from `find_task.lua`.
-        priority: 1 to 3 if the list shows it; 0: the record has it.
+        priority: 1 to 3, if the key in which the task was found shows it; 0: the record or the
+            envelope has it.
 
     Raises:
         DecodeError: another program changed the record.
@@ -217,7 +218,7 @@ def _unended(
 
 
 def _suspended(note: str) -> tuple[Literal["", "sleeping", "waiting"], str]:
-    """Return how a task was suspended, by its note, and the name of the step that suspends it."""
+    """Return how the note of a task says that it is suspended, and the name of the step."""
     kind, _, step = note.partition(": ")
     match kind:
         case "sleeping" | "waiting":

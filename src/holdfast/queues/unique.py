@@ -143,7 +143,7 @@ def checked_unique(unique: Any) -> Unique | Literal[False] | None:
 
 
 def key_in(packed: Any) -> str:
-    """Return the key in a field that `Unique.packed` made; empty for any other text."""
+    """Return the key in a field that `Unique.packed` made; empty for any other value."""
     found = _PACKED.fullmatch(packed) if isinstance(packed, str) else None
     return found[1] if found else ""
 

@@ -27,7 +27,8 @@ class WorkerStatus:
         started_at: when it started, by its own clock.
         silent: seconds since its last heartbeat. It sends one every ten seconds, so above 30 it was
             killed or is cut off (`alive`). A worker that was stopped is not listed.
-        group: the supervisor of its process, or what the program said; empty: none.
+        group: the group of processes to which it belongs, as the supervisor of its process or the
+            program has named it; empty: none.
         memory: bytes of memory that its process took at its last heartbeat; 0: not known.
         cpu_processes: child processes that it had for CPU-bound tasks at its last heartbeat.
     """

@@ -15,7 +15,8 @@ from .schedule_store import AsyncScheduleStore
 class AsyncFutureSchedules:
     """Enqueues the occurrences of the schedules of some queues, one after the other.
 
-    It takes several steps for each, so it is only for a namespace without workers.
+    It sends several commands for each occurrence, and a worker could fire the occurrence between
+    them. So use it only in a namespace without workers.
 
     Args:
         store: reads and writes schedules.

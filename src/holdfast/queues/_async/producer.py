@@ -33,7 +33,7 @@ R = TypeVar("R")
 class AsyncProducer:
     """Enqueues tasks in the queues that they name.
 
-    Made by `AsyncHoldfast`, which passes its methods on.
+    `AsyncHoldfast` makes one, and its methods call those of this class.
 
     Args:
         caller: sends the commands.
@@ -42,8 +42,8 @@ class AsyncProducer:
         namespace: namespace of the queues.
 
     Attributes:
-        define: gives a capacity with each task; see `AsyncTaskSender`.
-        layouts: the layouts of the queues.
+        layouts: reads the layouts of the queues (into which partitions they are divided), and
+            remembers them.
         repartitioning: changes the layouts.
         partition_definitions: the options that this program gives for queues with partitions.
     """
@@ -101,7 +101,7 @@ class AsyncProducer:
         Args:
             queue: name of the queue.
             task: name of the task in the registry.
-            make: returns the packed task; called with the label of the operation.
+            make: returns the packed task; it gets the label of the operation, for the task id.
             repeat: the public method, as in `AsyncCaller.write`.
             op_id: see `OutcomeUnknown`.
         """
@@ -118,14 +118,14 @@ class AsyncProducer:
     async def enqueue_batch(self, batch: EnqueueBatch, op_id: str) -> Sequence[int]:
         """Enqueue tasks that are packed already, in one step for each partition.
 
-        The caller repeats it with *op_id*.
+        If this fails, the caller repeats it with the same *op_id*.
 
         Returns:
             The positions of the tasks that are enqueued: all of them, unless a partition is full.
 
         Raises:
-            QueueAtCapacity: there is no room for them; none was stored.
-            TaskExists: another task holds the key of one of them; none was stored.
+            QueueAtCapacity: there is no room for the tasks; none was stored.
+            TaskExists: another task holds the key of one of the tasks; none was stored.
             PartOfQueue: the queue is a partition of another one.
         """
         with self._caller.writers.operation(op_id, ledger.never, verb="outbox") as operation:
@@ -163,7 +163,7 @@ class AsyncProducer:
         calls: Sequence[Call[Any]],
         op_id: str | None,
     ) -> dict[str, Iterator[StoredTask]]:
-        """Enqueue batches, a step for each. Return the tasks that run, by queue."""
+        """Enqueue each batch in a step. Return, by queue, the task that runs for each call."""
         by_queue: dict[str, list[tuple[str, EnqueueBatch]]] = {}
         for i, batch in enumerate(batches):
             # Each step is an operation of its own: a repetition stores only what is missing.
@@ -195,7 +195,7 @@ class AsyncProducer:
         stored: list[StoredTask],
         before: int,
     ) -> bool:
-        """Enqueue the batches of a queue, and add the tasks that run to *stored*.
+        """Enqueue the batches of a queue. For each call, add the task that runs for it to *stored*.
 
         Returns:
             Whether the queue has no partitions; otherwise some batches may be missing.
@@ -223,11 +223,11 @@ class AsyncProducer:
 
         Args:
             queue: name of the queue.
-            writer: the writer of the step.
-            number: the number of the step.
+            writer: with *number*, identifies the step in the ledger, so that it can be repeated.
+            number: see *writer*.
             tasks: the packed tasks.
             room: how many tasks the partition must have room for.
-            before: how many tasks of the operation are stored already.
+            before: how many tasks of the operation are stored already, for errors.
         """
         while True:
             placement = placement_of(room, self.layouts.known(queue).version)
@@ -261,13 +261,19 @@ class AsyncProducer:
         return stored
 
     async def partitions(self, queue: str) -> int:
-        """Return how many partitions of *queue* take tasks. Define them if they are given."""
+        """Return how many partitions of *queue* take tasks.
+
+        If this program gives their number (`partition_definitions`), store it first.
+        """
         if self.partition_definitions.has(queue):
             await self.partition_definitions.ensure(queue)
         return (await self.layouts.current(queue)).partitions
 
     async def _has_partitions(self, queue: str) -> bool:
-        """Return whether *queue* is known to have partitions. Define them if they are given."""
+        """Return whether *queue* is known to have partitions.
+
+        If this program gives their number (`partition_definitions`), store it first.
+        """
         if self.partition_definitions.has(queue):
             await self.partition_definitions.ensure(queue)
         layout = self.layouts.known(queue)
@@ -280,7 +286,7 @@ class AsyncProducer:
         """Enqueue tasks in a queue without partitions.
 
         Raises:
-            LayoutMoved: it has partitions; its layout is known now.
+            LayoutMoved: the queue has partitions; `layouts` knows its layout now.
         """
         try:
             found = await self._sender.send(queue, 0, str(room), writer, number, tasks, before)
@@ -292,13 +298,16 @@ class AsyncProducer:
     async def _spread(
         self, operation: ledger.Operation, queue: str, originals: Sequence[tuple[str, EnqueueBatch]]
     ) -> AsyncSpread:
-        """Return what enqueues tasks in a queue with partitions."""
+        """Return the object that enqueues tasks in a queue with partitions."""
         await self.partition_definitions.ensure_capacity(queue, self._sender.capacity(queue))
         parts = (self.layouts, self.repartitioning, self._sender.send, queue, operation, originals)
         return AsyncSpread(*parts)
 
     def _common(self, calls: Sequence[Call[Any]]) -> Unit:
-        """Return the queue that all of *calls* name; if they name several, one without a name."""
+        """Return the queue that all of *calls* name, for the telemetry.
+
+        If they name several queues, return a unit without a name.
+        """
         queues = {call.queue for call in calls}
         return self._namespace.unit(keys.KIND, queues.pop() if len(queues) == 1 else "")
 
@@ -311,7 +320,7 @@ class AsyncProducer:
 
 
 def _check_keys(calls: Iterable[Call[Any]], queue: str) -> None:
-    """Check the keys of those of *calls* that go to *queue*, which has partitions."""
+    """Check the calls for *queue*, which has partitions, with `check_keys`."""
     for call in calls:
         if call.queue == queue:
             check_keys(call)

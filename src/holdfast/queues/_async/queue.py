@@ -61,7 +61,7 @@ class AsyncQueue:
         return f"AsyncQueue({self.name!r})"
 
     def handle(self, task_id: str) -> AsyncTaskHandle[Any]:
-        """Return the handle of a task of this queue. It sends nothing to the server."""
+        """Return the handle of a task of this queue. This sends nothing to the server."""
         task_id = checked_task_id(task_id)
         parts = (self._unit, self._caller, self._notifier)
         find = partial(locate, self._caller, self._layouts, self.name, task_id)
@@ -90,10 +90,10 @@ class AsyncQueue:
         """Change into how many partitions the queue is divided, 1 to 256, while it is used.
 
         The partitions of a queue are spread over the primaries of a cluster. Tasks that wait stay
-        where they are. If there are fewer partitions than before, then workers serve the others
-        until they are empty; call it again to end that.
+        where they are. If there are fewer partitions than before, workers also serve the removed
+        ones, until you call this again after they have become empty.
 
-        It takes several steps. If it fails, then call it again.
+        The change takes several steps. If this fails, call it again.
 
         Args:
             partitions: the new number of partitions.
@@ -101,7 +101,7 @@ class AsyncQueue:
 
         Raises:
             ValueError: the capacity or a limit of the queue cannot be divided among so many, or a
-                schedule of the queue enqueues unique or limited tasks.
+                schedule of the queue enqueues tasks that are unique or have a limit key.
             DefinitionConflict: the name of a partition is that of another queue with tasks, or the
                 number was changed eight times in a day.
         """
@@ -169,7 +169,7 @@ class AsyncQueue:
             name: only tasks with this name; None: all.
             search: only tasks with this text in their id or reason, in any case; None: all.
             before: only tasks that ended before the one with this `number`; None: the latest. Each
-                partition has numbers of its own, so it needs the name of a partition.
+                partition has numbers of its own, so give it only to the queue of one partition.
 
         Raises:
             ValueError: *before* is given, and the queue has partitions.
@@ -195,7 +195,7 @@ class AsyncQueue:
     async def pause(self, *, op_id: str | None = None) -> None:
         """Stop the claiming of tasks until `resume`. Running tasks continue; enqueued ones wait.
 
-        It stays paused if workers or servers restart.
+        The queue stays paused if workers or servers restart.
         """
         with self._caller.operation(op_id, self.pause, verb="pause") as write:
             async for unit in self._producer.repartitioning.partitions(self.name):
@@ -284,9 +284,9 @@ class AsyncQueue:
     async def replay(
         self, task_ids: Sequence[str] | None = None, *, op_id: str | None = None
     ) -> int:
-        """Queue dead tasks again, with all their attempts.
+        """Queue dead tasks again, as if they had not been attempted before.
 
-        It works in steps, and takes no more tasks than there were when it began.
+        It works in steps, and takes no more tasks than were dead when it began.
 
         Args:
             task_ids: their ids, at most 1,000; None takes the 1,000 that have been dead longest, of

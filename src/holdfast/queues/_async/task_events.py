@@ -31,7 +31,7 @@ async def read_events(
     Args:
         caller: calls the server.
         notifier: waits for notifications.
-        find_unit: returns the queue.
+        find_unit: returns the partition of the task.
         task_id: id of the task.
         after: number of the event after which to begin.
         wait: until when to wait.
@@ -63,7 +63,8 @@ async def read_page(
 ) -> EventPage:
     """Return the events of a task after the one with the number *after*, at most *limit*.
 
-    If it *follows* the task, then the followers are notified of the end of the task, too.
+    With *follows*, the server notifies readers of the end of the task even if the task has no
+    events.
     """
     names = EVENTS.keys(unit, keys.events(unit, task_id))
     args: list[Argument] = [task_id, after, limit, int(follows)]
@@ -72,5 +73,5 @@ async def read_page(
 
 
 def followed(unit: Unit, task_id: str) -> Unit:
-    """Return the unit for the followers of one task, which `progress.lua` notifies."""
+    """Return a unit with the channel on which `progress.lua` notifies the followers of one task."""
     return Unit(unit.kind, unit.name, keys.progress(unit) + f":{task_id}:", unit.slot)

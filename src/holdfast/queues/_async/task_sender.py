@@ -22,7 +22,7 @@ ENQUEUE: Final = Script.load("holdfast.queues", "enqueue")
 ENQUEUE_PLAIN: Final = Script.load("holdfast.queues", "enqueue_plain", called="enqueue")
 
 TARGETS_LIMIT: Final = 4096
-"""Partitions with cached keys."""
+"""Maximum number of partitions with cached keys."""
 
 
 class _Target(NamedTuple):
@@ -34,12 +34,12 @@ class _Target(NamedTuple):
 
 
 class AsyncTaskSender:
-    """Sends packed tasks.
+    """Sends packed tasks (see `Packed`) to the partitions of queues.
 
     Args:
         caller: sends the commands.
         catalog: registers the queues in use.
-        layouts: knows the partitions.
+        layouts: names the partitions of queues.
     """
 
     def __init__(
@@ -59,7 +59,8 @@ class AsyncTaskSender:
         Args:
             queue: name of the queue.
             capacity: how many tasks may wait in it.
-            on_conflict: what happens if the server stores another one; None: as before.
+            on_conflict: what happens if the server stores another capacity; None: as the last call
+                said, or `keep`.
         """
         before = self._capacities.pop(queue, None)
         if capacity is not None:
@@ -86,13 +87,14 @@ class AsyncTaskSender:
             queue: name of the queue.
             index: the partition.
             placement: as `placement_of` returns it.
-            writer: the writer of the step.
-            number: the number of the step.
+            writer: with *number*, identifies the step in the ledger, so that it can be repeated.
+            number: see *writer*.
             tasks: the packed tasks.
-            before: how many tasks of the operation are stored already.
+            before: how many tasks of the operation are stored already, for errors.
 
         Returns:
-            The tasks that run; None for those that are not held there.
+            For each of *tasks*, the task that runs for its call. None: it was not stored, because
+            *placement* allows only tasks that this partition holds (see `HELD`).
 
         Raises:
             LayoutMoved: the layout has changed; nothing was stored.
@@ -103,7 +105,7 @@ class AsyncTaskSender:
         defined = "" if given is None else given_option(*given)
         head: list[Argument] = [writer, number, defined, placement]
         reply = await self._stored(target, head, tasks)
-        # Digits and ids; or a word for an error or a warning before them.
+        # Digits and ids; before them, or instead of them, a word for a warning or an error.
         words = reply.decode().split(" ")
         if words[0] == "moved":
             raise LayoutMoved
@@ -127,7 +129,7 @@ class AsyncTaskSender:
     async def _stored(
         self, target: _Target, head: list[Argument], tasks: Sequence[Packed]
     ) -> bytes:
-        """Store *tasks* in one step, and return its reply. *head* is its first arguments."""
+        """Store *tasks* in one step, and return its reply. *head*: the arguments before them."""
         is_plain = not str(head[-1]).endswith(HELD)
         if is_plain and (plain := plain_arguments(tasks)) is not None:
             reply: bytes = await self._caller.call(

@@ -127,17 +127,17 @@ class TaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
     ) -> Iterator[TaskEvent | Gap]:
         """Iterate over the events that the task reports, and wait for more until it has ended.
 
-        It ends when the task is done, dead, cancelled or unknown, after its last event; `status`
-        shows how it ended. It waits for notifications, so thousands of readers cost little. A
-        reader that was slow gets a `Gap` for the events that the task does not keep any more.
+        The iteration ends when the task is done, dead, cancelled or unknown, after its last event;
+        `status` shows how the task ended. It waits for notifications, so thousands of readers cost
+        little. A slow reader gets a `Gap` for events that the server does not keep any more.
 
         To continue after a break, give the `number` of the last event. A dead task that is replayed
         continues the numbers.
 
         Args:
             after: the number of the event after which to begin; 0: at the first one.
-            timeout: seconds to wait at most, in all (or a timedelta); then it ends, too. None:
-                without limit, 0: not at all.
+            timeout: seconds to wait at most, in all (or a timedelta); then the iteration ends, too.
+                None: without limit, 0: not at all.
 
         Raises:
             ServerUnavailable: the server could not be reached; continue after the last event.
@@ -172,7 +172,8 @@ class TaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
     def signal(self, name: str, value: Any = None, *, op_id: str | None = None) -> None:
         """Send a signal to the task, which takes it with `current_task().wait_for(name)`.
 
-        It is kept until the task takes it, or ends. A task keeps up to 100 signals.
+        The server keeps the signal until the task takes it, or ends. It keeps up to 100 signals of
+        a task.
 
         Args:
             name: name of the signal.
@@ -213,7 +214,7 @@ class TaskHandle(msgspec.Struct, Generic[R], frozen=True, eq=False):
         return TaskSteps.of(found, result_bytes) if found is not None else TaskSteps()
 
     def _where(self) -> Unit:
-        """Return the partition of the task. A handle that was made from the id looks for it."""
+        """Return the partition of the task. A handle made by `queue.handle` asks the server."""
         if self._find_unit is None:
             return self._unit
         unit: Unit = self._find_unit()

@@ -1,4 +1,4 @@
-"""How far a task has come, as it reports itself."""
+"""How far a task has come, as the task itself reports it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _is_finite(value: float) -> bool:
 
 
 def _checked(value: Any, what: str) -> float:
-    """Return a number of a progress: an int stays one."""
+    """Return *value*, a number of a progress; an int stays an int."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{what} must be a number, got {type(value).__name__}")
     if value < 0 or not _is_finite(value):

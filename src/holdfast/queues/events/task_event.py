@@ -24,7 +24,7 @@ Kind = Literal["progress", "event"]
 
 PROGRESS: Final = b"p"
 OWN: Final = b"e"
-"""The letter before the JSON of an event of the task's own."""
+"""The letter before the JSON of an event that a task reported with `emit`."""
 
 _KINDS: Final[dict[bytes, Kind]] = {PROGRESS: "progress", OWN: "event"}
 

@@ -42,7 +42,9 @@ results of the members, in their order, with None for each that has no result.
 """
 
 GROUP_ID: Final[Any] = Placeholder("GROUP_ID")
-"""An argument of a call: the id of the group that was enqueued, also within nested ones."""
+"""An argument of a call: the id of the group that was enqueued; in a nested group, too, it is that
+of the outermost group.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _group(
     on_failure: Member | None,
     max_failures: int,
 ) -> Group:
-    """Return the group that errors call *what*."""
+    """Return a group with these members and options. Errors call it *what*."""
     if isinstance(members, Call | Chain | Group) or not isinstance(members, Iterable):
         raise TypeError("a group takes several members: give a list of calls")
     found = tuple(checked_member(each) for each in members)

@@ -37,7 +37,7 @@ class CallNode(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
         priority: 1 (high) to 3 (low).
         wait: as in `Call.wait`.
         expires: as in `Call.expires`.
-        envelope: as it is enqueued, except for *into*.
+        envelope: as it is enqueued, except for the arguments in *into*.
         into: positions and names of the arguments that are replaced by the result of what ran
             before.
         life_ms: how long its group may take.
@@ -61,10 +61,10 @@ class CallNode(msgspec.Struct, frozen=True, tag="call", omit_defaults=True):
         return self.id, self.priority, self.wait, self.expires, bytes(self.envelope)
 
     def with_result(self, result: Any, *, now: bool = False) -> CallNode:
-        """Return the call with *result* as the arguments *into*.
+        """Return the call with *result* in place of the arguments *into*.
 
         Args:
-            result: what ran before has returned this.
+            result: the result of what ran before.
             now: whether the call is enqueued now, so that its envelope says when.
 
         Raises:
@@ -108,7 +108,7 @@ class GroupNode(msgspec.Struct, frozen=True, tag="group", omit_defaults=True):
     kept_ms: int = 0
 
     def with_result(self, result: Any) -> GroupNode:
-        """Return the group with *result* in the calls that follow what ran before it."""
+        """Return the group with *result* in its members; of a chain, only in the first one."""
         members = self.members
         first = members[:1] if self.sequential else members
         changed = [each.with_result(result) for each in first]
@@ -137,7 +137,7 @@ class GroupNode(msgspec.Struct, frozen=True, tag="group", omit_defaults=True):
 
     @property
     def definition(self) -> str:
-        """Return a digest of its tasks and options, without their arguments."""
+        """Return a digest of the tasks and options of the group, without the arguments."""
         digest = hashlib.blake2b(digest_size=16)
         for text in _texts(self):
             digest.update(text.encode() + b"\0")
@@ -195,7 +195,9 @@ class NodeFactory:
         self._trace = trace
         self._life_ms = life_ms
         self._kept_ms = kept_ms
-        self._functions: dict[tuple[str, str], Callable[..., Any]] = {}  # by task and queue
+        self._functions: dict[
+            tuple[str, str], Callable[..., Any]
+        ] = {}  # by names of task and queue
 
     def whole(self, group: Group | Chain, group_id: str) -> GroupNode:
         """Return the group that is enqueued, as a node.

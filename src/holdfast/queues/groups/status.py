@@ -52,7 +52,7 @@ class GroupStatus:
         complete: whether all members were enqueued. Until then the producer is at work, or died.
         then: state of the callback: `waiting`, `due` (it is being enqueued), `called` (it was
             enqueued), `done`, `dead` or `cancelled`; empty if there is none.
-        on_failure: state of the other callback.
+        on_failure: state of the callback for too many failures, with the same values.
         queues: the queues of its members.
         parent: id of the group that it is a member of; empty if there is none.
         created_at: when it was stored.

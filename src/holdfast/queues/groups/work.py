@@ -18,14 +18,17 @@ class MemberEnd(NamedTuple):
 
 
 class CountEnds(NamedTuple):
-    """Count ends for a group."""
+    """Count ends of members in the record of their group."""
 
     group_id: str
     ends: Sequence[MemberEnd]
 
 
 class CarryOut(NamedTuple):
-    """Enqueue a call, or make a report, that `count_ends.lua` has returned for a group."""
+    """Enqueue a call of a group, or report its end to its parent.
+
+    `count_ends.lua` has returned *values*.
+    """
 
     group_id: str
     values: Sequence[bytes]
@@ -33,7 +36,7 @@ class CarryOut(NamedTuple):
 
 
 class MarkCalled(NamedTuple):
-    """Note for a group that what was due is carried out."""
+    """Note in the record of a group that a due call is enqueued, or that its parent has its end."""
 
     group_id: str
     name: str
@@ -42,7 +45,7 @@ class MarkCalled(NamedTuple):
 
 
 class CloseGroup(NamedTuple):
-    """Note that a group has all its members, and has called what comes first."""
+    """Note that all members of a group are enqueued; of a chain, the first one."""
 
     group_id: str
 

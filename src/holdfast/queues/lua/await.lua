@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- queues/await: return the state of one task; subscribe a channel to its end if it has not ended.
+-- queues/await: return the state of one task. If it has not ended, note a channel that is notified when it ends.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
 -- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:snoozes:note
@@ -9,7 +9,7 @@
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
 -- KEYS[8]  HASH    awaited  id -> channels to notify when the task ends
--- KEYS[9]  ZSET    limited  limited tasks that are kept apart
+-- KEYS[9]  ZSET    limited  tasks that wait for a permit of their limit key
 -- KEYS[10] HASH    progress  id -> number:bytes:progress
 -- KEYS[11] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  id
@@ -20,7 +20,7 @@
 
 local awaited, id, channel = KEYS[8], ARGV[1], ARGV[2]
 local AWAITED_MS = 60000     -- a waiting caller repeats this call every second
-local AWAITING_BYTES = 4096  -- with more channels, the oldest ones are dropped: most of them are gone
+local AWAITING_BYTES = 4096  -- with more, the oldest channels are dropped: most of their callers are gone
 
 local queue = {
   bodies = KEYS[1], state = KEYS[2], leases = KEYS[3], dead = KEYS[4],

@@ -1,6 +1,6 @@
 #!lua
--- queues/call_once: enqueue a task that a group calls, once, even if the task has ended since. The capacity of the
--- queue does not count.
+-- queues/call_once: enqueue a callback of a group, or a member of a chain, at most once. A repeated call enqueues
+-- nothing, even if the task has ended since. The capacity of the queue is not checked.
 --
 -- KEYS[1]  HASH    bodies   id -> envelope
 -- KEYS[2]  LIST    ready_h  ids, the next one first
@@ -10,13 +10,13 @@
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
 -- KEYS[8]  ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
--- KEYS[9]  ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[9]  ZSET    expiring  queued ids, scored by when they expire (ms)
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[11] HASH    settings  limits
--- KEYS[12] HASH    limit_keys  the keys of limits
--- KEYS[13] ZSET    admitted  limited tasks that have a permit of their key
--- KEYS[14] ZSET    limited  limited tasks that are kept apart
--- KEYS[15] STRING  called   exists if this task was enqueued
+-- KEYS[11] HASH    settings  the definitions of limits
+-- KEYS[12] HASH    limit_keys  the limit keys in use
+-- KEYS[13] ZSET    admitted  tasks that have a permit of their limit key
+-- KEYS[14] ZSET    limited  tasks that wait for a permit of their limit key
+-- KEYS[15] STRING  called   exists if a group has enqueued the task
 -- ARGV[1]  string  id
 -- ARGV[2]  int     priority  1 high, 2 medium, 3 low
 -- ARGV[3]  string  wait     as in queues/enqueue

@@ -9,28 +9,28 @@
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
 -- KEYS[8]  HASH    awaited  id -> channels to notify when the task ends
--- KEYS[9]  ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[9]  ZSET    expiring  queued ids, scored by when they expire (ms)
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[11] HASH    settings  history, limits
 -- KEYS[12] LIST    history  the tasks that ended last
 -- KEYS[13] HASH    unique  key -> the task that holds it
--- KEYS[14] HASH    limit_keys  the keys of limits
--- KEYS[15] ZSET    admitted  limited tasks that have a permit of their key
--- KEYS[16] ZSET    limited  limited tasks that are kept apart
+-- KEYS[14] HASH    limit_keys  the limit keys in use
+-- KEYS[15] ZSET    admitted  tasks that have a permit of their limit key
+-- KEYS[16] ZSET    limited  tasks that wait for a permit of their limit key
 -- KEYS[17] LIST    ready_h  ids, the next one first
 -- KEYS[18] LIST    ready_m
 -- KEYS[19] LIST    ready_l
 -- KEYS[20] ZSET    idle    channels of idle workers, scored by when they are forgotten (ms)
--- KEYS[21] HASH    progress  tasks that have events, or followers
--- KEYS[22] HASH    step_index  id -> what is known of its steps
--- KEYS[23] HASH    steps   number:id -> record
--- KEYS[24] HASH    signals  number:id -> value
--- KEYS[25] LIST    member_ends  ends of members of groups
+-- KEYS[21] HASH    progress  tasks with events, or with readers that wait for events
+-- KEYS[22] HASH    step_index  id -> the index of its steps (see parts/step_index)
+-- KEYS[23] HASH    steps   number:id -> how the step ended
+-- KEYS[24] HASH    signals  number:id -> the value of the signal
+-- KEYS[25] LIST    member_ends  how members of groups ended, for their groups
 -- KEYS[26] HASH    even    ledger of even hours
 -- KEYS[27] HASH    odd     ledger of odd hours
 -- KEYS[28] STRING  result  of this task, once it has ended
 -- KEYS[29] LIST    events  of this task
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
 -- ARGV[4]  int     kept_ms  how long its status and its events are kept
@@ -94,8 +94,8 @@ local function remove(record)
   return ''
 end
 
--- Removes a limited task from the tasks of its key, and lets the next one take its place. Returns whether the
--- task was kept apart, so that its id is in no other place.
+-- Removes a task that has a limit key from the tasks of the key, and gives its permit to the next task. Returns
+-- whether the task was kept apart, because it had no permit: then its id is in no list and no due set.
 local function remove_limit()
   local is_apart, admitted = remove_limited(with_writes({
     settings = KEYS[11], limit_keys = KEYS[14], admitted = KEYS[15], limited = KEYS[16],

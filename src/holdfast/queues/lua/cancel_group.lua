@@ -3,8 +3,8 @@
 --
 -- KEYS[1]  HASH    group       the record of the group
 -- KEYS[2]  HASH    group_ends  name of a member -> how it ended
--- KEYS[3]  HASH    calls       name -> what is called later
--- ARGV[1]  string  channel     where those who follow the group are notified
+-- KEYS[3]  HASH    calls       name -> a call that is enqueued later
+-- ARGV[1]  string  channel     notified when the state of the group changes
 -- returns  string  the state of the group; gone if there is none
 -- include clock
 -- include group_record

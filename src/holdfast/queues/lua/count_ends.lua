@@ -1,18 +1,19 @@
 #!lua
--- queues/count_ends: count the ends of members of a group. An end that is known, or older than what is known of the
--- member, changes nothing.
+-- queues/count_ends: count the ends of members of a group. An end changes nothing if the group knows it already, or
+-- knows a later version of the same member.
 --
 -- KEYS[1]  HASH    group       the record of the group
 -- KEYS[2]  HASH    group_ends  name of a member -> how it ended
--- KEYS[3]  HASH    calls       name -> what is called later
--- ARGV[1]  string  channel     where those who follow the group are notified
+-- KEYS[3]  HASH    calls       name -> a call that is enqueued later
+-- ARGV[1]  string  channel     notified when the state of the group changes
 -- ARGV[2]  string  first of the ends, four arguments each:
 --                  name: the number of the member, then or failure
---                  version
+--                  version: grows with each change of the member (see parts/member)
 --                  state: done, dead, cancelled, or waiting if it was replayed
 --                  payload: = and the result as JSON, ! and why it was not stored, or the reason of a dead one
--- returns  array   what is due, four values each: call, name, what is stored, payload of the member before it; or
---                  report, parent, version and state, payload. Or `gone`, if there is no such group
+-- returns  array   what the caller has to do, four values each. A task to enqueue: `call`, its name, the call as it is
+--                  stored, payload of the member before it. An end for the parent of a nested group: `report`,
+--                  parent, version and state, payload. Or only `gone`, if there is no such group
 -- include clock
 -- include group_record
 -- include group_decision

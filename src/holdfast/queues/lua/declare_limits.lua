@@ -2,7 +2,7 @@
 -- queues/declare_limits: replace the stored definitions of limits by those that a worker knows. A limit that
 -- no task of the queue has used is not stored.
 --
--- KEYS[1]  HASH    settings  limits
+-- KEYS[1]  HASH    settings  the definitions of limits
 -- KEYS[2]  ZSET    idle      channels of idle workers, scored by when they are forgotten (ms)
 -- ARGV[1]  string  first of the limits, two arguments each: name, definition (`concurrency amount per_ms fair`)
 -- returns  int     definitions that were changed

@@ -3,20 +3,21 @@
 --
 -- KEYS[1]  HASH    schedules       schedule -> definition
 -- KEYS[2]  ZSET    schedule_times  schedules, scored by their next instant (ms)
--- KEYS[3]  HASH    schedule_state  schedule -> what it has done
+-- KEYS[3]  HASH    schedule_state  schedule -> its record (see parts/schedule_record)
 -- KEYS[4]  HASH    even            ledger of even hours
 -- KEYS[5]  HASH    odd             ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  name            of the schedule
--- ARGV[4]  string  definition      its first letter is `d` if code declares it, or `s`
+-- ARGV[4]  string  definition      `d` (code declares it) or `s` (a client stores it), and JSON
 -- ARGV[5]  string  next_ms         its next instant, later than the last one; '' to change nothing: a worker
 --                                  reports that it still declares this definition
 -- ARGV[6]  int     anchor_ms       from when intervals count
 -- ARGV[7]  string  channel         notified if something has changed
--- returns  string  'new', 'changed' or 'same'; to a report: 'ended' if it has fired the last time, or 'other'
---                  if another definition is in force, or none; or, with nothing stored: 'declared' or
---                  'stored', if the schedule exists and is so, or 'late MS', if that is the last instant
+-- returns  string  'new', 'changed' or 'same'. If next_ms is '': 'same'; 'ended', if the schedule has fired its last
+--                  instant; or 'other', if another definition is in force, or none. With nothing stored:
+--                  'declared' or 'stored', if the schedule exists and, unlike this definition, is declared
+--                  by code or stored by a client; or 'late MS', if next_ms is not after the last instant, MS
 -- include clock
 -- include ledger
 -- include schedule_record

@@ -1,15 +1,15 @@
 #!lua flags=no-writes
--- queues/delayed_keys: return the keys of limits with tasks that are kept apart, some of them per call.
+-- queues/delayed_keys: return limit keys with tasks that wait for a permit, a page of them per call.
 --
--- KEYS[1]  HASH    limit_keys  the keys of limits
--- KEYS[2]  ZSET    admitted  limited tasks that have a permit of their key
--- KEYS[3]  ZSET    limited   limited tasks that are kept apart
--- KEYS[4]  HASH    settings  limits
+-- KEYS[1]  HASH    limit_keys  the limit keys in use
+-- KEYS[2]  ZSET    admitted  tasks that have a permit of their limit key
+-- KEYS[3]  ZSET    limited   tasks that wait for a permit of their limit key
+-- KEYS[4]  HASH    settings  the definitions of limits
 -- KEYS[5]  HASH    bodies    id -> envelope
--- ARGV[1]  int     slot      the first slot to examine
+-- ARGV[1]  int     slot      number of the first limit key to examine (see parts/limit_key)
 -- ARGV[2]  int     limit     keys at most, 1 to 1000
 -- returns  array   the next slot (-1: there are no more); then seven for each key: name and key, its definition, how
---                  many of its tasks are kept apart, are ready, and run, until when it is paused (ms), since
+--                  many of its tasks wait for a permit, are ready, and run, until when it is paused (ms), since
 --                  when its next task is queued (ms; 0: unknown)
 -- include clock
 -- include limit

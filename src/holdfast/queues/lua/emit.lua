@@ -7,7 +7,7 @@
 -- KEYS[4]  HASH    even      ledger of even hours
 -- KEYS[5]  HASH    odd       ledger of odd hours
 -- KEYS[6]  LIST    events    the first of them: one for each task
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  first of the tasks, five arguments each:
 --                  id, token, dropped (events that the worker has dropped before these), progress (the latest
@@ -41,7 +41,7 @@ local function attempt_of(record, is_leased, token)
   return held == token and is_leased and attempt
 end
 
--- Reads all of it before the first write: a key of another type must not stop the script half-way.
+-- Reads everything before the first write: a key of another type must not stop the script half-way.
 local digits, attempts, known, added = {}, {}, {}, {}
 local function read_all(keys, first_events)
   local records = redis.call('HMGET', state, unpack(ids))

@@ -11,21 +11,21 @@
 -- KEYS[8]  ZSET    leases   running ids
 -- KEYS[9]  ZSET    dead     dead ids
 -- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
--- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[11] ZSET    expiring  queued ids, scored by when they expire (ms)
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] HASH    settings  capacity, limits
 -- KEYS[14] HASH    unique   key -> the task that holds it
 -- KEYS[15] HASH    kept     key -> a task that is done and still holds it
--- KEYS[16] HASH    limit_keys  the keys of limits
--- KEYS[17] ZSET    admitted  limited tasks that have a permit of their key
--- KEYS[18] ZSET    limited  limited tasks that are kept apart
--- KEYS[19] HASH    step_index  id -> what is known of its steps
+-- KEYS[16] HASH    limit_keys  the limit keys in use
+-- KEYS[17] ZSET    admitted  tasks that have a permit of their limit key
+-- KEYS[18] ZSET    limited  tasks that wait for a permit of their limit key
+-- KEYS[19] HASH    step_index  id -> the index of its steps (see parts/step_index)
 -- KEYS[20] HASH    even     ledger of even hours
 -- KEYS[21] HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
--- ARGV[3]  string  defined  the capacity that the producer gives; '' if it gives none. After a space: error or
---                  update, if a stored capacity is not to be kept
+-- ARGV[3]  string  defined  the capacity that the producer gives; '' if it gives none. After a space, what to do if
+--                  another capacity is stored: error, or update; nothing follows to keep the stored one
 -- ARGV[4]  string  placement  new tasks for which there must be room, 0 if an earlier step checked it; and what
 --                  the producer knows of the layout of the queue (see parts/placement)
 -- ARGV[5]  string  first of the tasks, five arguments each:
@@ -33,8 +33,9 @@
 --                  wait ('0': at once, '+ms' from now, '@ms' since 1970),
 --                  expires (written like wait; '0': never), envelope
 -- returns  string  one digit per task: 1 stored, 0 its id is in the queue already, 2 to 4 another task holds
---                  its key (see parts/enqueue_unique), 5 it is not held here; then the ids of these other
---                  tasks, in order. If another capacity is in effect than the given one, 'kept CAPACITY' comes
+--                  its key (see parts/enqueue_unique), 5 not stored, as this partition does not hold it (see
+--                  parts/placement); then, in order, the ids of the tasks that hold the keys (digits 2 to 4).
+--                  If another capacity is in effect than the given one, 'kept CAPACITY' comes
 --                  first. Or, with nothing stored, 'full CAPACITY', 'conflict CAPACITY' (0: no limit), 'exists
 --                  ID', or 'moved': the producer must read the layout
 -- include clock

@@ -18,13 +18,13 @@
 -- KEYS[11] ZSET    due_h    ids, scored by when they may run (ms)
 -- KEYS[12] ZSET    due_m
 -- KEYS[13] ZSET    due_l
--- KEYS[14] HASH    progress  tasks that have events, or followers
+-- KEYS[14] HASH    progress  tasks with events, or with readers that wait for events
 -- KEYS[15] HASH    even     ledger of even hours
 -- KEYS[16] HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  defined  the capacity that the producer gives, as in queues/enqueue
--- ARGV[4]  string  placement  as in queues/enqueue, but not to store only tasks that are held
+-- ARGV[4]  string  placement  as in queues/enqueue, except the mode `held` (see parts/placement)
 -- ARGV[5]  string  priorities  one digit per task: 1 high, 2 medium, 3 low
 -- ARGV[6]  string  first of the tasks, two arguments each: id and envelope
 -- returns  string  as queues/enqueue; or 'special', with nothing stored: a task has the id of a cancelled one that is

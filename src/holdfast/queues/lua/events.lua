@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- queues/events: return the next events of a task, for a reader that has those before. A reader that waits for more
--- is notified of them, and of the end of the task.
+-- queues/events: return the next events of a task, after the last one that the reader has. A reader that waits for
+-- more events is notified of them, and of the end of the task.
 --
 -- KEYS[1]  HASH    bodies    id -> envelope
 -- KEYS[2]  ZSET    dead      ids, scored by when they died (ms)

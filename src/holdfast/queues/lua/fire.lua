@@ -13,18 +13,18 @@
 -- KEYS[8]  ZSET    leases   running ids
 -- KEYS[9]  ZSET    dead     dead ids
 -- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
--- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[11] ZSET    expiring  queued ids, scored by when they expire (ms)
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] HASH    settings  capacity, limits
 -- KEYS[14] HASH    unique   key -> the task that holds it
 -- KEYS[15] HASH    kept     key -> a task that is done and still holds it
--- KEYS[16] HASH    limit_keys  the keys of limits
--- KEYS[17] ZSET    admitted  limited tasks that have a permit of their key
--- KEYS[18] ZSET    limited  limited tasks that are kept apart
+-- KEYS[16] HASH    limit_keys  the limit keys in use
+-- KEYS[17] ZSET    admitted  tasks that have a permit of their limit key
+-- KEYS[18] ZSET    limited  tasks that wait for a permit of their limit key
 -- KEYS[19] HASH    schedules       schedule -> definition
 -- KEYS[20] ZSET    schedule_times  schedules, scored by their next instant (ms)
--- KEYS[21] HASH    schedule_state  schedule -> what it has done
--- KEYS[22] HASH    step_index  id -> what is known of its steps
+-- KEYS[21] HASH    schedule_state  schedule -> its record (see parts/schedule_record)
+-- KEYS[22] HASH    step_index  id -> the index of its steps (see parts/step_index)
 -- ARGV[1]  string  first of the schedules. For each: schedule, revision, instant (the stored one, ms),
 --                  last (the last instant that is handled, ms), next (the new instant, ms; '' for
 --                  none: the schedule ends), overlap ('skip': enqueue nothing while the last task has

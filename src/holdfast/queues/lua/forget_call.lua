@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- queues/forget_call: let the note that a group has called a task expire soon, because the group knows it too.
+-- queues/forget_call: let the note that a group has enqueued a task expire, because the group has stored that, too.
 --
--- KEYS[1]  STRING  called   that the task was enqueued
--- ARGV[1]  int     kept_ms
--- returns  int     1 if it was known, otherwise 0
+-- KEYS[1]  STRING  called   exists if a group has enqueued the task
+-- ARGV[1]  int     kept_ms  how long the note stays from now on
+-- returns  int     1 if there is a note, otherwise 0
 return redis.call('PEXPIRE', KEYS[1], ARGV[1])

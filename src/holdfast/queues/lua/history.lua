@@ -7,8 +7,8 @@
 -- ARGV[3]  string  outcome  done, cancelled, dead, or the kind of a reason; '' any
 -- ARGV[4]  string  name     of the task; '' any
 -- ARGV[5]  string  search   the id or the reason must contain it, in any case; '' any
--- returns  array   number to go on before (0 when all was read), and two for each task found: its
---                  number, its record
+-- returns  array   the number to give as *before* in the next call (0 when all was read), and two for each task
+--                  found: its number, its record
 -- include last_number
 
 local LOOK_LIMIT = 500  -- tasks that one call examines
@@ -30,7 +30,7 @@ local function is_wanted(record)
     and (search == '' or (id .. '\n' .. reason):lower():find(search, 1, true) ~= nil)
 end
 
--- A record is found by its number: the last one is known.
+-- The numbers have no gaps, so the number of the last record gives the position of each one.
 local length, last = redis.call('LLEN', history), last_number(history)
 local behind = before > 0 and math.max(0, last - before + 1) or 0
 local stop = length - 1 - behind

@@ -1,7 +1,8 @@
 #!lua
--- queues/join_layout: report a layout to a partition, so that it refuses producers with an earlier one.
+-- queues/join_layout: store the version of a layout in a partition, so that it refuses producers that know only an
+-- earlier layout.
 --
--- KEYS[1]  HASH    settings  layout: its version
+-- KEYS[1]  HASH    settings  layout: the version of the layout
 -- KEYS[2]  HASH    bodies    id -> envelope
 -- ARGV[1]  string  version
 -- returns  string  'joined'; 'later', if it knows a later one; or 'taken', if it is another queue with tasks

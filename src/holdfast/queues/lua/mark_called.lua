@@ -1,9 +1,10 @@
 #!lua
--- queues/mark_called: note that what was due for a group is called, or that its parent knows how it ended.
+-- queues/mark_called: note in the record of a group that a call that was due is enqueued, or that the parent of the
+-- group knows how it ended.
 --
 -- KEYS[1]  HASH    group       the record of the group
 -- KEYS[2]  HASH    group_ends  name of a member -> how it ended
--- KEYS[3]  HASH    calls       name -> what is called later
+-- KEYS[3]  HASH    calls       name -> a call that is enqueued later
 -- ARGV[1]  string  name        then, failure, the number of a member, or parent
 -- ARGV[2]  int     version     that the parent knows; 0 for a call
 -- returns  string  the state of the group; gone if there is none
@@ -27,7 +28,8 @@ elseif name == 'then' or name == 'failure' then
 elseif group.done == tonumber(name) then
   set_field(group, 'started', math.max(group.started, tonumber(name) + 1))
 end
--- A server that went back to an older state may not know yet that the call was due. It stays, and becomes due again.
+-- A server that went back to an older state may not know yet that the call was due. Then the call stays stored, and
+-- becomes due again.
 if group[name] ~= 'waiting' and group.started > (tonumber(name) or -1) then
   redis.call('HDEL', keys.calls, name)
 end

@@ -5,7 +5,7 @@
 -- KEYS[2]  ZSET    idle      channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[3]  HASH    even      ledger of even hours
 -- KEYS[4]  HASH    odd       ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  int     paused    1 or 0
 -- returns  int     1 if that changed something

@@ -6,8 +6,8 @@
 -- returns  array   the names of the commands that the server denies
 -- include clock
 
--- The server checks permissions first. Then it refuses commands that write, as this script is
--- flagged. The key may be of another type than the command needs, which changes nothing either.
+-- The server checks permissions first. Then it refuses commands that write, because this script has the
+-- flag no-writes. The key may be of another type than the command needs, which changes nothing either.
 clock()
 local FIRST = 1
 local denied = {}

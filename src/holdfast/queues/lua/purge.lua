@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- queues/purge: remove queued and delayed tasks, or dead ones: some of them per step.
+-- queues/purge: remove queued and delayed tasks, or dead ones: a limited number of them per call.
 --
 -- KEYS[1]  HASH    bodies  id -> envelope
 -- KEYS[2]  HASH    state   id -> token:attempts:crashes:priority:expires:parked:snoozes:note
@@ -11,23 +11,23 @@
 -- KEYS[8]  ZSET    due_l
 -- KEYS[9]  ZSET    dead    ids, scored by when they died (ms)
 -- KEYS[10] HASH    awaited  id -> channels to notify when the task ends
--- KEYS[11] ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[11] ZSET    expiring  queued ids, scored by when they expire (ms)
 -- KEYS[12] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[13] ZSET    leases  running ids
 -- KEYS[14] HASH    unique  key -> the task that holds it
--- KEYS[15] HASH    settings  limits
--- KEYS[16] HASH    limit_keys  the keys of limits
--- KEYS[17] ZSET    admitted  limited tasks that have a permit of their key
--- KEYS[18] ZSET    limited  limited tasks that are kept apart
--- KEYS[19] HASH    progress  tasks that have events, or followers
--- KEYS[20] HASH    step_index  id -> what is known of its steps
--- KEYS[21] HASH    steps   number:id -> record
--- KEYS[22] HASH    signals  number:id -> value
--- KEYS[23] LIST    member_ends  ends of members of groups
+-- KEYS[15] HASH    settings  the definitions of limits
+-- KEYS[16] HASH    limit_keys  the limit keys in use
+-- KEYS[17] ZSET    admitted  tasks that have a permit of their limit key
+-- KEYS[18] ZSET    limited  tasks that wait for a permit of their limit key
+-- KEYS[19] HASH    progress  tasks with events, or with readers that wait for events
+-- KEYS[20] HASH    step_index  id -> the index of its steps (see parts/step_index)
+-- KEYS[21] HASH    steps   number:id -> how the step ended
+-- KEYS[22] HASH    signals  number:id -> the value of the signal
+-- KEYS[23] LIST    member_ends  how members of groups ended, for their groups
 -- KEYS[24] ZSET    idle    channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[25] HASH    even    ledger of even hours
 -- KEYS[26] HASH    odd     ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  which   queued or dead
 -- ARGV[4]  int     limit   tasks removed at most, 1 to 1000

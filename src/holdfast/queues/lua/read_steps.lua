@@ -3,14 +3,14 @@
 --
 -- KEYS[1]  HASH    state   id -> token:...
 -- KEYS[2]  ZSET    leases  running ids
--- KEYS[3]  HASH    step_index  id -> what is known of its steps
--- KEYS[4]  HASH    steps   number:id -> record
+-- KEYS[3]  HASH    step_index  id -> the index of its steps (see parts/step_index)
+-- KEYS[4]  HASH    steps   number:id -> how the step ended
 -- ARGV[1]  string  id
--- ARGV[2]  string  token   of the claim; '' if a caller reads who does not run the task
+-- ARGV[2]  string  token   of the claim; '' if the caller does not run the task
 -- ARGV[3]  int     first   number of the first step, from 1 on
 -- ARGV[4]  int     most    bytes of each record; 0: all
 -- returns  array   held, or lost if the worker does not hold the task; number of steps; kind, name, signal and end (ms)
---                  of the step that has begun, or ''; names of the signals that no wait has taken, with blanks
+--                  of the sleep or wait that has begun, or ''; names of the signals that no wait has taken, with blanks
 --                  between; then the records, as many as fit into the reply
 -- include clock
 -- include step_index

@@ -3,13 +3,13 @@
 --
 -- KEYS[1]  HASH    state   id -> token:...
 -- KEYS[2]  ZSET    leases  running ids
--- KEYS[3]  HASH    settings  stepped
--- KEYS[4]  HASH    step_index  id -> what is known of its steps
--- KEYS[5]  HASH    steps   number:id -> record
+-- KEYS[3]  HASH    settings  stepped: set once a task has had steps
+-- KEYS[4]  HASH    step_index  id -> the index of its steps (see parts/step_index)
+-- KEYS[5]  HASH    steps   number:id -> how the step ended
 -- ARGV[1]  string  id
 -- ARGV[2]  string  token   of the claim
 -- ARGV[3]  int     number  of the step, from 1 on
--- ARGV[4]  string  record  without its instant
+-- ARGV[4]  string  record  without its instant, which this script adds
 -- returns  string  stored; lost: the worker does not hold the task any more; full: the task has no room for it;
 --                  other: another step has this number, or an earlier one is missing
 -- include clock

@@ -5,7 +5,7 @@
 -- KEYS[2]  LIST    history   the tasks that ended last
 -- KEYS[3]  HASH    even      ledger of even hours
 -- KEYS[4]  HASH    odd       ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  capacity  0: no limit; '': unchanged
 -- ARGV[4]  string  kept      how many ended tasks the history keeps, 0: none; '': unchanged

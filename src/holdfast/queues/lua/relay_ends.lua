@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- queues/relay_ends: remove the ends of members that their groups know, and return the next ones. One relay of a
--- queue works at a time.
+-- queues/relay_ends: remove the ends of members that their groups have counted, and return the next ones. Each worker
+-- of a queue has a relay (see worker/group_relay.py); only one of them works at a time.
 --
--- KEYS[1]  LIST    member_ends  ends of members of groups, the oldest first
+-- KEYS[1]  LIST    member_ends  how members of groups ended, for their groups; the oldest first
 -- KEYS[2]  STRING  relay    name and last number of the relay that works
 -- ARGV[1]  string  name     name of the relay that calls
 -- ARGV[2]  int     number   number of this call, counted by the relay
 -- ARGV[3]  int     hold_ms  after so long without a call another relay takes over
 -- ARGV[4]  int     taken    ends that the last reply had, which are removed; 0 for the first call
--- ARGV[5]  string  first of the ends among them that must be returned again later
--- returns  array   ms until this relay may ask again, 0 if it works; then the ends
+-- ARGV[5]  string  first of those of the taken ends that no group has counted: they are appended again
+-- returns  array   0 and the next ends, if this relay works; otherwise the ms until it may ask again
 
 local FIRST = 5
 local name, number, hold_ms, taken = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])

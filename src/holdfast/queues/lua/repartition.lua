@@ -1,16 +1,16 @@
 #!lua
 -- queues/repartition: change the layout of a queue: how many partitions it has. The partitions learn of it later.
 --
--- KEYS[1]  HASH    settings  layout, capacity, limit, and both of the whole queue
+-- KEYS[1]  HASH    settings  layout, capacity and limit of this partition, whole:capacity, whole:limit
 -- KEYS[2]  HASH    even      ledger of even hours
 -- KEYS[3]  HASH    odd       ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  partitions  that take tasks; '': unchanged
--- ARGV[4]  int     served      partitions that workers serve at least
+-- ARGV[4]  int     served      how many partitions workers must serve at least
 -- ARGV[5]  string  capacity    of the whole queue, 0: no limit; '': unchanged
 -- ARGV[6]  string  limit       of the whole queue: concurrency, amount and window (ms); '': unchanged
--- ARGV[7]  string  channel     of the followers
+-- ARGV[7]  string  channel     notified, so that processes read the layout again
 -- ARGV[8]  int     renew       1 to give the layout a new version in any case
 -- returns  string  the layout; 'often' if there are too many earlier ones, and nothing has changed
 -- include clock
@@ -65,6 +65,6 @@ if ARGV[6] ~= '' then
 end
 local layout = string.format('%.0f %d %d%s', version, count, served, earlier)
 redis.call('HSET', settings, 'layout', layout)
-redis.pcall('SPUBLISH', channel, '')  -- without the permission, followers look later
+redis.pcall('SPUBLISH', channel, '')  -- without the permission to publish, processes read the layout later
 ledger_write(ledger, ARGV[1], ARGV[2], layout)
 return layout

@@ -1,6 +1,7 @@
 #!lua
--- queues/replay: queue dead tasks again, as if they were new: some of them per step. Steps of tasks that have ended
--- stay so. A unique task takes its key again if the key is free. Otherwise it is queued without the key.
+-- queues/replay: queue dead tasks again, as if they were new: a limited number of them per call. The steps of a task
+-- (see parts/step_index) that have ended do not run again. A unique task takes its key again if the key is free.
+-- Otherwise it is queued without the key.
 --
 -- KEYS[1]  ZSET    dead     ids, scored by when they died (ms)
 -- KEYS[2]  HASH    bodies   id -> envelope
@@ -16,20 +17,20 @@
 -- KEYS[12] ZSET    leases   running ids
 -- KEYS[13] HASH    unique   key -> the task that holds it
 -- KEYS[14] HASH    kept     key -> a task that is done and still holds it
--- KEYS[15] HASH    settings  limits
--- KEYS[16] HASH    limit_keys  the keys of limits
--- KEYS[17] ZSET    admitted  limited tasks that have a permit of their key
--- KEYS[18] ZSET    limited  limited tasks that are kept apart
--- KEYS[19] HASH    step_index  id -> what is known of its steps
--- KEYS[20] LIST    member_ends  ends of members of groups
+-- KEYS[15] HASH    settings  the definitions of limits
+-- KEYS[16] HASH    limit_keys  the limit keys in use
+-- KEYS[17] ZSET    admitted  tasks that have a permit of their limit key
+-- KEYS[18] ZSET    limited  tasks that wait for a permit of their limit key
+-- KEYS[19] HASH    step_index  id -> the index of its steps (see parts/step_index)
+-- KEYS[20] LIST    member_ends  how members of groups ended, for their groups
 -- KEYS[21] HASH    even     ledger of even hours
 -- KEYS[22] HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  int     limit    at most this many, the oldest first; 0: only those that are named
--- ARGV[4]  int     total    at most this many in this step and all later ones
+-- ARGV[4]  int     total    at most this many in this call and all later ones of the operation
 -- ARGV[5]  string  first of the named ids
--- returns  array   tasks that were queued, and how many are left for later steps
+-- returns  array   tasks that were queued, and how many are left for later calls
 -- include clock
 -- include notify
 -- include ledger

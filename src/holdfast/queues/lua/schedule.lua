@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  HASH    schedules       schedule -> definition
 -- KEYS[2]  ZSET    schedule_times  schedules, scored by their next instant (ms)
--- KEYS[3]  HASH    schedule_state  schedule -> what it has done
+-- KEYS[3]  HASH    schedule_state  schedule -> its record (see parts/schedule_record)
 -- ARGV[1]  string  schedule
 -- returns  array   now_ms, definition, state, next_ms; the last three are '' if there is none
 -- include clock

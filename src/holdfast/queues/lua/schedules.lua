@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  HASH    schedules       schedule -> definition
 -- KEYS[2]  ZSET    schedule_times  schedules, scored by their next instant (ms)
--- KEYS[3]  HASH    schedule_state  schedule -> what it has done
+-- KEYS[3]  HASH    schedule_state  schedule -> its record (see parts/schedule_record)
 -- ARGV[1]  int     start           how many to leave out
 -- ARGV[2]  int     limit           how many at most, 1 to 1,000
 -- ARGV[3]  string  until           only those that are due up to then (ms); `now`, or `+inf` for all

@@ -3,10 +3,10 @@
 --
 -- KEYS[1]  HASH    schedules       schedule -> definition
 -- KEYS[2]  ZSET    schedule_times  schedules, scored by their next instant (ms)
--- KEYS[3]  HASH    schedule_state  schedule -> what it has done
+-- KEYS[3]  HASH    schedule_state  schedule -> its record (see parts/schedule_record)
 -- KEYS[4]  HASH    even            ledger of even hours
 -- KEYS[5]  HASH    odd             ledger of odd hours
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  name     of the schedule
 -- ARGV[4]  string  change          'pause', 'resume' or 'remove'

@@ -5,7 +5,7 @@
 -- ARGV[1]  string  version   of the layout that the caller has examined
 -- ARGV[2]  int     served    partitions that workers serve from now on
 -- ARGV[3]  int     forget    1 to forget the earlier layouts
--- ARGV[4]  string  channel   of the followers
+-- ARGV[4]  string  channel   notified, so that processes read the layout again
 -- returns  string  the layout; '' if there is none. If the caller has examined another one, nothing changes
 
 local channel = ARGV[4]

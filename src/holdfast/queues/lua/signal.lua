@@ -8,13 +8,13 @@
 -- KEYS[5]  ZSET    due_m
 -- KEYS[6]  ZSET    due_l
 -- KEYS[7]  ZSET    idle    channels of idle workers, scored by when they are forgotten (ms)
--- KEYS[8]  HASH    settings  stepped
--- KEYS[9]  HASH    step_index  id -> what is known of its steps
--- KEYS[10] HASH    signals  number:id -> value
+-- KEYS[8]  HASH    settings  stepped: set once a task has had steps
+-- KEYS[9]  HASH    step_index  id -> the index of its steps (see parts/step_index)
+-- KEYS[10] HASH    signals  number:id -> the value of the signal
 -- KEYS[11] HASH    even    ledger of even hours
 -- KEYS[12] HASH    odd     ledger of odd hours
 -- KEYS[13] STRING  result  of this task, once it has ended
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  id
 -- ARGV[4]  string  name    of the signal

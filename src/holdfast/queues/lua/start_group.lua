@@ -2,12 +2,13 @@
 -- queues/start_group: store a group that does not exist yet. Its members are not stored by this step.
 --
 -- KEYS[1]  HASH    group  the record of the group
--- KEYS[2]  HASH    calls  name -> what is called later
+-- KEYS[2]  HASH    calls  name -> a call that is enqueued later
 -- ARGV[1]  string  definition  a digest of its tasks and options
--- ARGV[2]  int     life_ms  how long the group may take
--- ARGV[3]  string  first of the fields: name in the record or, after `call `, in the calls; and the value
--- returns  string  new; open AGE_MS: it exists since then, and some members may be missing; closed: it exists, or is
---                  cancelled; or other: another group has the id
+-- ARGV[2]  int     life_ms  the group expires after so long
+-- ARGV[3]  string  first of the fields, two arguments each: its name in the record, or `call NAME` for NAME in
+--                  the calls; and the value
+-- returns  string  new; open AGE_MS: it was stored so long ago, and some members may be missing; closed: it was stored
+--                  with all members, or is cancelled; or other: another group has the id
 -- include clock
 
 local group, calls, definition, life_ms = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2])

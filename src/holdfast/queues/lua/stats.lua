@@ -13,10 +13,11 @@
 -- KEYS[10] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[11] HASH    settings   paused, capacity, layout
 -- KEYS[12] HASH    bodies     id -> envelope
--- KEYS[13] ZSET    limited    limited tasks that are kept apart
--- returns  array   ready (with the due and limited ones), delayed, running, dead, idle workers, paused (1 or 0),
---                  capacity (0: no limit), since when the oldest ready task is queued (ms; 0: unknown), limited,
---                  the limit of the queue ('' if there is none), the layout (the same)
+-- KEYS[13] ZSET    limited    tasks that wait for a permit of their limit key
+-- returns  array   ready (with those that are due, and those that wait for a permit), delayed, running, dead, idle
+--                  workers, paused (1 or 0), capacity (0: no limit), since when the oldest ready task is queued
+--                  (ms; 0: unknown), how many tasks wait for a permit of their limit key, the limit of the queue
+--                  ('' if there is none), the layout ('' if there is none)
 -- include clock
 
 local now_ms = clock()

@@ -8,7 +8,7 @@
 -- KEYS[5]  ZSET    due_h   ids, scored by when they may run (ms)
 -- KEYS[6]  ZSET    due_m
 -- KEYS[7]  ZSET    due_l
--- KEYS[8]  ZSET    limited  limited tasks that are kept apart
+-- KEYS[8]  ZSET    limited  tasks that wait for a permit of their limit key
 -- KEYS[9]  HASH    progress  id -> number:bytes:progress
 -- KEYS[10] STRING  result  of this task, once it has ended
 -- ARGV[1]  string  id

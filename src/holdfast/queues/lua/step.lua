@@ -13,7 +13,7 @@
 -- KEYS[9]  ZSET    due_l
 -- KEYS[10] ZSET    idle     channels of idle workers, scored by when they are forgotten (ms)
 -- KEYS[11] ZSET    dead     ids, scored by when they died (ms)
--- KEYS[12] ZSET    expiring  queued ids that must not start any more from then on (ms)
+-- KEYS[12] ZSET    expiring  queued ids, scored by when they expire (ms)
 -- KEYS[13] SET     tombstones  ids of cancelled tasks that are still in a ready list
 -- KEYS[14] HASH    awaited  id -> channels to notify when the task ends
 -- KEYS[15] HASH    settings  paused, history, limits
@@ -21,40 +21,41 @@
 -- KEYS[17] LIST    history  the tasks that ended last
 -- KEYS[18] HASH    unique   key -> the task that holds it
 -- KEYS[19] HASH    kept     key -> a task that is done and still holds it
--- KEYS[20] HASH    limit_keys  the keys of limits
--- KEYS[21] ZSET    admitted  limited tasks that have a permit of their key
--- KEYS[22] ZSET    limited   limited tasks that are kept apart
--- KEYS[23] HASH    progress  tasks that have events, or followers
--- KEYS[24] HASH    step_index  id -> what is known of its steps
--- KEYS[25] HASH    steps    number:id -> record
--- KEYS[26] HASH    signals  number:id -> value
--- KEYS[27] LIST    member_ends  ends of members of groups
+-- KEYS[20] HASH    limit_keys  the limit keys in use
+-- KEYS[21] ZSET    admitted  tasks that have a permit of their limit key
+-- KEYS[22] ZSET    limited   tasks that wait for a permit of their limit key
+-- KEYS[23] HASH    progress  tasks with events, or with readers that wait for events
+-- KEYS[24] HASH    step_index  id -> the index of its steps (see parts/step_index)
+-- KEYS[25] HASH    steps    number:id -> how the step ended
+-- KEYS[26] HASH    signals  number:id -> the value of the signal
+-- KEYS[27] LIST    member_ends  how members of groups ended, for their groups
 -- KEYS[28] HASH    even     ledger of even hours
 -- KEYS[29] HASH    odd      ledger of odd hours
 -- KEYS[30] STRING  result   the first of them: one for each task that is done; after `done_events` its events, too
--- ARGV[1]  string  writer
+-- ARGV[1]  string  writer  with number, identifies this operation in the ledger
 -- ARGV[2]  int     number
 -- ARGV[3]  string  channel      where this worker's process is notified; '' if the step only settles
 -- ARGV[4]  string  worker       name of the worker, for people to read
--- ARGV[5]  int     want         tasks to claim at most, 0 to 64
+-- ARGV[5]  int     want         tasks to claim at most; workers send 0 to 32
 -- ARGV[6]  int     poison_limit  poison tasks among them at most: their next crash makes them dead
 -- ARGV[7]  int     lease_ms     life of a claim that is not renewed
--- ARGV[8]  int     max_crashes  workers that vanish while they run a task before it is dead
+-- ARGV[8]  int     max_crashes  a task is dead when so many workers have vanished while they ran it
 -- ARGV[9]  int     idle_ms      an idle worker that does not repeat its step is forgotten after so long
 -- ARGV[10] string  first of the settled tasks, six arguments each:
 --                  id, token, verb (done, done_events, retry, snooze, suspend, dead, crash, give_up, release, park,
 --                  retry_key, dead_key), ms, text,
 --                  facts (see parts/settle)
 -- returns  array   wait_ms: ms until something is due here; 0: step again at once; -1: unknown
---                  left: tasks that are not dead; -1: not counted
+--                  left: tasks that are queued, delayed or running (see parts/agenda); -1: not counted
 --                  accepted: one digit per settled task
---                  missing: tasks that are in no list; below 0: ids in lists without a task
+--                  missing: stored tasks that are in no list or set, and will not run; -n: n ids without a task
 --                  claims: id, token, attempt, crashes, snoozes and envelope of each
 --                  ended: id and token of each claim of this worker with an ended lease (see parts/reclaim)
---                  any_events: 1 if a task of the queue has events, or followers; otherwise 0
---                  member_ends: how many ends the groups of their tasks do not know yet
+--                  any_events: 1 if a task of the queue has events, or readers that wait for them; otherwise 0
+--                  member_ends: how many ends of members are to be relayed to their groups (see queues/relay_ends)
 --                  now_ms: the time of the server
---                  was_idle: 1 if this step ended the waiting of the worker, and nothing had notified it before
+--                  was_idle: 1 if this step took the worker from the list of idle workers; 0 if it was not listed,
+--                  or another script had taken it from the list to notify it
 --                  stepped: ids of the claimed tasks that have stored steps
 -- include clock
 -- include notify
@@ -123,7 +124,7 @@ local now_ms, now_s, now_us = clock()
 -- What the parts share:
 --   keys             the keys of the queue
 --   new_token        now_us as text: the token of a task's first claim
---   first_claim      the counts of a task's first claim
+--   first_claim      attempts, crashes and snoozes of a task's first claim
 --   poison_to_claim  poison tasks that this step may still claim
 --   channel          as in the arguments
 --   holder, worker   `channel worker` for the records, and the worker's name alone
@@ -134,7 +135,7 @@ local now_ms, now_s, now_us = clock()
 -- Set by parts/read_queue: any_expiring (whether a queued task may expire), tombstones, awaited and progress
 -- (their keys; false while they are empty). Set by parts/queue_settings: paused, history_limit, has_steps (whether
 -- tasks have had steps), limits (see parts/limit; false in a queue without them), limit and starts (see
--- parts/queue_limit), sweep; then `sweeps` is whether the next step has limited tasks to admit
+-- parts/queue_limit), sweep (see parts/sweep); later, `sweeps` is whether the next step continues the sweep
 local step = {
   keys = {
     bodies = KEYS[1], state = KEYS[2], leases = KEYS[3],
@@ -176,7 +177,7 @@ write_claims(step, claims)
 log_starts(step, claims.count)
 write_history(step, write_throughput(step.keys.throughput, step.counts, now_ms))
 write_ends(step)
--- Also if nothing was claimed: a late copy of this step must not claim for a worker that has gone on.
+-- Written even if nothing was claimed: a late copy of this step must not claim for a worker that has gone on.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({accepted, claims.granted}))
 
 local plan = plan_next(step, claims, requeued or reclaimed > 0)

@@ -12,12 +12,13 @@
 -- KEYS[9]  ZSET    leases   running ids, scored by when the lease ends (ms)
 -- KEYS[10] ZSET    dead     ids, scored by when they died (ms)
 -- KEYS[11] SET     tombstones  ids of cancelled tasks that are still in a ready list
--- KEYS[12] ZSET    limited  limited tasks that are kept apart
+-- KEYS[12] ZSET    limited  tasks that wait for a permit of their limit key
 -- KEYS[13] HASH    progress  id -> number:bytes:progress
 -- ARGV[1]  string  which    queued, delayed, running or dead
 -- ARGV[2]  int     limit    at most, 1 to 1000
--- returns  array   seven per task: id, state (or limited, for a queued task that is kept apart), priority (0: unknown), instant (ms), record,
---                  envelope ('' when the reply would get too large), progress ('' if there is none)
+-- returns  array   seven per task: id, state (`limited` for a queued task that waits for a permit of its limit key),
+--                  priority (0: unknown), instant (ms), record, envelope ('' when the reply would get too
+--                  large), progress ('' if there is none)
 -- include clock
 -- include tombstones
 

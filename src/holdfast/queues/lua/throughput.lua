@@ -2,7 +2,7 @@
 -- queues/throughput: return how many tasks ended in each of the last minutes.
 --
 -- KEYS[1]  HASH    throughput  minute modulo 120 -> minute:done:retried:dead:snoozed:gave_up
--- returns  array   two: the current minute since 1970, and all values
+-- returns  array   two: the current minute since 1970, and an array with the stored value of each minute
 -- include clock
 
 local now_ms = clock()

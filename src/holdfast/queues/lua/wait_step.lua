@@ -3,10 +3,10 @@
 --
 -- KEYS[1]  HASH    state   id -> token:...
 -- KEYS[2]  ZSET    leases  running ids
--- KEYS[3]  HASH    settings  stepped
--- KEYS[4]  HASH    step_index  id -> what is known of its steps
--- KEYS[5]  HASH    steps   number:id -> record
--- KEYS[6]  HASH    signals  number:id -> value
+-- KEYS[3]  HASH    settings  stepped: set once a task has had steps
+-- KEYS[4]  HASH    step_index  id -> the index of its steps (see parts/step_index)
+-- KEYS[5]  HASH    steps   number:id -> how the step ended
+-- KEYS[6]  HASH    signals  number:id -> the value of the signal
 -- ARGV[1]  string  id
 -- ARGV[2]  string  token   of the claim
 -- ARGV[3]  int     number  of the step, from 1 on
@@ -15,7 +15,7 @@
 -- ARGV[6]  string  signal  that it waits for; '' for a sleep
 -- ARGV[7]  int     wait_ms  length of the sleep, or the timeout; -1: none
 -- ARGV[8]  string  attempt
--- returns  array   ended and the record; or waits and until when (ms); or lost, full or other, as of record_step
+-- returns  array   ended and the record; or waits and until when (ms); or lost, full or other, as in queues/record_step
 -- include clock
 -- include step_index
 -- include step_record

@@ -4,10 +4,10 @@
 -- KEYS[1]  ZSET    due_h   ids, scored by when they may run (ms)
 -- KEYS[2]  ZSET    due_m
 -- KEYS[3]  ZSET    due_l
--- KEYS[4]  HASH    settings  stepped
--- KEYS[5]  HASH    step_index  id -> what is known of its steps
+-- KEYS[4]  HASH    settings  stepped: set once a task has had steps
+-- KEYS[5]  HASH    step_index  id -> the index of its steps (see parts/step_index)
 -- ARGV[1]  string  id
--- returns  int     1 if the task is asleep
+-- returns  int     1 if the task was asleep, otherwise 0
 -- include clock
 -- include step_index
 -- include step_record

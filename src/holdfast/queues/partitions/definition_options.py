@@ -1,4 +1,4 @@
-"""The options that a program gives for a queue, each with what happens on a conflict."""
+"""The options that a program gives for a queue, and what to do if the server stores other ones."""
 
 from __future__ import annotations
 

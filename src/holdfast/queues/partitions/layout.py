@@ -5,9 +5,9 @@ others are called `NAME/1`, `NAME/2` and so on. The queue stores its layout in i
 other partitions store the version of the layout. A script refuses a producer that knows an earlier
 version (see `lua/parts/placement.lua`), so no task is put where no worker looks.
 
-When the number of partitions changes, the tasks stay where they are. A later task with a key that
-is in use follows the earlier ones, because the producer first asks the partitions that the earlier
-layouts chose. So `earlier` has these layouts.
+When the number of partitions changes, the tasks stay where they are. A later task with the same
+unique key or limit key goes to the partition of the earlier tasks, as long as they use the key. To
+find it, the producer first asks the partitions that the earlier layouts (`earlier`) would choose.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ class QueueLayout:
 
     Attributes:
         version: grows with each change; 0 for a queue that never had partitions.
-        partitions: how many of them take tasks.
-        served: how many of them workers serve: the others may still have tasks.
-        earlier: what the layout was before, the earliest first.
+        partitions: how many partitions take tasks.
+        served: how many partitions workers serve. Those beyond *partitions* take no new tasks, and
+            may still have earlier ones.
+        earlier: the layouts before this one, the earliest first.
         is_part: whether this is a partition of another queue, which knows only the version.
     """
 

@@ -1,14 +1,14 @@
-"""Encode the layout that a producer knows, and recognize the answer that it is outdated."""
+"""The part of a call with which a producer shows the partition which layout it knows."""
 
 from __future__ import annotations
 
 from typing import Final
 
 HELD: Final = "held"
-"""The mode of a batch that stores only tasks with a key in use."""
+"""The mode in which a partition stores a task only if it holds this task, or one with its key."""
 
 KNOWN: Final = "known"
-"""The mode of a batch that only asks for an answer that was given before."""
+"""The mode in which a partition stores nothing, and only repeats the answer to an earlier call."""
 
 
 def placement_of(room: int, version: int, index: int = 0, mode: str = "") -> str:
@@ -16,8 +16,8 @@ def placement_of(room: int, version: int, index: int = 0, mode: str = "") -> str
 
     Args:
         room: new tasks for which there must be room.
-        version: the version of the layout that it knows.
-        index: the partition.
+        version: the version of the layout that the producer knows.
+        index: number of the partition, from 0 on.
         mode: `HELD`, `KNOWN` or empty.
     """
     if not version and not mode:

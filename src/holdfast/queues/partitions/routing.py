@@ -39,9 +39,9 @@ class RoutedTask:
     """A task that is to be enqueued, and what chooses its partition.
 
     Attributes:
-        position: among the tasks of the call.
+        position: its index among the tasks of the call.
         task: the task.
-        size: bytes of its envelope that count (see `batched`).
+        size: bytes of its envelope, without traces and headers (see `batched`).
         key: what chooses the partition; empty: the task takes its turn.
         may_be_held: whether the partition of an earlier layout may have its id or its key.
     """
@@ -61,7 +61,7 @@ class RoutedTask:
 
 
 def routed(operation: Operation, batches: Iterable[EnqueueBatch]) -> Iterator[RoutedTask]:
-    """Yield the tasks of *batches*, which are those of one queue, with what chooses partitions."""
+    """Yield the tasks of *batches* of one queue, each with the key that chooses its partition."""
     position = 0
     for batch in batches:
         for task, size in zip(batch.tasks, batch.sizes, strict=True):
@@ -75,7 +75,7 @@ def routed(operation: Operation, batches: Iterable[EnqueueBatch]) -> Iterator[Ro
 
 
 def check_keys(call: Call[Any]) -> None:
-    """Check that one partition can keep all promises for the keys of *call*.
+    """Check that the keys of *call* do not ask for different partitions.
 
     Raises:
         ValueError: the call has several keys, which may belong to different partitions.

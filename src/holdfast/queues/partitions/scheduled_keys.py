@@ -6,7 +6,7 @@ from ..schedule.definition import ScheduleDefinition
 
 
 def has_key(definition: ScheduleDefinition) -> bool:
-    """Return whether the tasks of a schedule are unique or limited."""
+    """Return whether the tasks of a schedule are unique or have a limit key."""
     return definition.envelope.unique is not None or definition.envelope.limit is not None
 
 
@@ -14,7 +14,7 @@ def check_schedule(definition: ScheduleDefinition) -> None:
     """Check one schedule of a queue with partitions.
 
     Raises:
-        ValueError: it enqueues tasks with a key.
+        ValueError: it enqueues tasks that are unique or have a limit key.
     """
     if has_key(definition):
         raise ValueError(

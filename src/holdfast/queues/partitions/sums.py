@@ -19,7 +19,7 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def stats_of_all(found: Sequence[QueueStats], layout: QueueLayout) -> QueueStats:
-    """Return the figures of a queue from those of its partitions, the first one first."""
+    """Return the figures of a queue from those of its partitions, in their order."""
     first = found[0]
     if len(found) == 1:
         return replace(first, partitions=layout.partitions)
@@ -45,7 +45,7 @@ def stats_of_all(found: Sequence[QueueStats], layout: QueueLayout) -> QueueStats
 
 
 def throughput_of_all(found: Sequence[Sequence[Throughput]]) -> list[Throughput]:
-    """Return the sums of the minutes. A minute may have begun between two replies."""
+    """Return the sums by minute. A new minute may have begun between the replies of partitions."""
     if len(found) == 1:
         return list(found[0])
     sums: dict[object, Throughput] = {}
@@ -63,7 +63,7 @@ def throughput_of_all(found: Sequence[Sequence[Throughput]]) -> list[Throughput]
 
 
 def tasks_of_all(found: Sequence[Sequence[TaskStatus]], state: State) -> list[TaskStatus]:
-    """Return the tasks of all partitions: those that are queued in turns, others by instant."""
+    """Return the tasks of all partitions. Queued ones alternate between them; others are sorted."""
     if len(found) == 1:
         return list(found[0])
     if state == "queued":
@@ -76,7 +76,10 @@ def tasks_of_all(found: Sequence[Sequence[TaskStatus]], state: State) -> list[Ta
 
 
 def history_of_all(found: Sequence[Sequence[EndedTask]], limit: int) -> list[EndedTask]:
-    """Return the tasks that ended last in all partitions; they have no number."""
+    """Return the tasks that ended last in all partitions.
+
+    They have no numbers, because each partition counts its own tasks.
+    """
     if len(found) == 1:
         return list(found[0])
     latest = islice(merge(*found, key=lambda task: task.ended_at, reverse=True), limit)

@@ -17,7 +17,7 @@ class WholeSettings:
     """The settings that the partitions of a queue share.
 
     Attributes:
-        layout: its partitions.
+        layout: the layout of the queue.
         capacity: tasks that may wait, 0 for no limit; None: it was never given.
         limit: concurrency, amount and window (ms) of the limit of the queue; zeros: none.
         paused: whether the queue is paused.
@@ -48,7 +48,7 @@ class WholeSettings:
         )
 
     def check_shares(self, queue: str, partitions: int) -> None:
-        """Raise a ValueError if a share of one of *partitions* would be nothing."""
+        """Raise a ValueError if one of so many *partitions* would have a share of 0."""
         concurrency, amount, _ = self.limit
         values = {"capacity": self.capacity, "concurrency": concurrency, "rate": amount}
         for name, value in values.items():

@@ -114,7 +114,7 @@ class ScheduleDefinition:
         )
 
     def packed(self) -> bytes:
-        """Return it as bytes: equal definitions are equal bytes."""
+        """Return the definition as bytes. Equal definitions have equal bytes."""
         stored = _Stored(
             1, self.timing.spec(), self.missed, self.overlap, self.expires, self.envelope
         )

@@ -25,8 +25,8 @@ class Schedule:
     Attributes:
         timing: a `Cron`, `Every` or `Once`.
         missed: what happens to occurrences that were due while no worker lived. `once`: the latest
-            one is enqueued; `all`: each, the latest 1,000; `skip`: the latest one if it is at most
-            a minute late.
+            one is enqueued; `all`: each of them, at most the latest 1,000; `skip`: the latest one
+            if it is at most a minute late.
         overlap: `skip` enqueues nothing while the task of the occurrence before has not ended.
         name: name of the schedule; by default the name of the task.
     """

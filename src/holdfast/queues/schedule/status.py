@@ -63,7 +63,7 @@ class StoredSchedule(NamedTuple):
 
     @classmethod
     def parsed(cls, name: str, definition: bytes, record: bytes, next_ms: bytes | float) -> Self:
-        """Return the schedule in a part of a reply.
+        """Return a schedule from its values in a reply.
 
         Raises:
             DecodeError: Another program changed it.

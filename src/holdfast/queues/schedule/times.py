@@ -139,7 +139,7 @@ class Every:
         seconds: float = 0,
         phase: Duration | None = None,
     ) -> None:
-        """Make it from an interval.
+        """Make a timing from an interval.
 
         Args:
             interval: seconds (or a timedelta), at least 1.
@@ -203,7 +203,7 @@ class Once:
     at_ms: int
 
     def __init__(self, at: Instant) -> None:
-        """Make it from an instant: an aware datetime, or seconds since 1970."""
+        """Make a timing from an instant: an aware datetime, or seconds since 1970."""
         object.__setattr__(self, "at_ms", to_epoch_ms(at, "at"))
 
     def next_after(self, after_ms: int, _anchor_ms: int = 0) -> int | None:
@@ -233,7 +233,7 @@ Timing = Cron | Every | Once
 
 
 def timing_of(spec: Any) -> Timing:
-    """Return the timing that `spec` has written.
+    """Return the timing from what its method `spec` returned.
 
     Raises:
         ValueError, TypeError, KeyError: another program wrote it.

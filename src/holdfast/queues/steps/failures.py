@@ -56,9 +56,9 @@ def stored_failure(error: BaseException) -> bytes:
 def restored_failure(step: str, data: bytes) -> BaseException:
     """Return the exception that is stored as *data*.
 
-    Its class is not imported: it must be in a module that is loaded. Its `__init__` does not run,
-    so only its arguments are restored, unless it is that of Python or of `outcomes`. If that is
-    impossible, return a `StepFailed` that names the class.
+    The class of the exception is not imported: its module must be loaded already. The `__init__` of
+    the class runs only if it comes from Python or from `outcomes`; otherwise only `args` is
+    restored. If the exception cannot be restored, return a `StepFailed` that names the class.
     """
     failure = msgspec.json.decode(data, type=StoredFailure)
     kind: Any = sys.modules.get(failure.module)

@@ -59,7 +59,7 @@ class StepHistory:
         """Check that a run that returns has requested all stored steps.
 
         Raises:
-            StepsChanged: some are left.
+            StepsChanged: the run has not requested some of them.
         """
         if len(self._asked) < len(self._stored):
             raise StepsChanged(self._task, self._asked, self._stored)

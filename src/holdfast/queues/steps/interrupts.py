@@ -43,8 +43,8 @@ class TaskSuspended(StepInterrupt):
 class StepsChanged(StepInterrupt):
     """The code of a task asks for other steps than those that are stored. The attempt has failed.
 
-    The task is retried, because a worker with other code may run it next. Then it is dead-lettered,
-    with its steps; see "Change the code of a running task" in the docs.
+    The task is retried, because a worker with other code may run it next. After its last attempt it
+    is dead-lettered, and keeps its steps; see "Change the code of a running task" in the docs.
 
     Attributes:
         asked: the steps for which the code has asked, each as `kind name`.

@@ -34,7 +34,7 @@ class ResultType:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> ResultType:
-        """Return the type of *function*, which is cached if it is a function of a module."""
+        """Return the result type of *function*. Cache it if the function is defined in a module."""
         if not inspect.isfunction(function) or function.__closure__ is not None:
             return cls(function)
         found = _types.get(function)

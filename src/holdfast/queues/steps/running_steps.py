@@ -43,7 +43,7 @@ class RunningSteps:
         task: name of the task.
 
     Attributes:
-        suspended: the exception with which the run was left; None: it was not left.
+        suspended: the exception that has suspended the run; None: it is not suspended.
     """
 
     __slots__ = ("_active", "_claim", "_history", "_store", "_task", "suspended")
@@ -74,7 +74,7 @@ class RunningSteps:
 
     @contextmanager
     def _alone(self, name: str) -> Iterator[StepStore]:
-        """Refuse a step inside of a step, and two steps at the same time."""
+        """Refuse a step inside of a step, and two steps at the same time. Yield the store."""
         if self._store is None:
             raise StepRefused(
                 f"task {self._task!r} has cpu=True, so it runs in a process that cannot store "

@@ -13,7 +13,7 @@ Kind = Literal["step", "sleep", "wait"]
 Outcome = Literal["done", "failed", "late"]
 
 MOST_STEPS: Final = 1000
-"""Steps of one task."""
+"""Maximum number of steps of one task."""
 
 MOST_NAME_BYTES: Final = 100
 

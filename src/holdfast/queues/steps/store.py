@@ -111,7 +111,7 @@ class StepStore:
         _check(verdict, claim, record.name)
 
     async def wait(self, claim: Claimed, number: int, begun: BegunStep, wait_ms: int) -> StepRecord:
-        """Begin step *number*, a sleep or a wait, or end it.
+        """Begin step *number*, a sleep or a wait. End it if its time or its signal has come.
 
         Returns:
             its record, if it has ended.
@@ -142,7 +142,7 @@ class StepStore:
                 if failures == 1:
                     logger.warning("a step of a task of %s is repeated: %s", self.unit, error)
                 await sleep(backoff_s(failures, 0.05, _PAUSE_S))
-            except HoldfastError as error:  # no handler of the task must take it for an own error
+            except HoldfastError as error:  # so that no `except Exception` of the task catches it
                 raise StepInterrupt(str(error)) from error
 
 

@@ -40,8 +40,8 @@ class StepStatus:
         kind: `step`; `sleep`; or `wait`, for a signal.
         state: `done`; `failed`, its exception was caught by the task; `late`, no signal arrived in
             time; `sleeping` or `waiting`, it has not ended.
-        result: the JSON of its result, its signal or its exception; empty if it has not ended. One
-            that was cut ends with `…`.
+        result: the JSON of its result, its signal or its exception; empty if it has not ended. A
+            text that was cut ends with `…`.
         ended_at: when it was stored, by the server's clock; None if it has not ended.
         until: when a sleep or a wait that has not ended ends at the latest; None: no limit.
         duration: how long its function ran, in seconds.

@@ -1,4 +1,4 @@
-"""The events of one attempt on their way to the server."""
+"""The events of one attempt of a task, until the server has them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ if TYPE_CHECKING:
 
 
 class EventSink(Protocol):
-    """Takes the events of the attempts of a worker: its sender, or the link of a child process."""
+    """Takes the events of attempts.
+
+    In a worker it sends them to the server; in a child process it passes them to the worker.
+    """
 
     def add(self, attempt: AttemptEvents, kind: bytes, data: bytes) -> None:
-        """Take an event, from any thread. It may wait for room, at most about a round trip.
+        """Take an event, from any thread. Wait if the buffer is full, at most about a round trip.
 
         Args:
-            attempt: the attempt that reports it.
-            kind: the letter of its kind.
-            data: its content as JSON.
+            attempt: the attempt that reports the event.
+            kind: the letter of the kind of event: `p` or `e` (see `keys.events`).
+            data: the content of the event as JSON.
         """
 
     async def wait_for_room(self, attempt: AttemptEvents) -> None:
-        """Wait until *attempt* may report more, at most about a round trip."""
+        """Wait until the buffer of *attempt* has room, at most about a round trip."""
 
 
 class AttemptEvents:
-    """Where one attempt of a task reports its events, from any thread.
+    """Accepts the events of one attempt of a task, from any thread.
 
     Attributes:
         claim: the claim of the attempt.
         is_over: whether the attempt has ended.
         buffer: the events that the server does not have yet; None: there was no event. Only the
-            sink uses it.
+            `EventSink` uses this attribute.
     """
 
     __slots__ = ("_sink", "buffer", "claim", "is_over")

@@ -40,7 +40,7 @@ _OUTCOMES: Final = {
 }
 
 _PACKAGE: Final = str(Path(__file__).parents[2])
-# Read through BaseException, because a subclass may override them.
+# The descriptors of `BaseException` itself, because a subclass may override these attributes.
 _CAUSE, _CONTEXT, _IS_ALONE, _TRACEBACK = (
     BaseException.__dict__[name]
     for name in ("__cause__", "__context__", "__suppress_context__", "__traceback__")
@@ -97,7 +97,7 @@ def log_attempt(
 def _was_planned(error: BaseException) -> bool:
     """Return whether the task chose this outcome, so that a traceback would explain nothing.
 
-    Return True also if the server did not store a step, because no code of the task is the reason.
+    Return True also if a step could not be stored: the code of the task is not the cause.
     """
     if type(error) in (ClaimLost, StepInterrupt):
         return True
@@ -105,7 +105,8 @@ def _was_planned(error: BaseException) -> bool:
         return False
     if _IS_ALONE.__get__(error):  # raised `from None`
         return True
-    # The worker itself may run while an exception is handled, which is the context of every other.
+    # If the worker was started inside an `except` block, Python sets the exception handled there as
+    # the context of each exception that a task raises. The task has not chosen that context.
     context = _CONTEXT.__get__(error)
     return context is None or context is sys.exception()
 

@@ -33,8 +33,9 @@ class AttemptRules:
         claim: the claim of the task.
         task: the task.
         envelope: the call.
-        steps: the steps of the run.
-        limit: ends the attempt after its timeout. None: another process does, or nothing.
+        steps: the steps of the task in this attempt.
+        limit: ends the attempt after its timeout. None: there is no timeout; or the task is
+            CPU-bound, and the worker ends its process.
     """
 
     __slots__ = ("_claim", "_envelope", "_limit", "_steps", "_task")
@@ -74,7 +75,7 @@ class AttemptRules:
         return self._limit is not None and self._limit.expired()
 
     def outcome_of(self, error: BaseException) -> AttemptOutcome:
-        """Return how the attempt ends if *error* leaves it."""
+        """Return how the attempt ends if its function raises *error*."""
         if isinstance(error, ClaimLost):
             return "release"
         if isinstance(error, Cancelled | Interrupted):

@@ -1,4 +1,4 @@
-"""A part of the start of a worker that may take long, and that a stop cancels."""
+"""A part of the start of a worker that may take long, such as its lifespan: a stop cancels it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CancellableStart:
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Cancel the part, also one that has not begun. From any thread or signal handler."""
+        """Cancel the part, even before it begins. From any thread or signal handler."""
         # No cancellation is missed, because `run` sets `_scope` before it reads `_cancelled`.
         self._cancelled = True
         if self._scope is not None:

@@ -8,18 +8,18 @@ from typing import Any, Final
 import msgspec
 
 MAX_CRASHES: Final = 3
-"""Number of workers that vanish during its attempts before a task is dead-lettered."""
+"""A task is dead-lettered when this many workers have vanished during its attempts."""
 
 _FIELDS: Final = 6
 
 
 class Claim(msgspec.Struct, frozen=True, eq=False):
-    """A task as a step handed it over.
+    """A task that a worker has claimed, as the reply of a step (`step.lua`) describes it.
 
     Attributes:
         key: id of the task as it is stored; other programs may choose ids that are not UTF-8.
         token: number that grows with every claim; a settlement must present it.
-        attempt: 1 for the first; a claim that was released does not count.
+        attempt: number of this attempt, from 1 on; a claim that was released does not count.
         crashes: earlier attempts during which the worker vanished.
         snoozes: how often the task has asked to run later.
         body: the envelope, not decoded yet.

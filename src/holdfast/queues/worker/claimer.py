@@ -40,23 +40,23 @@ _BUSY_QUEUE_S: Final = 4.0
 """Seconds between two checks for vanished workers, while the queue has tasks."""
 
 _FOUND_BY_LOOKS: Final = (keys.leases, keys.limited, keys.member_ends)
-"""Keys that an idle worker checks, too, because other workers may vanish."""
+"""More keys that an idle worker checks, because a worker that vanishes sends no notification."""
 
 _MESSAGE_S: Final = 0.1
-"""Seconds that a worker that ends waits for the message of a claim that a producer made for it."""
+"""Seconds that an ending worker waits for a message: a producer may have claimed a task for it."""
 
 _MAX_PARKED_S: Final = 65.0
-"""Seconds after which some worker has examined a parked task again."""
+"""Seconds within which a worker claims a parked task again; it pauses for at most a minute."""
 
 
 class Claimer:
-    """Makes the steps of one queue, and determines when the next one is useful.
+    """Makes the steps of one queue (calls of `step.lua`), and decides when the next one is useful.
 
     Args:
         caller: sends the steps to the server.
-        renewer: renews the leases of what runs.
+        renewer: renews the leases of the running tasks.
         unit: the queue, or one partition of it.
-        name: its name: that of the queue, or of the partition.
+        name: name of the queue, or of the partition.
         worker: the worker's name, for people to read.
         lease_ms: life of a claim without renewal.
         outages: logs the calls that are not answered.
@@ -65,14 +65,14 @@ class Claimer:
 
     Attributes:
         was_used: whether the queue has had tasks.
-        settling: claims that are being settled at once, in steps of their own.
+        settling: claims that are being settled in steps of their own; see `settle`.
         damage: what another program changed in the keys of the queue.
-        events: sends what the tasks of the queue report.
-        contact: notes when the server answers.
+        events: sends the events of the queue's tasks.
+        contact: records when the server answers.
         direct: the claims that producers make for this worker.
-        name: its name: that of the queue, or of the partition.
-        pace: how often it asks the server while it is idle.
-        was_added: whether it serves a partition that was added while the worker ran.
+        name: name of the queue, or of the partition.
+        pace: how often the claimer asks the server while the worker is idle.
+        was_added: whether the partition was added while the worker ran.
     """
 
     def __init__(  # noqa: PLR0913 (what a worker gives to each queue)
@@ -101,9 +101,9 @@ class Claimer:
         self._worker = worker
         self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
         self._running = self._enough = 0
-        # Tasks that this registry does not have, and until when no other worker may have run them.
+        # Tasks that this worker has parked, and until when no other worker can have claimed them.
         self._parked: dict[bytes, Deadline] = {}
-        self._left = -1  # tasks of the queue that are not dead; -1: not known
+        self._left = -1  # as in `StepReply.left`; -1: not known
         self._settlements: deque[Settlement] = deque()
         self._pending: Step | None = None
         self._more, self._next_step = True, Deadline(0)
@@ -119,7 +119,7 @@ class Claimer:
 
     @property
     def has_member_ends(self) -> Event:
-        """Return the flag that the queue has ends of members that their groups do not know."""
+        """Return the event that is set when the queue has ends of group members to relay."""
         return self._sender.has_member_ends
 
     @property
@@ -169,7 +169,7 @@ class Claimer:
 
         Args:
             notifier: receives the notifications.
-            guarded: makes a callback of a function; what the function raises ends the worker.
+            guarded: wraps a function as a callback; an exception of the function ends the worker.
         """
         # `lua/parts/direct_claim.lua` finds the name of the worker at the end of the channel.
         receive, name = guarded(self._receive), self._worker
@@ -181,12 +181,12 @@ class Claimer:
         self.woken.set()
 
     def answer_within(self, seconds: float) -> None:
-        """Limit how long it waits for replies. From any thread or signal handler."""
+        """Limit how long the claimer waits for replies. From any thread or signal handler."""
         self._sender.answer_by = Deadline(seconds)
         self.woken.set_from_handler()
 
     def was_woken(self) -> bool:
-        """Return whether it was woken since the last call."""
+        """Return whether the claimer was woken since the last call of this method."""
         woken = self.woken.is_set()
         self.woken.clear()
         return woken
@@ -222,7 +222,7 @@ class Claimer:
 
         Args:
             want: tasks to claim at most.
-            poison_limit: of these, poison tasks at most.
+            poison_limit: poison tasks among them at most.
 
         Raises:
             ServerUnavailable, OutcomeUnknown: the worker ends, and its time for replies is over.
@@ -232,7 +232,7 @@ class Claimer:
             settlements = await self._with_events(*islice(self._settlements, STEP_LIMIT))
             number, most = self._sender.next_number(), min(want, STEP_LIMIT)
             self._pending = Step(*number, self.channel, most, poison_limit, self.pace, settlements)
-        # If the caller of a step was cancelled, complete that step first: it may bring claims.
+        # If the caller of a step was cancelled, complete that step first: it may have made claims.
         step = self._pending
         reply = await self._sender.answered(step)
         self._left = reply.left
@@ -247,14 +247,14 @@ class Claimer:
             self._parked.pop(claim.key, None)
         self._pending = None
         self.direct.synchronize(reply.asked_at, reply.server_ms)
-        # Another script took it from the list: to notify it, or to claim a task for it.
+        # Then a script took this worker from the idle list, to notify it or claim a task for it.
         self._may_be_claimed_for = self._is_listed and not (step.want or reply.was_idle)
         self._is_listed = step.want > 0 and reply.left != -1
         for _ in step.settlements:
             self._settlements.popleft()
         for settlement, digit in zip(step.settlements, reply.accepted, strict=True):
             self._settled(settlement, accepted=digit == "1")
-        # A step that claims nothing does not look for tasks, and ends the waiting of this worker.
+        # A step with `want` 0 looks for no tasks, and takes this worker from the idle list.
         self._more = len(reply.claims) == step.want or reply.wait_ms == 0
         longest_s = step.pace.step_s if self._left == 0 else _BUSY_QUEUE_S
         wait_s = reply.wait_ms / 1000
@@ -279,15 +279,15 @@ class Claimer:
         self._settled(settlement, accepted=reply.accepted == "1")
 
     async def retire(self) -> None:
-        """End the waiting of this worker, and give back what producers have claimed for it.
+        """Leave the list of idle workers, and give back what producers have claimed for the worker.
 
-        The message of such a claim may arrive after the reply. Without it, the task would run again
-        only when the claim ends.
+        The message of such a claim may arrive after the reply of the step, so wait for it briefly.
+        If it is missed, no other worker gets the task until the lease of the claim ends.
         """
         if not self._sender.is_used:
             return
         self.direct.received.clear()
-        with contextlib.suppress(HoldfastError):  # its leases will end
+        with contextlib.suppress(HoldfastError):  # the leases of its claims end by themselves
             self.release(await self.step(0))
             if self._may_be_claimed_for:
                 await self.direct.received.wait(_MESSAGE_S)
@@ -295,11 +295,11 @@ class Claimer:
         self.direct.start_waiting()
 
     async def leave(self) -> None:
-        """Settle what is left, release what does not run, and end the waiting of this worker."""
+        """Settle what is left, release claims that do not run, and leave the list of idle ones."""
         try:
-            # Otherwise the server does not know this worker, or not any more.
+            # Otherwise the server has no claim of this worker, and does not list it as idle.
             if self._sender.is_used and not (self._has_retired and self._holds_nothing):
-                # The claims of a step that was not answered in time, and then all others.
+                # First the claims of a step that was not answered in time, then all other claims.
                 self.release(await self.step(0))
                 self.direct.start_waiting()
                 ended = {settlement.claim for settlement in self._settlements}
@@ -310,7 +310,7 @@ class Claimer:
             await self.events.close()
 
     async def may_find_tasks(self) -> bool:
-        """Return whether a step may find tasks. Ask the server if nothing else shows it."""
+        """Return whether a step may find tasks. Ask the server if this worker cannot know it."""
         if self._next_step.passed:
             return True
         unit = self.unit
@@ -330,13 +330,13 @@ class Claimer:
 
     async def wait(self, *, until_step: bool) -> None:
         """Sleep until woken, until the next check, or, with *until_step*, until a step is due."""
-        if self._settlements:  # the last step had no room for them, and they do not wake it again
+        if self._settlements:  # the last step had no room for them, and they cause no wake-up
             return
         due_s = self._next_step.left_s() if until_step else self.pace.look_s
         await self.woken.wait(min(self.pace.look_s, due_s))
 
     async def gather(self, enough: int, seconds: float) -> None:
-        """Wait at most *seconds* until *enough* settlements are unsettled, or no task runs."""
+        """Wait at most *seconds* until the next step has *enough* settlements, or no task runs."""
         self._enough = enough
         if len(self._settlements) < enough:
             self._gathered.clear()
@@ -363,8 +363,8 @@ class Claimer:
     async def _renew_or_release(self, ended: Sequence[bytes]) -> None:
         """Renew the claims with an ended lease that this worker holds, and release the others.
 
-        After an outage the worker holds them, or has settlements for them. It does not know a claim
-        if the server restarted from an older state, or if its ledger forgot a step.
+        After an outage the worker still holds the claims, or has settlements for them. It does not
+        know a claim if the server went back to an older state, or if the ledger forgot a step.
 
         Args:
             ended: id and token of each claim, one after the other.
@@ -385,7 +385,7 @@ class Claimer:
         claim = settlement.claim
         self._held.drop(claim)
         self.events.forget(claim)
-        # The server may refuse a claim that was settled at once, or was stopped after a loss.
+        # A refusal is expected if a step of its own may have settled the claim, or if it was lost.
         expected = claim in self.settling or settlement.verb == "release"
         self.settling.discard(claim)
         if accepted and settlement.verb == "park" and settlement.ms:

@@ -68,14 +68,14 @@ def _run(
 class _InThisThread:
     """Runs plain functions in the main thread of the child, which does nothing else.
 
-    They see no event loop: `asyncio.run` works in them, and so does the ORM of Django.
+    The functions see no event loop: `asyncio.run` works in them, and so does the ORM of Django.
     """
 
     def __init__(self, link: ParentLink) -> None:
         self._link = link
 
     async def run(self, function: Callable[[], Any]) -> Any:
-        """Run *function* and return what it returns. End a process that *function* has forked."""
+        """Run *function* and return what it returns. If *function* forks, end the new process."""
         try:
             with outside_loop():
                 result = function()
@@ -96,7 +96,7 @@ class _ToWorker:
         self._link = link
 
     def add(self, _attempt: AttemptEvents, kind: bytes, data: bytes) -> None:
-        """Pass on an event, from any thread. Wait while the worker takes none."""
+        """Pass on an event, from any thread. Wait while the worker does not read the link."""
         self._link.send(msgspec.json.encode(Reported(kind.decode())), data)
 
     async def wait_for_room(self, _attempt: AttemptEvents) -> None:
@@ -136,7 +136,7 @@ class _Forwarder(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Send *record*: its message, its traceback as text, and its fields."""
         try:
-            if self._link.is_copy:  # as a program that a task starts
+            if self._link.is_copy:  # a process that a task has forked logs to stderr
                 if logging.lastResort is not None:
                     logging.lastResort.handle(record)
                 return

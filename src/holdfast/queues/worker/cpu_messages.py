@@ -12,7 +12,7 @@ from .step import Settlement, Verb
 
 
 class Setup(msgspec.Struct):
-    """The first frame to a child.
+    """The first frame that the worker sends to a child process.
 
     Attributes:
         address: the variable that holds the registry.
@@ -26,11 +26,11 @@ class Setup(msgspec.Struct):
 
 
 class Job(msgspec.Struct):
-    """A task to run; its body is the envelope.
+    """A task to run. The body of the frame is the envelope.
 
     Attributes:
         queue: name of the queue.
-        key: id of the task, with one character for each byte.
+        key: id of the task, with one character for each byte, because it need not be UTF-8.
         token, attempt, crashes, snoozes: as in `Claim`.
     """
 
@@ -68,7 +68,7 @@ class Failed(msgspec.Struct, tag="failed"):
 
 
 class Begun(msgspec.Struct, tag="begun"):
-    """The child has the job. If the child dies from now on, this counts as a crash of the task."""
+    """The child has received the job. If it dies from now on, this is a crash of the task."""
 
 
 class Logged(msgspec.Struct, tag="logged"):
@@ -82,17 +82,17 @@ class Logged(msgspec.Struct, tag="logged"):
 
 
 class Reported(msgspec.Struct, tag="reported"):
-    """The task reports an event; the body is its content as JSON.
+    """The task reports an event. The body of the frame is the content of the event as JSON.
 
     Attributes:
-        kind: the letter of its kind.
+        kind: the letter of the kind of event.
     """
 
     kind: str
 
 
 class Settled(msgspec.Struct, tag="settled"):
-    """How the task is settled; the body is the text of the settlement.
+    """How the task is settled. The body of the frame is the text of the settlement.
 
     Attributes:
         verb, ms, urgent, pauses_key: as in `Settlement`.

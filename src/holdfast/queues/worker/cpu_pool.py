@@ -39,13 +39,13 @@ logger: Final = logger_of("holdfast.worker")
 _MODULE: Final = "holdfast.queues.worker.cpu_child"
 
 _END_S: Final = 5.0
-"""Seconds that an idle child has to end by itself. Telemetry sends its last reports then."""
+"""Seconds that an idle child has to end by itself. Its telemetry sends the last reports then."""
 
 _START_S: Final = 60.0
 """Seconds that a child has to import the registry."""
 
 _STARTS: Final = 5
-"""Children that are started, one after the other, if signals end them while they import."""
+"""How often the start of a child is tried, if signals end the children while they import."""
 
 _NOTHING_S: Final = 0.0
 
@@ -65,7 +65,7 @@ class CpuPool:
     module of the registry. Call all methods in the worker's event loop.
 
     Args:
-        limit: children at most; further tasks wait until a child is free.
+        limit: number of children at most; further tasks wait until a child is free.
         registry: registry of the worker.
         namespace: namespace of its queues.
         on_change: called when `waiting` changes.

@@ -20,7 +20,7 @@ class CpuQueues:
         options: options of the worker.
         claimers: queue → its claimer, for all queues of the worker.
         slots: slots of the worker.
-        guarded: makes a callback of a function; what the function raises ends the worker.
+        guarded: wraps a function as a callback; an exception of the function ends the worker.
 
     Attributes:
         pool: the child processes.
@@ -52,7 +52,7 @@ class CpuQueues:
         return share if claimer is None else min(share, self._room(claimer))
 
     def update(self) -> None:
-        """Let each of these queues compete for slots only while a child process is free."""
+        """Let each queue of CPU-bound tasks compete for slots only while a child is free."""
         for name, claimer in self._claimers.items():
             self._slots.set_full(name, full=not self._room(claimer))
 

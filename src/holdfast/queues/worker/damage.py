@@ -12,11 +12,13 @@ from ...errors.one_line_logger import logger_of
 logger: Final = logger_of("holdfast.worker")
 
 _FIRST_TRIES: Final = 1
-"""Failures that do not count: the first may come from the ledger entry of the old writer."""
+"""Failures in a row that do not count as damage of the queue. The first may come from a damaged
+ledger entry of the worker, which then continues under a new name in the ledger (its *writer*).
+"""
 
 
 class QueueDamage:
-    """Remember how a queue is damaged, and report it once.
+    """Remembers how a queue is damaged, and reports it once.
 
     Args:
         unit: the queue.
@@ -40,7 +42,10 @@ class QueueDamage:
             self._on_error()
 
     def step_succeeded(self, missing: int) -> None:
-        """Log how many tasks are *missing*, as `step.lua` counts them; only once until none are."""
+        """Log how many tasks are *missing*, as `step.lua` counts them.
+
+        Log this once, and again only after a step without missing tasks.
+        """
         self.error = None
         if missing and not self._missing:
             logger.error(

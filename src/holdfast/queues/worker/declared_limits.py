@@ -15,7 +15,7 @@ from ...errors import HoldfastError
 DECLARE: Final = Script.load("holdfast.queues", "declare_limits")
 
 BATCH: Final = 500
-"""Definitions in one step at most."""
+"""Definitions in one call at most."""
 
 _LONGEST_PAUSE_S: Final = 10.0
 
@@ -23,8 +23,9 @@ _LONGEST_PAUSE_S: Final = 10.0
 async def declare_limits(caller: AsyncCaller, unit: Unit, limits: Mapping[str, str]) -> None:
     """Store the definitions in *limits*, by name, and try again while the server is away.
 
-    A definition is only replaced. The first task of a limit stores it, so a worker stores nothing
-    in a queue without limited tasks. A failure needs no log, because the steps meet it as well.
+    This replaces stored definitions and adds none: the first task with a limit stores the
+    definition of the limit. A failure is not logged here, because the steps of the worker fail for
+    the same reason, and log it.
     """
     names, waiting, failures = DECLARE.keys(unit), list(limits.items()), 0
     while waiting:

@@ -15,7 +15,9 @@ from .event_sender import EventSender
 from .held_claims import HeldClaims
 
 DIRECT_S: Final = 2.0
-"""Life of such a claim until the worker renews it, in seconds; see `lua/parts/direct_claim.lua`."""
+"""Seconds that a claim by a producer lasts until the worker renews it; see
+`lua/parts/direct_claim.lua`.
+"""
 
 _CLAIM_PREFIX: Final = b"+"
 
@@ -23,9 +25,9 @@ _CLAIM_PREFIX: Final = b"+"
 class DirectClaims:
     """Receives the claims that producers make for this worker in one queue, and starts them.
 
-    A claim counts from when the server made it, on the server's clock. Each step returns the time
-    of that clock, so the worker knows since when it holds the claim, even if the message is late. A
-    claim that has ended by then is not started.
+    The lease of a claim begins when the server makes the claim, by the server's clock. Each step
+    returns the time of that clock, so the worker knows when the lease ends, even if the message is
+    late. If the lease has ended before the message arrives, the task is not started.
 
     A claim is renewed before its task starts. So a task that runs has the whole lease of the
     worker, however short the life of the claim was.
@@ -33,7 +35,7 @@ class DirectClaims:
     Args:
         caller: sends the renewals.
         held: the claims that the worker holds.
-        events: sends what the tasks of the queue report.
+        events: sends the events of the queue's tasks.
         lease_ms: life of a claim without renewal.
         release: gives back claims that were not started.
 
@@ -62,14 +64,14 @@ class DirectClaims:
         self._asked_at = self._server_ms = 0.0
 
     def synchronize(self, asked_at: float, server_ms: int) -> None:
-        """Note that the server's clock showed *server_ms* after *asked_at* (`since_boot`)."""
+        """Note that the server's clock showed *server_ms* in the reply to a call at *asked_at*."""
         self._asked_at, self._server_ms = asked_at, server_ms
 
     def receive(self, message: bytes, *, in_step: bool) -> bool:
-        """Start the claim in *message*; during a step, once the step is answered.
+        """Start the claim in *message*. During a step (*in_step*), start it after the reply.
 
         Returns:
-            Whether it is such a message.
+            Whether *message* contains a claim.
         """
         if not message.startswith(_CLAIM_PREFIX):
             return False
@@ -82,7 +84,8 @@ class DirectClaims:
         if made_at + DIRECT_S <= now:
             return True  # another worker may have it
         self._waiting.append(claim)
-        # As if the lease had begun earlier: it ends in time, and is renewed soon.
+        # `keep` expects a whole lease. An earlier begin makes this shorter one end at the right
+        # time, and the renewer renews it soon.
         self._held.keep(claim, made_at + DIRECT_S - self._lease_s)
         renewal = spawn(self._held.renew(self._caller, [claim]), "holdfast first renewal")
         self._renewals.add(renewal)
@@ -104,7 +107,10 @@ class DirectClaims:
             self._waiting.popleft()
 
     async def let_end(self) -> None:
-        """Let a task that was started end, if it does so at once: the next step settles it."""
+        """Give a task that was just started one turn of the loop.
+
+        A short task ends within that turn, so that the next step settles it.
+        """
         if self._has_started:
             self._has_started = False
             await yield_to_loop()

@@ -21,7 +21,7 @@ class EventBuffer:
         progress: the latest progress that the server does not have, as JSON; empty if none.
         in_flight: number of events that are being sent.
         was_sent: whether the server may have events of this attempt.
-        is_refused: whether the server refuses them, because the claim has ended.
+        is_refused: whether the server refuses the events, because the claim has ended.
         is_listed: whether the sender knows that there are events to send.
         room: set when events were taken.
     """
@@ -75,22 +75,31 @@ class EventBuffer:
         self._added_bytes += len(event)
 
     def drop_oldest(self) -> None:
-        """Drop events until the others have room. Their numbers show readers a gap."""
+        """Drop the oldest events until the buffer is within its limits.
+
+        Readers see a gap in the numbers of the events.
+        """
         while self.is_full and self._pop() is not None:
             self._dropped += 1
 
     def take_dropped(self) -> int:
-        """Return how many events were dropped since the last call: the server counts them."""
+        """Return how many events were dropped since the last call.
+
+        The server is sent this number, so that it leaves a gap in the numbers of the events.
+        """
         dropped = self._dropped - self._reported
         self._reported += dropped
         return dropped
 
     def lose(self, count: int) -> None:
-        """Note that *count* events, which were taken, do not reach the server."""
+        """Note that *count* events, which were taken, do not reach the server.
+
+        `take_dropped` counts them as dropped.
+        """
         self._reported -= count
 
     def take(self, most: int, most_bytes: int) -> list[bytes]:
-        """Return the next events, at most *most*; none after *most_bytes* are exceeded."""
+        """Return the next events, at most *most*. Stop once they have *most_bytes* or more."""
         taken: list[bytes] = []
         size = 0
         while len(taken) < most and size < most_bytes and (event := self._pop()) is not None:

@@ -38,11 +38,11 @@ logger: Final = logger_of("holdfast.worker")
 EMIT: Final = Script.load("holdfast.queues", "emit")
 
 _PAUSE_S: Final = 0.01
-"""Seconds between two calls at least. Events that are reported meanwhile share the next call."""
+"""Minimum seconds between two calls. Events that are reported meanwhile share the next call."""
 
 _PAUSE_PER_TASK_S: Final = 0.0004
-"""Seconds between two calls for each task in the first one. A task costs the server up to 30 µs in
-each call, so the calls take less than a tenth of a processor of the server.
+"""Seconds to wait after a call, for each task with events in that call. A task costs the server up
+to 30 µs in each call, so the calls take less than a tenth of a processor of the server.
 """
 
 _TASKS: Final = 64
@@ -51,7 +51,9 @@ _BYTES: Final = 256 << 10
 """Tasks, events, and bytes, in one call at most, so that a script takes a few milliseconds."""
 
 _REFUSED_S: Final = 10.0
-"""Seconds after which events are dropped that the server refuses, so that tasks can be settled."""
+"""Seconds after which events that the server refuses are dropped. A task cannot be settled before
+its events are stored or dropped.
+"""
 
 _MAX_PAUSE_S: Final = 1.0
 
@@ -60,7 +62,7 @@ _NO: Final = ord("0")
 
 @dataclass(slots=True)
 class _Parcel:
-    """The next events of one attempt, in one call."""
+    """The events of one attempt that one call sends."""
 
     attempt: AttemptEvents
     buffer: EventBuffer
@@ -151,7 +153,7 @@ class EventSender:
         """
         buffers = {claim: self._attempts[claim] for claim in claims if claim in self._attempts}
         while left := [claim for claim, buffer in buffers.items() if not buffer.is_settled]:
-            for claim in left:  # an interrupted thread may not have listed it
+            for claim in left:  # a thread may have been interrupted before it listed its events
                 self._list(claim, buffers[claim])
             self._wake()
             self._hurry.set()
@@ -213,7 +215,7 @@ class EventSender:
         finally:
             self._awake = False
             self._pulse()
-            if self._listed and not self._closed:  # a thread may have seen that this was awake
+            if self._listed and not self._closed:  # listed while `_awake` was true
                 self._loop.call_soon(self._wake)
 
     def _collected(self) -> list[_Parcel]:
@@ -225,7 +227,7 @@ class EventSender:
             buffer = attempt.buffer
             if buffer is None:
                 continue
-            if any(parcel.buffer is buffer for parcel in parcels):  # more, since it was taken
+            if any(parcel.buffer is buffer for parcel in parcels):  # it has new events for later
                 self._listed.appendleft(attempt)
                 break
             buffer.is_listed = False
@@ -287,7 +289,7 @@ class EventSender:
 
     def _lose(self, parcels: list[_Parcel], error: Exception) -> None:
         """Drop events that the server refuses, so that their tasks can be settled."""
-        if isinstance(error, DamagedData):  # it may be the ledger entry of the writer
+        if isinstance(error, DamagedData):  # perhaps of the writer's ledger entry: use a new writer
             self._writer, self._number = ledger.new_writer(), 0
         lost = sum(len(parcel.events) for parcel in parcels)
         logger.log(
@@ -304,13 +306,13 @@ class EventSender:
             telemetry.count("events", self._unit, amount, result)
 
     def _pulse(self) -> None:
-        """Wake those who wait for the reply to a call."""
+        """Wake the coroutines that wait for the reply to a call."""
         answered, self._answered = self._answered, Event()
         answered.set()
 
 
 def _is_final(error: Exception, refused_until: Deadline) -> bool:
-    """Return whether to stop repeating: it does not help, or would delay the tasks."""
+    """Return whether to drop the events: repeating cannot help, or would delay the settlements."""
     if isinstance(error, DecodeError):
         return True
     if not isinstance(error, ServerRefused):

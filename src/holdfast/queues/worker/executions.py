@@ -28,14 +28,16 @@ from .step import Settlement
 logger: Final = logger_of("holdfast.worker")
 
 _ITSELF_S: Final = 1.0
-"""Seconds after which a cancelled task that the worker has not stopped has cancelled itself."""
+"""If a task is cancelled and the worker does not stop it within so many seconds, then the task has
+cancelled itself.
+"""
 
 
 class Executions:
     """Starts claims, reports their ends to their claimers, and stops them.
 
     Args:
-        guarded: makes a callback of a function; what the function raises ends the worker.
+        guarded: wraps a function as a callback; an exception of the function ends the worker.
         fail: ends the worker with an exception.
         on_end: called after the end of each claim, in the worker's loop, with the seconds that it
             took if they are known.
@@ -57,7 +59,7 @@ class Executions:
         return len(self._running)
 
     def start(self, claimer: Claimer, runner: Runner, claims: Sequence[Claim]) -> None:
-        """Run *claims*, each in a task of its own."""
+        """Run *claims*, each in an asyncio task of its own."""
         for claim in claims:
             if claim.crashes:
                 logger.warning(
@@ -91,7 +93,7 @@ class Executions:
         self._cancels_new = True
 
     def log_late(self) -> None:
-        """Log each claim that did not end within the grace."""
+        """Log each claim that still runs when the grace of the stopped worker is over."""
         for claim, execution in self._running.items():
             if claim not in execution.claimer.settling:
                 logger.warning("task %s did not end in time, given back", claim.task_id)
@@ -127,14 +129,14 @@ class Executions:
 
 @dataclass(slots=True)
 class _Execution:
-    """A claim that runs: its claimer, its task in the loop, and whether the worker stopped it."""
+    """A claim that runs: its claimer, its asyncio task, and whether the worker has stopped it."""
 
     claimer: Claimer
     task: RunningTask[Settlement | None]
     is_stopped: bool = False
 
     def cancel(self) -> None:
-        """Cancel it, so that it is given back."""
+        """Cancel the task, so that its claim is released."""
         self.is_stopped = True
         self.task.cancel()
 
@@ -165,10 +167,13 @@ async def _run(
 async def _reported(
     settlement: Settlement, claimer: Claimer, fail: Callable[[BaseException], None]
 ) -> Settlement | None:
-    """Report the events of a task, and an urgent settlement. Return one that is not reported."""
+    """Send the events of a task and, if it is urgent, its settlement.
+
+    Return the settlement if the next step has to send it; None if the server has it.
+    """
     try:
         if claimer.events.is_used:
-            # Here it does not delay the steps of the queue.
+            # Wait for the events here, where it does not delay the steps of the queue.
             await claimer.events.stored([settlement.claim])
         if not settlement.urgent:
             return settlement
@@ -186,7 +191,8 @@ async def _reported(
 async def _cancelled_itself(claim: Claim, is_stopped: Callable[[Claim], bool]) -> bool:
     """Return whether the task of *claim* has cancelled itself.
 
-    A loop that ends cancels all of its tasks. Then the worker soon stops this one, too.
+    The cancellation may also come from an event loop that ends. Then the worker ends too, and stops
+    the task within `_ITSELF_S`.
     """
     if is_stopped(claim):
         return False
@@ -199,7 +205,7 @@ async def _cancelled_itself(claim: Claim, is_stopped: Callable[[Claim], bool]) -
 
 
 def _settlement_of(claim: Claim, task: RunningTask[Settlement | None]) -> Settlement | None:
-    """Return the settlement of a *task* that returned, raised or was cancelled."""
+    """Return the settlement of *claim* after its asyncio *task* has ended."""
     if task.cancelled():  # before it began
         return Settlement(claim, "release")
     if (error := task.exception()) is not None:

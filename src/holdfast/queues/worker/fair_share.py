@@ -77,7 +77,10 @@ class _Share:
         return self.may_have_tasks and not self.away and not self.full
 
     def wins(self, progress: int, turn: int) -> int:
-        """Return how many slots it gets before a queue with this pass and this turn gets one."""
+        """Return how many slots this queue gets before another queue gets one.
+
+        The other queue has the pass *progress* and the turn *turn*.
+        """
         ahead = progress - self.progress
         if ahead < 0:
             return 0
@@ -111,8 +114,8 @@ class FairShare:
     def divide(self, queue: str, parts: Sequence[str]) -> None:
         """Divide the share of *queue* equally among its partitions.
 
-        New ones compete only after `expect_tasks`: until their server accepts the worker, they
-        must not hold back the others.
+        New partitions compete for slots only after `expect_tasks`: until their server accepts the
+        worker, no slots must be kept for them.
 
         Partitions take turns, each with a whole step: small claims of each would cost the servers
         several times as much.
@@ -216,7 +219,7 @@ class FairShare:
         Args:
             queue: the queue.
             claimed: tasks that the step claimed.
-            more: whether the queue may have more.
+            more: whether the queue may have more tasks.
         """
         share = self._shares[queue]
         self._unreserve(share)
@@ -226,7 +229,7 @@ class FairShare:
         placed = min(claimed, self.free)
         self._free -= placed
         share.progress += placed * share.stride
-        # All queues that compete have at least this pass, and so had this one until now.
+        # No queue that competes has a smaller pass. This queue has competed until now.
         present = min(other.started for other in (share, *self._competing()))
         self._present = max(self._present, present)
         return placed
@@ -234,7 +237,7 @@ class FairShare:
     def take(self, queue: str) -> bool:
         """Take a free slot for a task of *queue* that was claimed without a step.
 
-        Return False if none is free, or if the queue may start no more.
+        Return False if no slot is free, or if the queue may start no more tasks.
         """
         share = self._shares[queue]
         if not self.free or share.full:

@@ -1,8 +1,9 @@
 """Relay the ends of group members from their queue to their groups.
 
-A member is in the slot of its queue, a group in a slot of its own. The script that ends a member
-notes that in its queue. Some worker of the queue counts it in the group, calls what is due, and
-then removes the note. Each part can be repeated, so a worker that dies in between loses nothing.
+The keys of a queue and those of a group are in different hash slots, so no script can change both.
+The script that ends a member notes the end in the queue of the member. Later, a worker of the queue
+counts the end in the group, enqueues the tasks that the group calls because of it, and then removes
+the note. Each of these writes can be repeated, so if a worker dies in between, nothing is lost.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ logger: Final = logger_of("holdfast.worker")
 RELAY: Final = Script.load("holdfast.queues", "relay_ends")
 
 HOLD_MS: Final = 2_000
-"""Milliseconds without a call of a relay after which another one takes over."""
+"""Milliseconds without a call of the current relay after which the relay of another worker takes
+over.
+"""
 
 _GATHER_S: Final = 0.005
 """Seconds for which ends are collected, to be sent in one call."""
@@ -44,7 +47,7 @@ class GroupRelay:
         groups: counts the ends.
         unit: the queue.
         has_ends: set when the queue has ends of members.
-        on_relayed: called when all ends were brought to their groups.
+        on_relayed: called when the groups have counted all ends.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class GroupRelay:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether the queue may have ends that no group knows."""
+        """Return whether the queue may have ends of members that their groups have not counted."""
         return self._working or self._has_ends.is_set()
 
     async def run(self) -> None:
@@ -138,7 +141,7 @@ def _member_end(entry: bytes) -> MemberEnd:
     """Return the end of a member that `lua/parts/member.lua` has packed.
 
     Raises:
-        ValueError: another program has changed it.
+        ValueError: another program has changed the entry.
     """
     _, name, version, state, payload = entry.split(b" ", 4)
     return MemberEnd(name.decode(), int(version), state.decode(), payload)

@@ -35,7 +35,7 @@ class Heartbeat:
         caller: sends the heartbeats.
         options: options of the worker.
         worker: name of the worker.
-        maxmemory_check: checks the servers of the queues.
+        maxmemory_check: checks the eviction policy of the servers of the queues.
         running: returns how many tasks the worker runs.
         is_used: returns whether a queue has had tasks.
         cpu: the child processes of the worker.

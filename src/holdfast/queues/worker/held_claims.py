@@ -54,7 +54,7 @@ class HeldClaims:
         return claim in self._lost
 
     def keep(self, claim: Claim, asked_at: float) -> None:
-        """Renew the lease of *claim* from now on; it was requested at *asked_at*."""
+        """Renew the lease of *claim* from now on. The claim was requested at *asked_at*."""
         self._leases[claim] = lease = RenewedLease(
             self._unit,
             RENEW,
@@ -70,7 +70,7 @@ class HeldClaims:
     async def renew(self, caller: AsyncCaller, claims: Sequence[Claim]) -> None:
         """Renew the leases of *claims* now, and report those that are lost.
 
-        If the server does not answer, the renewer tries again.
+        If the server does not answer, do nothing: the renewer tries again later.
         """
         pairs = [part for claim in claims for part in (claim.key, claim.token)]
         asked_at, args = since_boot(), [self._lease_ms, *pairs]

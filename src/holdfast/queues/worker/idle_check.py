@@ -45,7 +45,7 @@ class IdleCheck:
         return self._examined.get(claimer.name) == self.tasks_ended
 
     def watch(self, queue: str, relay: GroupRelay) -> None:
-        """Count the worker as busy while *relay* is, which may enqueue tasks."""
+        """Count the worker as busy while *relay* is busy, because the relay may enqueue tasks."""
         self._relays[queue] = relay
 
     def relayed(self) -> None:

@@ -23,14 +23,14 @@ class IdlePace:
     sends for all of them together, and the time after which it notices a lost notification.
 
     Attributes:
-        partitions: how many the queue has.
+        partitions: how many partitions the queue has.
     """
 
     partitions: int = 1
 
     @property
     def look_s(self) -> float:
-        """Return the seconds between two checks, which need no notification."""
+        """Return the seconds between two checks that the worker makes without a notification."""
         return RECHECK_S * math.sqrt(self.partitions)
 
     @property

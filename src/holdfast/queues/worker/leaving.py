@@ -1,4 +1,4 @@
-"""How a worker ends: the grace of what still runs, and giving back the rest."""
+"""How a worker ends: running tasks get a grace; those that still run after it are given back."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def leave(claimer: Claimer, worker: str) -> None:
     try:
         await claimer.leave()
     except HoldfastError:
-        pass  # its leases will end
+        pass  # the leases of its claims end by themselves
     except Exception as error:  # noqa: BLE001 (the worker ends anyway)
         text = "worker %s could not give back all tasks of %s"
         log_safely(logger, logging.ERROR, text, worker, claimer.unit, error=error)

@@ -55,7 +55,7 @@ from .worker_health import WorkerHealth
 logger: Final = logger_of("holdfast.worker")
 
 _BATCH_S: Final = 0.002
-"""Seconds that settlements wait for more of them while other tasks run, unless they fill a step."""
+"""Seconds for which a step waits for more settlements while tasks run, unless it is full."""
 
 _BLOCKED_S: Final = 1.0
 """Seconds that a task may block the event loop before the log names it."""
@@ -68,7 +68,7 @@ class WorkerLoop:
         settings: how to connect to the server.
         options: options of the worker.
         worker: the worker's name, for people to read.
-        maxmemory_check: checks the servers of the queues.
+        maxmemory_check: checks the eviction policy of the servers of the queues.
         until_idle: whether to stop once no task is left to do.
     """
 
@@ -302,14 +302,14 @@ class WorkerLoop:
         await claimer.retire()
 
     def _is_over(self, claimer: Claimer) -> bool:
-        """Return whether *claimer* has nothing left to do. Raise what this run fails with."""
+        """Return whether *claimer* has nothing left to do. If this run has failed, raise why."""
         self._stop_if_idle()
         if self._failure is not None:
             raise self._failure
         return self._stopping and not claimer.is_busy
 
     def _stop_if_idle(self) -> None:
-        """Stop a run until idle that is idle. It fails if a queue is damaged."""
+        """Stop a run with `until_idle` once all queues are idle. It fails if a queue is damaged."""
         if not self._until_idle or self._stopping or not self._idle_check.is_idle:
             return
         if errors := [each.damage.error for each in self._claimers.values() if each.damage.error]:
@@ -329,7 +329,7 @@ class WorkerLoop:
             self._slots.expect_tasks(claimer.name)
 
     def _needs_only_slots(self, claimer: Claimer) -> bool:
-        """Return whether only slots are missing for a step; a stopping worker gives none."""
+        """Return whether a step needs only free slots; a stopping worker gives none."""
         return self._stopping or self._slots.may_have_tasks(claimer.name)
 
     def _share(self, claimer: Claimer) -> int:
@@ -375,7 +375,7 @@ class WorkerLoop:
         self._wake_next()
 
     def _wake_next(self) -> None:
-        """Offer a free slot to a queue. A queue that takes some of several wakes the next one."""
+        """Wake the queue that gets the next free slot. It wakes the next one if slots are left."""
         if (name := self._slots.next()) is not None:
             self._claimers[name].wake()
         elif self._until_idle and not self._executions and self._slots.all_empty:

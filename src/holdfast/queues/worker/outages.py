@@ -18,7 +18,7 @@ REPEAT_S: Final = 60.0
 """Seconds between two warnings of an outage."""
 
 _CONNECTING: Final = re.compile(r"Error -?\d+ connecting to \S+\. ")
-"""Text that redis-py puts before a reason; the server is named already."""
+"""Text that redis-py puts before a reason. It is removed, because log records name the server."""
 
 _LISTED: Final = 5
 """Number of queues that a warning names."""

@@ -34,14 +34,15 @@ Spawn = Callable[[Coroutine[Any, Any, None], str], RunningTask[None]]
 class PartitionClaimers:
     """Adds a claimer for each partition of a queue, also while the worker runs.
 
-    A partition that is not served any more keeps its claimer until the worker ends: it has no task.
+    When a partition is removed from the queue, its claimer stays until the worker ends. This costs
+    little: a partition is removed only when it has no tasks.
 
     Args:
         caller: reads the layouts.
         notifier: reports that a layout has changed.
         namespace: namespace of the queues.
         slots: the slots of the worker, which the partitions of a queue share as one queue.
-        spawn: runs a coroutine concurrently with the worker, which ends with its exception.
+        spawn: runs a coroutine in the background; if it raises, the worker ends with the exception.
         is_stopping: returns whether the worker stops.
         add: makes a claimer for a partition with this unit and name.
         serve: serves a claimer until the worker stops.
@@ -70,10 +71,10 @@ class PartitionClaimers:
         self._watches: list[RunningTask[None]] = []
 
     async def begin(self, home: Claimer) -> None:
-        """Serve the partitions of the queue of *home*, and follow their number.
+        """Serve the partitions of the queue of *home*, the claimer of its first partition.
 
-        If another program has changed their number, serve the first one until the number is
-        repaired.
+        Add partitions later, when the layout of the queue gets more. If another program has damaged
+        the stored layout, serve only the first partition until the layout is repaired.
         """
         self._claimers[home.name] = [home]
         failures = 0
@@ -116,7 +117,10 @@ class PartitionClaimers:
                 await flag.wait(pause_s)
 
     def _update(self, queue: str, layout: QueueLayout, *, later: bool) -> None:
-        """Add the partitions that are missing, when the worker starts or *later*."""
+        """Add a claimer for each partition of *layout* that has none.
+
+        *later*: whether the worker serves the queue already.
+        """
         claimers = self._claimers[queue]
         known = len(claimers)
         if layout.served <= known or self._is_stopping():

@@ -18,7 +18,7 @@ HINT: Final = "SPUBLISH"
 _COMMAND: Final = re.compile(r"redis\.p?call\('([A-Z]+)'")
 
 _WITHOUT_KEY: Final = "TIME"
-"""`permissions.lua` itself calls it."""
+"""A command that takes no key. `permissions.lua` itself calls it."""
 
 ARGUMENTS: Final = {
     "EXPIREAT": "1",

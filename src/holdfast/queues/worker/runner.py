@@ -54,10 +54,10 @@ class Runner:
         threads: run plain functions.
         unknown_ms: how long a task that is not in the registry waits for a worker that knows it.
         state: what the lifespan yielded.
-        events: takes what the tasks report.
+        events: takes the events of the tasks.
         cpu: runs CPU-bound tasks. None: this is one of its child processes, which runs them here;
             the worker watches their timeout.
-        steps: stores the steps of tasks, and has the telemetry. None: as for *cpu*.
+        steps: stores the steps of tasks, and has the telemetry. None: this is a child process.
 
     Attributes:
         last_error: type of the exception that the last task raised; empty if it raised none.
@@ -86,8 +86,8 @@ class Runner:
         self._events = events
         self._threads = threads
         self._unknown_ms = unknown_ms
-        self._unknown: set[str] = set()  # names that were logged
-        self._name_facts: dict[str, str] = {}  # cached; another program may choose any name
+        self._unknown: set[str] = set()  # names of unknown tasks that were logged
+        self._name_facts: dict[str, str] = {}  # bounded: other programs may enqueue any name
 
     async def run(self, claim: Claim) -> Settlement:
         """Run the task of *claim*, and return its settlement, whatever the task does.
@@ -252,7 +252,9 @@ class Runner:
             if not limit.expired():
                 raise
             late = _late(running.timeout_s)
-            for note in getattr(error.__context__, "__notes__", ()):  # where its thread was
+            for note in getattr(
+                error.__context__, "__notes__", ()
+            ):  # they say where the thread was
                 late.add_note(note)
             raise late from None
 
@@ -292,7 +294,8 @@ class Runner:
     ) -> Settlement:
         """Return the settlement of a task that cannot run here, and record the attempt.
 
-        A name that is not in the registry is no label: another program may choose any number.
+        An unregistered task name is not used as a label of the telemetry, because another program
+        may enqueue any number of names.
         """
         name = ""
         if isinstance(error, UnknownTask):
@@ -322,7 +325,7 @@ def _late(timeout_s: float | None) -> TimeoutError:
 
 
 def _traced(claim: Claim, envelope: Envelope, trace: TraceContext | None) -> Claim:
-    """Return *claim* with an envelope that is in *trace*, for the child process."""
+    """Return *claim* with *trace* in its envelope, so that a child process continues the trace."""
     if trace is None or trace == envelope.trace:
         return claim
     headers = {"traceparent": trace.traceparent, "tracestate": trace.tracestate}
@@ -331,8 +334,8 @@ def _traced(claim: Claim, envelope: Envelope, trace: TraceContext | None) -> Cla
 
 
 def _is_awaitable(result: Any) -> bool:
-    """Return whether a plain function returned an awaitable. An object that raises is not one."""
+    """Return whether *result* is awaitable. If looking at it raises an exception, it is not."""
     try:
         return inspect.isawaitable(result)
-    except BaseException:  # noqa: BLE001 (its class may be a property)
+    except BaseException:  # noqa: BLE001 (`__class__` of the object may be any property)
         return False

@@ -39,7 +39,7 @@ class RunningLifespan:
         self.state: State = EMPTY
         self._lifespan = lifespan
         self._worker = worker
-        self._context: Any = None  # entered
+        self._context: Any = None  # the context manager, once it is entered
         self._start = CancellableStart()
 
     def cancel_start(self) -> None:

@@ -47,7 +47,7 @@ _REFRESH_S: Final = 3600.0
 _LONGEST_PAUSE_S: Final = 1.0
 
 _STANDBY_S: Final = 0.25
-"""Seconds that a worker waits longer for an instant at most, if others have fired before it."""
+"""Seconds beyond the next instant that a worker waits at most, if other workers fire before it."""
 
 _FIRST_STANDBY_S: Final = 0.01
 
@@ -137,8 +137,9 @@ class Scheduler:
     def _standby(self) -> float:
         """Return how much longer to wait for the next instant.
 
-        The worker that has fired waits no longer. The others do, each for another time: otherwise
-        all workers would ask the server at each instant, and all but one in vain.
+        The worker that has fired waits no longer than until the instant. Each other worker adds a
+        random delay: otherwise all workers would ask the server at each instant, all but one in
+        vain.
         """
         if self._has_fired:
             self._standby_s = 0.0
@@ -175,7 +176,7 @@ class Scheduler:
             steps[-1].append((definition, found, _arguments(definition, stored, found, now_ms)))
         for step in filter(None, steps):
             arguments = [argument for _, _, each in step for argument in each]
-            # A repetition finds other instants stored, and changes nothing.
+            # If the call is repeated, it finds later instants stored, and changes nothing.
             *answers, fired_ms = await self._caller.call(
                 FIRE, self._unit, self._keys, arguments, harmless=True
             )

@@ -1,4 +1,4 @@
-"""Run the other duties of a worker for a queue: schedules, limits, and the ends of members."""
+"""What a worker does for a queue beside its tasks: schedules, limits, and ends of group members."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Schedulers:
         caller: sends the commands.
         notifier: reports that a schedule has changed.
         options: options of the worker.
-        spawn: runs a coroutine concurrently with the worker, which ends with its exception.
+        spawn: runs a coroutine in the background; if it raises, the worker ends with the exception.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Schedulers:
         *,
         at_once: bool,
     ) -> AsyncIterator[None]:
-        """Fire the schedules of a queue, and relay the ends of its members, within the context.
+        """Fire the schedules of a queue, and relay the ends of group members, within the context.
 
         Args:
             claimer: claims the tasks of the queue.
-            idle_check: is notified when the relay is idle.
+            idle_check: is notified when the relay has no more ends.
             is_stopping: returns whether the worker stops, so that the body begins anyway.
             at_once: whether to fire what is due before the body begins.
         """

@@ -24,7 +24,8 @@ logger: Final = logger_of("holdfast.worker")
 def done(claim: Claim, task: Task[..., Any], result: Any, *, is_member: bool = False) -> Settlement:
     """Return the settlement of a task with a function that returned *result*.
 
-    The group of a member (*is_member*) keeps the result, whatever the task says.
+    The result of a member of a group (*is_member*) is sent even if the task keeps no results
+    (`result_ttl`), because the group needs it.
     """
     urgent = task.ack == "now"
     if not task.result_ttl_ms and not is_member:

@@ -26,7 +26,7 @@ class SlotOffers:
         self._is_near = self._is_later = False
 
     def slot_freed(self) -> None:
-        """Offer the free slots soon: in this turn of the loop if they fill a batch."""
+        """Offer the free slots soon: right after this turn of the loop if they fill a batch."""
         if self._is_near:
             return
         if self._slots.fills_batch:

@@ -46,9 +46,9 @@ class StartCheck:
 
     - If a server rejects the worker, the worker ends, because waiting would only hide the mistake.
     - If a server cannot be reached, the worker waits, because the server may be starting too.
-    - If a server rejects the worker only after it waited, while it serves other queues, the worker
-      treats this as an outage. It does the same if the server of a partition rejects it and the
-      partition was added while the worker ran.
+    - If the worker had to wait for a server, already serves other queues, and is then rejected by
+      that server, it treats this as an outage. It does the same if the server of a partition
+      rejects it and the partition was added while the worker ran.
 
     Args:
         caller: sends calls to the servers.
@@ -83,7 +83,7 @@ class StartCheck:
         """Wait until the server of a queue accepts this worker, or until `stop`.
 
         Raises:
-            WorkerCannotStart: the server rejects this worker, which starts.
+            WorkerCannotStart: the server rejects this worker while it starts.
         """
         failures, unit = 0, claimer.unit
         while not self._stopping:
@@ -125,7 +125,7 @@ class StartCheck:
     async def _raise_rejection(
         self, unit: Unit, error: ServerUnavailable | OutcomeUnknown, *, waited: bool
     ) -> None:
-        """Raise why this worker cannot start, unless *error* is an outage."""
+        """Raise `WorkerCannotStart` if *error* shows a rejection; return if it shows an outage."""
         if waited and self._passed:
             return
         rejection, where = getattr(error, "rejection", ""), self._where(unit)

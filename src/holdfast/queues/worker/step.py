@@ -36,8 +36,8 @@ class Settlement:
             (dead, as the task asked), `crash` (its child process died: a crash is
             counted, as if the worker had vanished), `release` (back to the front, no attempt is
             counted) or `park` (until a worker comes that knows the task, no attempt is counted).
-        ms: milliseconds to keep the result (done), to wait (retry, snooze), to park in all, or to
-            pause the key.
+        ms: milliseconds to keep the result (done), to wait (retry, snooze), after which a parked
+            task is dead (park), or to pause the limit key (see `pauses_key`).
         text: the result as it is stored (done), or the reason.
         urgent: whether the server must store it at once, in a step of its own.
         pauses_key: whether *ms* is also for how long the limit key of the task pauses (retry,
@@ -70,13 +70,13 @@ class Step:
     """One call of `step.lua`.
 
     Attributes:
-        writer: name of the worker in the ledger.
+        writer: the id under which the ledger remembers the steps of the worker.
         number: number of the step, counted by its writer.
         channel: where the worker is notified; empty if the step only settles.
         want: tasks to claim at most.
         poison_limit: poison tasks among them at most.
         pace: how often the worker makes a step if it is idle.
-        settlements: how the tasks ended that this step settles.
+        settlements: the settlements that this step stores.
     """
 
     writer: str
@@ -114,15 +114,19 @@ class StepReply:
 
     Attributes:
         asked_at: when the worker sent the call, in seconds of `since_boot`.
-        wait_ms: milliseconds until a task is due or a lease ends; -1 if neither is known.
-        left: number of tasks of the queue that are not dead; -1 if they were not counted.
+        wait_ms: milliseconds until a task is due or a lease ends; 0: make the next step at once;
+            -1: neither is known.
+        left: number of tasks that are queued, delayed or running (see `lua/parts/agenda.lua`); -1
+            if they were not counted.
         accepted: a digit for each settlement: `1` if the worker still held the task.
-        missing: number of tasks that are in no list; below 0: number of ids without a task.
+        missing: number of stored tasks that are in no list or set of the queue, and will not run;
+            -n: n ids in the lists and sets have no task.
         claims: tasks that the worker holds from now on.
         ended: id and token of each claim of this worker with an ended lease, one after the other.
-        any_events: whether a task of the queue has events or followers.
+        any_events: whether a task of the queue has events, or readers that wait for events.
         server_ms: the time of the server.
-        was_idle: whether this step ended the waiting of the worker, and nothing had notified it.
+        was_idle: whether this step took the worker from the list of idle workers. Otherwise the
+            worker was not listed, or another script had taken it from the list to notify it.
     """
 
     asked_at: float

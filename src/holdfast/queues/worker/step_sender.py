@@ -27,11 +27,12 @@ class StepSender:
         worker: the worker's name, for people to read.
         lease_ms: life of a claim without renewal.
         damage: notes the steps that fail because of damage.
-        contact: notes when the server answers.
+        contact: records when the server answers.
 
     Attributes:
-        answer_by: until when it waits for replies.
-        has_member_ends: set when the queue has ends of members that their groups do not know.
+        answer_by: until when to wait for replies.
+        has_member_ends: set when the queue has ends of group members for the relay (see
+            `GroupRelay`).
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class StepSender:
 
     @property
     def is_used(self) -> bool:
-        """Return whether it has numbered a step, so that the server may know the worker."""
+        """Return whether a step may have been sent, so that the server may know this worker."""
         return self._number > 0
 
     def next_number(self) -> tuple[str, int]:
@@ -78,13 +79,13 @@ class StepSender:
                     self._unit,
                     names,
                     args,
-                    durable=bool(step.settlements),  # a claim is only a lease
+                    durable=bool(step.settlements),  # a claim alone may be lost: it is only a lease
                 )
             except (ServerUnavailable, OutcomeUnknown, DecodeError) as error:
                 failures += 1
                 unsure = unsure or isinstance(error, OutcomeUnknown)
                 ending = math.isfinite(self.answer_by.at)
-                # A worker that ends needs no reply if it settles nothing and was given nothing.
+                # An ending worker needs no reply to a step that settles and has claimed nothing.
                 needless = ending and not (unsure or step.settlements)
                 if needless or self.answer_by.passed:
                     self._contact.gave_up(repeated=failures > 1)
@@ -92,7 +93,7 @@ class StepSender:
                 self._contact.failed(error, first=failures == 1)
                 self._damage.step_failed(error, failures)
                 if isinstance(error, DamagedData) and args[0] == self._writer:
-                    # It may be the ledger entry of the writer that is damaged.
+                    # The ledger entry of the writer may be damaged: continue with a new writer.
                     args[:2] = self._writer, self._number = ledger.new_writer(), 1
                 await sleep(backoff_s(failures, 0.05, _MAX_PAUSE_S))
             else:

@@ -32,7 +32,7 @@ class AsyncWorker:
     Args:
         caller: caller of the client; the worker uses its settings.
         options: the options of the worker.
-        maxmemory_check: checks the servers of the queues.
+        maxmemory_check: checks the eviction policy of the servers of the queues.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class AsyncWorker:
         If the worker does not run yet, its next `run` returns at once.
 
         Args:
-            grace: seconds for what runs, instead of the worker's own; 0 gives it back at once,
-                also if an earlier call gave it longer.
+            grace: seconds that running tasks have to finish, instead of the worker's own grace. 0
+                gives them back at once, even if an earlier call gave them longer.
         """
         # `run` sees one of the two: it sets `_loop` first, and then reads `_grace_s`.
         self._grace_s = self._options.grace_s if grace is None else to_seconds(grace, "grace")
@@ -91,9 +91,9 @@ class AsyncWorker:
     async def run(self, *, until_idle: bool = False) -> None:
         """Serve the queues until `stop`.
 
-        It waits for a server that cannot be reached, at the start too, and continues when the
-        server answers again. The log has a warning at once and then every minute. A server that
-        rejects the worker at its start ends it; what it rejects later is survived as an outage is.
+        If a server cannot be reached, the worker waits, also at its start, and continues when the
+        server answers again. The log has a warning at once and then every minute. If a server
+        rejects the worker at its start, the worker ends; a later rejection counts as an outage.
 
         When the client is closed, the worker gives back what still runs, as `stop(grace=0)` does,
         without counting an attempt; then `run` raises `ClientClosed`, unless `stop` was called
@@ -167,7 +167,7 @@ class Worker:
     Args:
         caller: caller of the client; the worker uses its settings.
         options: the options of the worker.
-        maxmemory_check: checks the servers of the queues.
+        maxmemory_check: checks the eviction policy of the servers of the queues.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ class WorkerHealth(msgspec.Struct, frozen=True):
     Attributes:
         state: `stopped` before and after `run`; `starting` until the server of each queue has
             accepted the worker; `serving`; `stopping` while the last tasks finish.
-        blocked_s: seconds for which a task has blocked the event loop so far; 0 if it runs.
+        blocked_s: seconds for which a task has blocked the event loop so far; 0 if the loop runs.
         silent_s: seconds since the server of a queue last answered; the longest of all queues.
         problems: why tasks are not claimed, a text for each queue; empty if all are served.
     """

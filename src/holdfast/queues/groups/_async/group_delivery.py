@@ -28,11 +28,11 @@ FORGET: Final = Script.load("holdfast.queues", "forget_call")
 MARK: Final = Script.load("holdfast.queues", "mark_called")
 
 CANCELS: Final = 200
-"""Members that are cancelled at the same time."""
+"""Maximum number of members that are cancelled at the same time."""
 
 _CALL_KEPT_MS: Final = 3_600_000
-"""Milliseconds for which the queue remembers that a group has called a task, once the group knows
-it."""
+"""Milliseconds for which the queue remembers that a group has enqueued a task, once the group has
+noted it, too."""
 
 
 class AsyncGroupDelivery:
@@ -123,7 +123,7 @@ class AsyncGroupDelivery:
         writers: Sequence[str],
         number: int,
     ) -> None:
-        """Cancel *members*, each with one of *writers* and this *number* of its operation."""
+        """Cancel *members*. Each operation has a writer of its own, and this *number*."""
         steps = []
         nested = []
         for index, writer in zip(members, writers, strict=False):
@@ -156,7 +156,8 @@ class AsyncGroupDelivery:
 
     async def _carry_out(self, due: CarryOut) -> Sequence[Work]:
         """Enqueue the call, or make the report, that is *due*. Return the work that follows."""
-        if since_boot() - due.found_at > _CALL_KEPT_MS / 2000:  # another relay may have done it
+        # Another relay may have done this long ago, so that the queue has forgotten it: ask again.
+        if since_boot() - due.found_at > _CALL_KEPT_MS / 2000:
             return [CountEnds(due.group_id, ())]
         kind, name, stored, payload = due.values
         group_id, own_name = due.group_id, name.decode()

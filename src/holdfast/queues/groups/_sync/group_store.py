@@ -63,8 +63,9 @@ class GroupStore:
         """Check *queues*, in which a new group has calls with a limit key.
 
         Raises:
-            ValueError: one of them has partitions. Members are in the first partition, and other
-                tasks of the key in that of the key, so the limit would count each alone.
+            ValueError: one of them has partitions. Members of groups are in the first partition,
+                and other tasks with the same limit key in the partition of that key. So the limit
+                would count them separately.
         """
         for queue in sorted(queues):
             if self._producer.partitions(queue) > 1:
@@ -114,11 +115,15 @@ class GroupStore:
         return found
 
     def fill(self, node: GroupNode, found: bytes, *, checks_room: bool) -> list[str]:
-        """Store the members of a group.
+        """Store the members of a group; those of a chain are enqueued later, one after the other.
+
+        Args:
+            node: the group.
+            found: what `store` returned for it.
+            checks_room: whether the queues must have room for the members.
 
         Returns:
-            The ids of the groups that count their end once: those that call something first, or end
-            at once.
+            The ids of the group and of the groups in it, for `begin`.
         """
         started = [node.id]
         if not node.sequential:
@@ -131,7 +136,7 @@ class GroupStore:
         return started
 
     def close(self, group_id: str) -> bytes:
-        """Note that all members of a group are stored. Return what `close_group.lua` does."""
+        """Note that all members of a group are stored. Return the state of the group."""
         unit = self.unit(group_id)
         state: bytes = self._caller.call(CLOSE, unit, CLOSE.keys(unit), [], harmless=True)
         return state
@@ -140,7 +145,8 @@ class GroupStore:
         """Enqueue the members that are calls.
 
         Repeated steps are the same ones, so the ledger recognizes them for an hour at least. After
-        that, a member that has ended is left out, because it is not in its queue any more.
+        that, a member that has ended is left out: its queue has forgotten it, and would run it
+        again.
         """
         stored, age_ms = 0, int(found.partition(b" ")[2] or 0)
         for batch in _batches(node):

@@ -2,7 +2,7 @@
 -- Expects: notify, tombstones, limit, key_of, enter.
 --
 -- *queue* has the keys bodies, ready and due (three each, by priority), expiring and idle; tombstones,
--- as `tombstones_in` returns it; now_ms and now_us; and what parts/limit says of *limits*.
+-- as `tombstones_in` returns it; now_ms and now_us; and the fields of *limits* (see parts/limit).
 
 -- Returns an empty batch. `write_tasks` stores all of it with one command for each key.
 local function task_batch()

@@ -1,8 +1,9 @@
--- Admits limited tasks: an admitted task has a permit of its key. It is ready, or due, or runs. The other
--- ones are kept apart in `limited`, so a claim never examines them (see queues/keys.py).
+-- Admits tasks that have a limit key. An admitted task has a permit of its key: it is ready, or due, or
+-- runs. A task without a permit is *kept apart* once its delay is over: it is only in the set `limited`, so
+-- a claim never examines it (see queues/keys.py).
 -- Expects: tombstones, limit_key, write_limits, turns.
 
--- Returns how many more tasks of *key* may be admitted as far as its concurrency goes.
+-- Returns how many more tasks of *key* its concurrency allows to admit.
 local function concurrency_left(limits, key)
   local concurrency, first = key.definition.concurrency, ADMITTED_KEY * key.slot
   return concurrency == 0 and math.huge or concurrency

@@ -20,8 +20,8 @@ local function admit_one_each(limits, key, left)
 end
 
 -- Admits up to *most* tasks of *key* that are kept apart, while there is room. The caller has given back *most*
--- permits, so there is room for so many, unless a definition has changed. *ran*: whether all of them ran. Returns how
--- many were admitted.
+-- permits, so there is room for so many, unless a definition has changed. *ran*: whether all tasks that had these
+-- permits ran. Returns how many were admitted.
 local function admit_next(limits, key, most, ran)
   if key.definition.one_ready then
     local left = concurrency_left(limits, key)
@@ -41,7 +41,7 @@ local function admit_next(limits, key, most, ran)
 end
 
 -- Admits the next task of *key* after one with this priority has started, if only one may be ready. No other one is
--- ready then, unless a definition has changed. Returns whether it did.
+-- ready then, unless a definition has changed. Returns whether a task was admitted.
 local function follow(limits, key, priority)
   if limits.is_changed then write_limits(limits) end
   local first = LIMITED_KEY * key.slot + LIMITED_LANE * priority

@@ -1,4 +1,4 @@
--- Finds out when a queue has something to do again.
+-- Finds out when a worker has something to do in a queue again.
 -- Expects: without_end.
 --
 -- *step*: see queues/step. *poison_left*: whether a poison task stays queued.

@@ -34,7 +34,7 @@ end
 -- entry of the task in `progress`, for the caller to write.
 local function append_events(events, known, attempt, now_ms, dropped, shown, added)
   local number, bytes, length, records = known.number + dropped, known.bytes, known.length, {}
-  if known.number == 0 or dropped > 0 or length == 0 then  -- the list has no gap; or an earlier task has left it
+  if known.number == 0 or dropped > 0 or length == 0 then  -- a list has no gaps; at 0, an earlier task left it
     redis.call('UNLINK', events)
     bytes, length = 0, 0
   end

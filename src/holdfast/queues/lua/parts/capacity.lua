@@ -1,8 +1,9 @@
 -- Limits how many tasks may be queued or delayed at once.
 -- Expects: definition.
 
--- Returns the capacity (0: no limit), and the verdict on the *given* one: 'conflict', 'kept' or another.
--- Stores the given capacity if it is to be stored. *stored* is the one that is stored; false: none.
+-- Returns the capacity in effect (0: no limit), and the verdict of `define` on the *given* one ('conflict' and
+-- 'kept' matter to the caller). Stores the given capacity if the verdict is 'store'. *stored* is the one that is
+-- stored before; false: none.
 local function capacity_of(settings, stored, given)
   local capacity, verdict = define(stored, given)
   if verdict == 'store' then

@@ -2,14 +2,14 @@
 -- attempts and, unless it is postponed, when it may start.
 -- Expects: notify, limit, key_of, add_tasks, remove_limited, waiting_task.
 
--- Stores that the id of a task stays in its ready list, and the task is in a due set from now on.
+-- Stores that the id of a task in its ready list is a tombstone, because the task moves to a due set.
 local function leave_ready(queue, id)
   redis.call('SADD', queue.keys.tombstones, id)
   queue.tombstones = queue.keys.tombstones
 end
 
--- Moves a task to a due set if it has another limit key, priority or start from now on. It loses its place. It
--- is queued like a new task as soon as it is due.
+-- Moves a task to a due set if it has another limit key, priority or start from now on. The task loses its place,
+-- and is queued like a new task as soon as it is due.
 local function move_limited(queue, id, priority, start_ms, before, limit)
   local priority_before, due_at = place_of(queue, id)
   local is_same = before and limit and before.name == limit.name and before.key == limit.key
@@ -40,7 +40,7 @@ local function move_unlimited(queue, id, priority, start_ms)
   end
 end
 
--- Puts the task that is given into the waiting task *id*.
+-- Gives the waiting task *id* another envelope, priority and expiry and, if it is postponed, another start.
 local function change_task(queue, id, unique, priority, wait, expires, envelope)
   local before, limit = limit_of(redis.call('HGET', queue.bodies, id)), limit_of(envelope)
   local _, due_at = place_of(queue, id)

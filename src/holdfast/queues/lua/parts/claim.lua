@@ -1,7 +1,8 @@
 -- Claims one task for the worker that makes the step.
 -- Expects: unique, own_key, record, claims, may_start, claim_known.
 
--- Claims the task *id*. Returns whether it leaves the queue: it is claimed, or it must not be there.
+-- Claims the task *id*. Returns whether the id leaves its list or due set: the task is claimed, has expired, has
+-- another place now, or does not exist.
 local function claim(step, claims, id, priority, body, record)
   if claims.taken[id] then
     return true

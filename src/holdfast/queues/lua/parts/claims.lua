@@ -6,7 +6,7 @@
 --   reply         id, token, attempt, crashes, snoozes and envelope of each task, for the worker
 --   taken         true for the id of each claimed task
 --   granted       ids and tokens, for the ledger
---   stepped       ids of those with stored steps
+--   stepped       ids of the claimed tasks that have stored steps
 --   leased        scores and ids, written once all are claimed
 --   recorded      ids and records, written once all are claimed
 --   looked_at     how many ids were examined
@@ -43,8 +43,8 @@ local function add_to_reply(claims, id, token, task, body)
   reply[n + 4], reply[n + 5], reply[n + 6] = task.crashes, task.snoozes, body
 end
 
--- Notes whether a task that was claimed before has asked for steps. Uses pcall, because an index that another program
--- changed must not end the step half-way.
+-- Notes whether a task that was claimed before has steps (see parts/step_index). Uses pcall, because an index that
+-- another program changed must not end this script half-way.
 local function note_steps(step, claims, id)
   local readable, found = pcall(has_steps, step.keys, id)
   if readable and found then

@@ -3,9 +3,9 @@
 
 -- Returns, for the tasks in *args* from *first* on; *known* has the envelopes that are stored under their *ids*:
 --   a digit for each (see queues/enqueue); nil if the producer wants an error
---   how many tasks are stored, less all of them
---   what the envelopes of the unique tasks say, with their place `n`
---   who held their keys before; or, for an error, which task holds the key
+--   the number of tasks to store minus the number of all tasks, so 0 or less
+--   the unique keys of the tasks that have one (see parts/unique), each with the position `n` of its task
+--   by position, the id of the task that held the key before; or, for an error, the id of the task that holds it
 local function decide_all(queue, placement, ids, known, args, first)
   local new, digits, wants, held, uniques, holders = {}, {}, 0, {}, {}, {}
   for n, id in ipairs(ids) do

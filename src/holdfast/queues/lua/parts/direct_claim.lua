@@ -3,8 +3,8 @@
 --
 -- The channel of a worker that accepts this ends with `@WORKER`. The worker gets the message `+TOKEN NOW_MS EVENTS
 -- BYTES ID ENVELOPE` without the blank between ID and ENVELOPE; BYTES is the length of the id, and EVENTS is 1 if a
--- task of the queue has events. It renews the lease before the task starts. If it does not receive the message, the
--- lease ends early, and the task is taken back as that of a vanished worker.
+-- task of the queue has events. The worker renews the lease before the task starts. If it does not receive the
+-- message, the lease ends early, and the task is taken back as that of a vanished worker.
 
 local DIRECT_MS = 2000      -- life of the claim until its worker renews it
 local DIRECT_BYTES = 65536  -- a larger envelope is not sent over the channel

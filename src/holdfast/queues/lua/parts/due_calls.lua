@@ -1,4 +1,5 @@
--- Returns what is to be called or reported for a group, and sets how long the group is kept.
+-- Finds the tasks that a group has to enqueue and the end that its parent has to count, and sets how long the group
+-- is kept.
 -- Expects: group_record, group_decision.
 
 -- Returns the payload with which the member *name* ended; '' if it has none.
@@ -7,7 +8,7 @@ local function payload_of(ends, name)
   return entry:match('^%d+ %l+ (.*)$') or ''
 end
 
--- Adds the call *name* to *due*: the name, what is stored, and the result of the member before it.
+-- Adds the call *name* to *due*: the name, the stored call, and *payload*, the result of the member before it.
 local function add_call(due, keys, name, payload)
   local call = redis.call('HGET', keys.calls, name)
   if call then
@@ -15,7 +16,8 @@ local function add_call(due, keys, name, payload)
   end
 end
 
--- Returns the calls that are due, and the end that the parent of the group does not know yet, four values each.
+-- Returns the calls that are due, and the end that the parent of the group does not know yet, four values each (see
+-- queues/count_ends).
 local function due_calls(keys, group)
   local due = {}
   if group.kind == 'chain' and group.state == 'running' and group.done == group.started then

@@ -15,7 +15,7 @@ local function decide(queue, held, id, unique, envelope)
     return '1', nil
   elseif unique.when == 'raise' then
     return 'exists', holder.id
-  elseif holder.waits and envelope:find('^{"v":%d+,"task":"') then  -- it does not repeat its id
+  elseif holder.waits and envelope:find('^{"v":%d+,"task":"') then  -- one with an id fits no other task
     if unique.when == 'replace' then
       return '3', holder.id
     elseif unique.when == 'postpone' then

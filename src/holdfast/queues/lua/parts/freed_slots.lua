@@ -1,5 +1,5 @@
--- Finds the keys that may admit a task once others of theirs have ended. A worker settles many tasks in a step, and
--- most of their keys have nothing to admit. So this part reads no record of a key.
+-- Finds the limit keys that may admit a task after other tasks of the same key have ended. A worker settles many tasks
+-- in a step, and most of their keys have nothing to admit. So this part reads no record of a key.
 -- Expects: limit, limit_key, read_ahead.
 
 -- Reads the definitions of limits, unless there are very many. Sets in *limits* what all of them have in common:

@@ -1,7 +1,7 @@
 -- Decides what follows from the ends of the members of a group.
 -- Expects: group_record.
 
--- Returns the state of the members. `done` and `cancelled` are final.
+-- Returns the state of the group: running, done, failed or cancelled. `done` and `cancelled` are final.
 local function state_of(group)
   local failures = group.dead + group.cancelled
   if group.state == 'done' or group.state == 'cancelled' then
@@ -29,7 +29,7 @@ local function outcome_of(group)
   return 'waiting'
 end
 
--- Returns whether nothing can change any more.
+-- Returns whether nothing can change for the group any more: it is cancelled, or done and its parent knows it.
 local function is_over(group)
   local outcome = outcome_of(group)
   return outcome == 'cancelled' or outcome == 'done' and group.reported == (group.parent ~= '' and group.version or 0)

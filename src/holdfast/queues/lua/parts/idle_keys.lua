@@ -1,4 +1,4 @@
--- Forgets the keys of limits that no task uses, and that have no rate, pause or turn to remember.
+-- Forgets the limit keys that no task uses, and that have no start (for a rate), pause or turn to remember.
 -- Expects: limit_key, starts, turns.
 
 -- Returns whether a key has nothing to remember.
@@ -26,7 +26,8 @@ local function forget_some_keys(limits)
   end
 end
 
--- Lets all keys expire if there are no limited tasks any more, once the last one has nothing to remember.
+-- If no task with a limit key is left, lets all limit keys expire together, when the last of them has no start, pause
+-- or turn to remember.
 local function expire_keys(limits)
   if redis.call('ZCARD', limits.admitted) == 0 and redis.call('ZCARD', limits.limited) == 0 then
     local until_ms = tonumber(redis.call('HGET', limits.limit_keys, 'until') or 0)

@@ -4,7 +4,7 @@
 
 -- Returns the task that holds *key*, as a table; nil if the key is free:
 --   id         of the task
---   latest_ms  it must not be postponed beyond; 0: no limit
+--   latest_ms  the latest instant to which the task may be postponed; 0: no limit
 --   waits      whether it is queued or delayed, and has asked for no step; otherwise it has begun, or is done
 -- *keys* has the keys bodies, leases, dead, unique, kept and step_index.
 local function holder_of(keys, key, now_ms)

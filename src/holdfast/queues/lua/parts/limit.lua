@@ -1,4 +1,5 @@
--- What the envelope of a limited task says, and the definitions of limits (see queues/keys.py).
+-- The limits of tasks by key (see per_key.py): the field of the envelope, and the definitions of limits (see
+-- queues/keys.py). A *limited* task is one with a limit key.
 --
 -- The envelope has `"limit":"CONCURRENCY AMOUNT PER_MS FAIR NAME KEY"` as its last field, or before `unique` or
 -- `group`:
@@ -6,7 +7,7 @@
 --   AMOUNT PER_MS  how many may start in any window of so many ms; 0: no limit
 --   FAIR           1 if the keys take turns, otherwise 0
 --   NAME KEY       the name of the limit, and the key within it
--- The first four are the definition of the limit, as the producer knows it. The stored definition counts.
+-- The first four are the definition of the limit, as the producer knows it. If another one is stored, that one counts.
 --
 -- *limits* is what all parts about limits share:
 --   settings, limit_keys, admitted, limited, ready, due   the keys of the queue
@@ -14,7 +15,7 @@
 --   now_ms
 --   definitions  by name, and `by_slot`, the limit keys: what this script has read
 
-local LIMIT_BYTES = 768  -- the field is in so many bytes at the end
+local LIMIT_BYTES = 768  -- the field lies within so many bytes at the end
 
 -- Parses the field of an envelope with its limit into a table; nil if the task is not limited.
 local function limit_of(envelope)

@@ -1,9 +1,9 @@
--- The keys of limits. Each one in use has a slot, which is a number, and a record (see queues/keys.py).
+-- The limit keys. Each one in use has a slot, which is a number (no hash slot), and a record (see queues/keys.py).
 -- Expects: limit.
 
-local LIMITED_KEY = 268435456   -- 2^28: the scores of `limited` that belong to one slot
-local LIMITED_LANE = 67108864   -- 2^26: those of one slot and priority
-local ADMITTED_KEY = 4          -- the scores of `admitted` that belong to one slot: 0 running, or a priority
+local LIMITED_KEY = 268435456   -- 2^28: how many scores of `limited` belong to one slot
+local LIMITED_LANE = 67108864   -- 2^26: how many of them belong to each priority
+local ADMITTED_KEY = 4          -- how many scores of `admitted` belong to one slot: 0 for running, or a priority
 
 -- Parses the record of the key with this slot. A key without a record has no limits.
 local function parsed_key(limits, slot, record)

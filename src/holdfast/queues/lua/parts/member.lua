@@ -12,9 +12,9 @@ local function member_of(envelope)
   return envelope:sub(-320):match(',"group":"([^" ]+ %w+)"}$')
 end
 
--- Returns what the relay brings to the group of *member*: `GROUP NAME VERSION STATE PAYLOAD`. The version grows
--- with each claim of the task, then with the order of the states after a claim: it ends, it is replayed, it is
--- removed. So a late copy of an earlier state changes nothing.
+-- Returns the text for the group of *member* (see queues/relay_ends): `GROUP NAME VERSION STATE PAYLOAD`. The version grows
+-- with each claim of the task; after a claim, it grows in this order: the task ends, it is replayed, it is removed.
+-- So a late copy of an earlier state changes nothing.
 local function packed_end(member, token, state, payload)
   local order = (state == 'waiting' and 1) or (state == 'cancelled' and 2) or 0
   return string.format('%s %.0f %s ', member, 3 * token + order, state) .. payload

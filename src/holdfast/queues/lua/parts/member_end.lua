@@ -1,10 +1,11 @@
--- Notes the ends of members of groups, as a worker settles and claims tasks.
+-- Notes the ends of members of groups when a worker settles and claims tasks.
 -- Expects: member.
 --
--- The note in the record of a running task says whether it is a member. So a step reads nothing for tasks that are
--- not.
+-- The note in the record of a running task says whether it is a member. So a step need not read the envelopes of
+-- other tasks.
 
--- Returns whether a record is that of a member. It may be wrong for a task that does not run.
+-- Returns whether the *record* of a running task is that of a member. The note of a task that does not run is a
+-- reason, so for such a task the result may be wrong.
 local function notes_member(record)
   return record:find(' member', -7, true) ~= nil
 end
@@ -17,8 +18,8 @@ local function note_member_end(step, id, token, state, payload)
   end
 end
 
--- Writes `step.ends`. Sets `step.member_ends`: how many ends the relay has to bring to their groups. Uses pcall,
--- because a key of another type must not end the step half-way.
+-- Writes `step.ends`. Sets `step.member_ends`: how many ends are to be relayed to their groups (see
+-- queues/relay_ends). Uses pcall, because a key of another type must not end the step half-way.
 local function write_ends(step)
   local left = redis.pcall('LLEN', step.keys.member_ends)
   if #step.ends > 0 then

@@ -1,19 +1,20 @@
--- Takes and releases the keys of unique tasks, as a worker claims and settles the tasks.
+-- Takes and releases the keys of unique tasks when a worker claims and settles the tasks.
 -- Expects: unique, key_holder, member, member_end.
 --
--- The note in the record of a running task says whether it is unique. So a step reads nothing for tasks
--- that are not.
+-- The note in the record of a running task says whether it is unique. So a step need not read the envelopes
+-- of other tasks.
 
 local UNIQUE_NOTE = ' unique'
 
--- Returns whether a record is that of a unique task. It may be wrong for a task that does not run.
+-- Returns whether the *record* of a running task is that of a unique task. The note of a task that does not run
+-- is a reason, so for such a task the result may be wrong.
 local function notes_unique(record)
   return record:find(UNIQUE_NOTE, -#UNIQUE_NOTE, true) ~= nil
 end
 
 -- Returns the note of a claimed task: the channel, the worker, since when it was due if it was in a due
--- set (ms), and whether it is unique or a member of a group. A released task gets that score again (see
--- parts/return_task).
+-- set (ms), and whether it is unique or a member of a group. A released task returns to its due set with that
+-- instant (see parts/release).
 local function note_of(step, claims, id, unique, body)
   local due_at = claims.due_at[id]
   local note = due_at and step.holder .. ' ' .. due_at or step.holder

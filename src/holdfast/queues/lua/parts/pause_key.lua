@@ -1,4 +1,4 @@
--- Changes the keys of tasks that a worker has claimed.
+-- Changes the limit keys of tasks that a worker has claimed.
 -- Expects: limit_key, admit.
 
 -- Returns the key of an admitted task; nil if the task is not limited.
@@ -16,8 +16,8 @@ local function pause_key(limits, id, ms)
   end
 end
 
--- Stores that an admitted task does not run any more, and is ready or due again. Returns its key instead if only one
--- task of it may be ready, and one is.
+-- Stores that an admitted task does not run any more, and is ready or due again. If its key may have only one ready
+-- task and has one, changes nothing and returns the key.
 local function unstart(limits, id, priority)
   local key = key_of_admitted(limits, id)
   if key and ready_left(limits, key, priority) <= 0 then

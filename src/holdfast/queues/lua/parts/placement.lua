@@ -1,12 +1,12 @@
 -- Decides whether a producer may enqueue tasks in this partition of a queue.
 --
 -- A producer chooses partitions by the layout of the queue that it knows, which has a version (see
--- queues/partitions/layout.py). It sends `ROOM`, or `ROOM VERSION INDEX`, or `ROOM VERSION INDEX held`:
+-- queues/partitions/layout.py). It sends `ROOM`, or `ROOM VERSION INDEX`, or `ROOM VERSION INDEX MODE`:
 --   ROOM     new tasks for which there must be room; 0 if an earlier step checked it
---   VERSION  of the layout that it knows; without one it takes the queue for one without partitions
+--   VERSION  of the layout that the producer knows; without one it takes the queue for one without partitions
 --   INDEX    of this partition; 0 is the queue itself, which has the layout
---   held     store a task only if this partition has it, or a task with its key. An earlier layout chose it
---   known    only repeat an answer
+--   MODE     held: an earlier layout chose this partition, so store a task only if this partition has it, or a task
+--            with its key; known: store nothing, and only repeat the answer to an earlier call
 
 -- Parses the text of the producer into a table.
 local function placement_of(text)
@@ -21,7 +21,7 @@ local function placement_of(text)
   }
 end
 
--- Returns whether the producer must read the layout again. A partition learns of a later layout from it.
+-- Returns whether the producer must read the layout again. A partition learns of a later layout from a producer.
 local function has_moved(settings, layout, placement)
   if placement.only_known then
     return true

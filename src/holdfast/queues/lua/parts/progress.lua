@@ -1,7 +1,7 @@
--- The tasks that have events, or followers (see queues/keys.py). The followers of a task listen to the
--- channel `PROGRESS:ID:notify`, where PROGRESS is the key.
+-- The tasks that have events, or followers (see queues/keys.py). A follower is a reader that waits for events:
+-- it listens to the channel `PROGRESS:ID:notify`, where PROGRESS is the key.
 
-local ENDED_MS = 60000  -- events are kept at least so long after the end, because followers may read them yet
+local ENDED_MS = 60000  -- events are kept at least so long after the end, because followers may still read them
 
 -- Returns *key*, the HASH id -> number:bytes:progress; false while it is empty.
 local function progress_in(key)

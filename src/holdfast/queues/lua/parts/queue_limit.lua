@@ -32,7 +32,7 @@ local function is_at_limit(step)
   return step.limit and queue_room(step.keys, step.limit, step.starts, step.now_ms) <= 0
 end
 
--- Adds the claims of the step to the log.
+-- Adds the claims of the step to the log of starts.
 local function log_starts(step, count)
   local amount, per_ms = (step.limit or ''):match('^%d+ (%d+) (%d+)$')
   if count > 0 and (tonumber(amount) or 0) > 0 then

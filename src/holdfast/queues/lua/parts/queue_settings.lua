@@ -16,8 +16,7 @@ local function read_settings(step, call)
   return step.limits
 end
 
--- Reads from the keys of limits, which fails if one has another type. What is settled may admit tasks to any
--- list or set, so each of them may have ids.
+-- Reads from each key about limits, which fails if one has another type.
 local function read_limits(step)
   redis.call('HLEN', step.keys.limit_keys)
   redis.call('ZCARD', step.keys.admitted)

@@ -1,5 +1,6 @@
--- Reads the tasks apart of several keys at once. Keys get their slots in the order in which they come, and mostly take
--- turns in this order. So the next entries of `limited` often answer the next question, too.
+-- Reads ahead in `limited`, the tasks that are kept apart (see parts/admit). Steps ask for one limit key after the
+-- other: which is the first task of this key that is kept apart? Keys get their slots in the order in which they come,
+-- and mostly take turns in this order. So the next entries of `limited` often answer the next question, too.
 --
 -- `limits.ahead` is what was read last:
 --   from, before  `found` has all entries with these scores, and the first one with the score `before`. A write to the set

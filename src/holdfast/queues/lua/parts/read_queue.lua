@@ -14,7 +14,7 @@ local function read_keys(step)
   if step.limits then step.limits.tombstones = step.tombstones end
   step.any_expiring = redis.call('ZCARD', keys.expiring) > 0
   for priority = 1, 3 do
-    step.has_ready[priority] = redis.call('LLEN', keys.ready[priority]) > 0 or step.limits
+    step.has_ready[priority] = redis.call('LLEN', keys.ready[priority]) > 0 or step.limits  -- settling may queue tasks there
     step.has_due[priority] = redis.call('ZCARD', keys.due[priority]) > 0 or step.limits
   end
   redis.call('HLEN', keys.bodies)  -- this read and the next ones only check the types

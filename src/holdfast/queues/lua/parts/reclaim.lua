@@ -3,7 +3,7 @@
 
 local RECLAIM_LIMIT = 32  -- leases per step; later steps take back the rest
 
--- Takes back the tasks of workers that vanished. A task is due since the end of its lease. Returns how
+-- Takes back the tasks of workers that vanished. Such a task is due since the end of its lease. Returns how
 -- many tasks were taken back. Also returns the id and the token of each claim of this worker with an
 -- ended lease, one after the other. The worker renews those that it still runs (queues/renew), and
 -- releases the others. The step does not extend these leases, because the worker may not know the claims: after a

@@ -3,7 +3,7 @@
 
 -- Puts a task back where it was, without counting the attempt. A task that was due gets its old
 -- score; another one is added to *released*, by priority, and goes to the front of its ready list. If the next task
--- of its limit key is ready, it is kept apart, as the first one: `released.apart` has its key.
+-- of its limit key is ready, the released task is kept apart, as the first one of its key: `released.apart` has the key.
 local function release(step, released, id, task, reason)
   task.parked = 0
   local due_at, key = task.note:match('^%S+ %S+ (%d+)'), step.limits and unstart(step.limits, id, task.priority)
@@ -18,7 +18,7 @@ local function release(step, released, id, task, reason)
   write_unstarted(step, id, task, reason)
 end
 
--- Puts the *released* ids at the front of their ready lists, or of those that are kept apart.
+-- Puts the *released* ids at the front of their ready lists, or of the tasks of their limit key that are kept apart.
 local function write_released(step, released)
   for i = #released.apart, 1, -1 do
     local task = released.apart[i]

@@ -1,7 +1,7 @@
 -- Notes that a member of a group was removed or replayed, by a script that is no step of a worker.
 -- Expects: member.
 
--- Notes a state of the task with this *envelope*, if it is a member. *record*: as in queues/keys.py; '' for none.
+-- Notes *state* for the task with this *envelope*, if it is a member. *record*: as in queues/keys.py; '' for none.
 -- Returns whether a relay has something to do.
 local function add_member_end(member_ends, envelope, record, state)
   local member = member_of(envelope)

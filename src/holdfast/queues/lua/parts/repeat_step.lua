@@ -1,4 +1,4 @@
--- Returns the reply of a step again after its first reply was lost.
+-- Returns the reply of a step again, when the worker repeats the step because the first reply was lost.
 -- Expects: ledger, progress, member_end, record, claims.
 
 -- Returns what the step wrote to the ledger: one digit for each settlement, and the ids and tokens of its

@@ -26,8 +26,9 @@ local function leased_records(step, ids)
 end
 
 -- Applies the settlements in *args* from *first* on. Each `done` has a key for its result, in *keys*
--- from *first_result* on, and `done_events` another one for its events. Returns one digit for each: 1 accepted; 0 refused, because the lease was
--- lost or an earlier settlement was accepted. Also returns whether a task may be queued again.
+-- from *first_result* on, and `done_events` another one for its events. Returns one digit for each
+-- settlement: 1 accepted; 0 refused, because the lease was lost or an earlier settlement was accepted.
+-- Also returns whether a task may be queued again.
 local function settle_all(step, args, first, keys, first_result)
   local ids, ended, done, freed, accepted, requeued = {}, {}, {}, {}, {}, false
   for i = first, #args, SETTLEMENT do
@@ -53,7 +54,7 @@ local function settle_all(step, args, first, keys, first_result)
         settle_unfinished(step, released, id, task, verb, tonumber(ms), text)
       end
       accepted[n], ended[#ended + 1], records[id] = '1', id, false  -- refuses a second settlement of this claim
-      -- A released task keeps the permit of its key, unless another one has its turn.
+      -- A released task keeps the permit of its limit key, unless it is kept apart from now on.
       freed[#freed + 1] = (verb ~= 'release' or released.apart[id]) and id or nil
     end
     next_result, requeued = next_result + given, requeued or given == 0

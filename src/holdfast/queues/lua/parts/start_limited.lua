@@ -1,4 +1,4 @@
--- Starts limited tasks.
+-- Starts tasks that have a limit key.
 -- Expects: limit_key, starts, write_limits, turns, admit, admit_next.
 
 -- Returns until when no task of *key* may start (ms); nil if one may start now.

@@ -18,7 +18,7 @@ local function recent_starts(log, definition, now_ms)
   return entries, total
 end
 
--- Returns when the next start is allowed (ms), and how many are allowed then if that is now.
+-- Returns when the next start is allowed (ms), and how many starts are allowed now.
 local function next_start(log, definition, now_ms)
   local entries, total = recent_starts(log, definition, now_ms)
   if total < definition.amount then

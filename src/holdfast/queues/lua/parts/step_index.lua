@@ -42,7 +42,7 @@ local function holds(keys, id, token)
   return record:sub(1, #token + 1) == token .. ':' and redis.call('ZSCORE', keys.leases, id) and true
 end
 
--- Returns the field of the step, or the signal, with this *number*.
+-- Returns the name of the hash field for the step, or the signal, with this *number*.
 local function numbered(number, id)
   return string.format('%d:%s', number, id)
 end

@@ -1,7 +1,7 @@
 -- Writes the index and the records of the steps of a task (see queues/keys.py).
 -- Expects: step_index.
 
--- Stores the index of a task. From now on the steps of workers examine whether tasks have one.
+-- Stores the index of a task. The setting `stepped` makes workers examine from now on whether tasks have one.
 local function write_index(keys, id, index)
   if redis.call('HSET', keys.step_index, id, cmsgpack.pack(index)) == 1 then
     redis.call('HSET', keys.settings, 'stepped', '1')

@@ -1,6 +1,6 @@
 -- The id of a cancelled task stays in its ready list as a tombstone: a search in a long list is slow.
 -- While it is there, a later task of the same id is stored in a `due` set instead. Otherwise the later
--- task would take the turn of the cancelled one.
+-- task would run when the turn of the cancelled one comes.
 
 -- Returns *key*, the SET of tombstones; false while it is empty.
 local function tombstones_in(key)

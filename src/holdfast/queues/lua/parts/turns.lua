@@ -3,9 +3,9 @@
 -- Expects: limit_key.
 --
 -- The fields `turns:PRIORITY` of `limit_keys` count the tasks that were put at the end. The `turn` of a key without ready
--- tasks is that number when its last one was claimed. Once all tasks that were there then are claimed, each
--- key has had its turn, and this one is new again. The first task of a new key overtakes the ready lists: it goes
--- to the due set. So a key that has few tasks gains nothing by sending them one by one.
+-- tasks is that count at the time when its last task was claimed. Once all tasks that were in the list then are
+-- claimed, each key has had its turn, and this one is new again. The first task of a new key overtakes the ready
+-- lists: it goes to the due set. So a key that has few tasks gains nothing by sending them one by one.
 
 -- Returns how many tasks were put at the end of a ready list.
 local function turns_of(limits, priority)

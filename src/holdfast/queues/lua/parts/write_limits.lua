@@ -1,9 +1,13 @@
--- Collects what a script changes of limits, and writes it with one command for each key.
+-- Collects what a script changes in the keys about limits, and writes it with one command for each of them.
 -- Expects: limit_key, write_keys.
 --
--- *limits* has `admitted_now`, `left` and `ready_now`, the scores, ids and lists that are to be written,
--- `changed_keys`, the keys with a record to write, and `started_now`, how many tasks start by slot, which is only
--- counted if `is_changed`. Before the tasks of a key are counted on the server, all of this is written.
+-- *limits* has what is to be written:
+--   admitted_now  scores and ids for `admitted`
+--   left          ids that are removed from `limited`
+--   ready_now     ids for the ready lists, by priority
+--   changed_keys  limit keys with a record to write
+--   started_now   how many tasks start, by slot; only counted if `is_changed`
+-- A script writes all of this before it counts the tasks of a key with a command.
 
 -- Returns *limits* with nothing to write. `is_changed` is whether a definition has ever changed; by default, it may have.
 local function with_writes(limits)

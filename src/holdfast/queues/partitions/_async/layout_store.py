@@ -1,4 +1,4 @@
-"""Reads the layouts of queues, remembers them, and knows the partitions."""
+"""Reads the layouts of queues, remembers them, and returns the units of their partitions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..layout import UNPARTITIONED, QueueLayout, partition_name
 from ..whole_settings import FIELDS, WholeSettings
 
 FRESH_S: Final = 5.0
-"""Seconds for which readers use a layout that was read. Writers need no limit: the scripts refuse
-them if the layout has changed."""
+"""Seconds for which calls that only read use a remembered layout. Calls that enqueue need no limit,
+because the scripts refuse them if the layout has changed."""
 
 MOST: Final = 4096
 """Layouts and partitions that are remembered."""
@@ -75,7 +75,7 @@ class AsyncLayoutStore:
         """Read the settings that hold for the whole queue.
 
         Raises:
-            ValueError: it is a partition of another one.
+            ValueError: *queue* is a partition of another queue.
         """
         unit = self.unit(queue)
         values = await self._caller.read(unit, "HMGET", keys.settings(unit), *FIELDS)

@@ -14,10 +14,10 @@ _PAGE: Final = 500
 
 
 async def has_misplaced_keys(caller: AsyncCaller, unit: Unit, index: int, partitions: int) -> bool:
-    """Return whether the partition *index* of *partitions* has a key of another one.
+    """Return whether partition *index* of *partitions* has a key that belongs to another partition.
 
-    It reads in bounded steps. A unique task with a limit key is where that key belongs, so its
-    unique key may count as misplaced.
+    The keys are unique keys and limit keys; this reads them page by page. If a task has both, its
+    limit key has chosen the partition, so its unique key may be reported although it is in place.
     """
     for name in (keys.unique(unit), keys.kept(unit), keys.limit_keys(unit)):
         cursor: Any = b"0"

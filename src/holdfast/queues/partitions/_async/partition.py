@@ -54,7 +54,7 @@ class AsyncPartition:
         self._unit = unit
 
     async def stats(self) -> tuple[QueueStats, bytes | None]:
-        """Return how many tasks are in which state, and the layout in the settings."""
+        """Return how many tasks are in which state, and the layout as the settings store it."""
         unit = self._unit
         reply = await self._caller.call(STATS, unit, STATS.keys(unit), [])
         with decoding(unit):
@@ -124,7 +124,7 @@ class AsyncPartition:
         await self._write(PAUSE, write, paused)
 
     async def redefine(self, write: Operation, capacity: str | int, history: str | int) -> None:
-        """Change the settings; an empty text for what stays."""
+        """Change the settings; an empty text leaves one as it is."""
         await self._write(REDEFINE, write, capacity, history)
 
     async def limit(self, write: Operation, concurrency: str | int, rate: str) -> None:

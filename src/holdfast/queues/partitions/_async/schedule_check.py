@@ -24,7 +24,8 @@ async def check_schedules(caller: AsyncCaller, unit: Unit) -> None:
         unit: the first partition of the queue.
 
     Raises:
-        ValueError: one enqueues tasks with a key, which may belong to another partition.
+        ValueError: a schedule enqueues tasks that are unique or have a limit key: such a key may
+            belong to another partition.
     """
     start, is_last = 0, False
     while not is_last:

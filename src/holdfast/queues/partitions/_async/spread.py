@@ -36,7 +36,7 @@ class AsyncSendBatch(Protocol):
         tasks: Sequence[Packed],
         before: int,
     ) -> list[StoredTask | None]:
-        """Return the tasks that run; None for those that are not held there."""
+        """Return, for each of *tasks*, the task that runs for its call; None: it was not stored."""
 
 
 class AsyncSpread:
@@ -71,7 +71,7 @@ class AsyncSpread:
         self._before = 0
 
     async def stored(self, *, repeated: bool, before: int = 0) -> list[StoredTask]:
-        """Enqueue the tasks; return those that run, in the order of the call.
+        """Enqueue the tasks. Return the task that runs for each call, in their order.
 
         Args:
             repeated: whether the operation may have been made before.
@@ -132,8 +132,8 @@ class AsyncSpread:
     async def _find_answers(self, layout: QueueLayout) -> None:
         """Ask the partitions of all earlier layouts whether they know this operation.
 
-        The steps have the same tasks as when they were made, because each pass begins with what
-        the passes before it have not found.
+        Each pass begins with the tasks that the passes before it have not found. So its steps have
+        the same tasks as in the first try, and the ledgers recognize them.
         """
         left = self._tasks
         for each in layout.earlier:
@@ -157,7 +157,8 @@ class AsyncSpread:
     ) -> list[RoutedTask]:
         """Enqueue the tasks in *left* in the partitions that the layout *of* chooses.
 
-        Tasks that may be held elsewhere first go to the partitions of the layouts before it.
+        A task with an id of its own or a key may have a counterpart in the partition of a layout
+        before *of*. It is sent there first, to be stored only in that case (mode `HELD`).
 
         Returns:
             The tasks that are not enqueued.
@@ -178,7 +179,10 @@ class AsyncSpread:
         tasks: Iterable[RoutedTask],
         mode: str,
     ) -> set[int]:
-        """Send *tasks* to the partitions that *chooser* chooses; return the positions that run."""
+        """Send *tasks* to the partitions that *chooser* chooses.
+
+        Return the positions of those that are enqueued.
+        """
         by_partition: dict[int, list[RoutedTask]] = {}
         for task in tasks:
             index = task.partition(self._operation, chooser.partitions)
@@ -201,7 +205,7 @@ class AsyncSpread:
         where: tuple[int, int, str],
         writer: str,
     ) -> set[int]:
-        """Send *batch*, which has the *tasks*; return the positions of those that run.
+        """Send *batch*, which has the *tasks*. Return the positions of those that are enqueued.
 
         Args:
             tasks: the tasks.
@@ -216,7 +220,7 @@ class AsyncSpread:
         try:
             found = await self._send_batch(*args)
         except LayoutMoved:
-            if mode == KNOWN:  # this step was not made
+            if mode == KNOWN:  # the partition knows no answer: this step was never made
                 return set()
             raise
         by_position = {

@@ -11,7 +11,7 @@ from .repartitioning import Repartitioning
 
 
 class PartitionDefinitions:
-    """The number of partitions that a program gives for each of its queues.
+    """Stores the number of partitions and the capacity that a program gives for its queues.
 
     Args:
         layouts: reads the layouts.
@@ -22,7 +22,7 @@ class PartitionDefinitions:
         self._layouts = layouts
         self._repartitioning = repartitioning
         self._partitions: dict[str, PartitionsOption] = {}  # not compared with what is stored yet
-        self._capacities: dict[str, CapacityOption] = {}  # compared
+        self._capacities: dict[str, CapacityOption] = {}  # those compared already
 
     def give(self, queue: str, partitions: int, on_conflict: OnConflict) -> None:
         """Set the number of partitions of *queue* at the next enqueue."""

@@ -15,7 +15,7 @@ STATUS: Final = Script.load("holdfast.queues", "status")
 
 
 def locate(caller: Caller, layouts: LayoutStore, queue: str, task_id: str) -> Unit:
-    """Return the partition that knows the task; the first one if none does."""
+    """Return the partition that has the task or its result; the first one if none has it."""
     units = layouts.units(queue)
     for unit in units if len(units) > 1 else ():
         names = STATUS.keys(unit, keys.result(unit, task_id))

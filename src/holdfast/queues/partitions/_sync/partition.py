@@ -55,7 +55,7 @@ class Partition:
         self._unit = unit
 
     def stats(self) -> tuple[QueueStats, bytes | None]:
-        """Return how many tasks are in which state, and the layout in the settings."""
+        """Return how many tasks are in which state, and the layout as the settings store it."""
         unit = self._unit
         reply = self._caller.call(STATS, unit, STATS.keys(unit), [])
         with decoding(unit):
@@ -123,7 +123,7 @@ class Partition:
         self._write(PAUSE, write, paused)
 
     def redefine(self, write: Operation, capacity: str | int, history: str | int) -> None:
-        """Change the settings; an empty text for what stays."""
+        """Change the settings; an empty text leaves one as it is."""
         self._write(REDEFINE, write, capacity, history)
 
     def limit(self, write: Operation, concurrency: str | int, rate: str) -> None:

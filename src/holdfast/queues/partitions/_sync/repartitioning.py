@@ -24,8 +24,8 @@ JOIN: Final = Script.load("holdfast.queues", "join_layout")
 SETTLE: Final = Script.load("holdfast.queues", "settle_layout")
 
 KEPT_MS: Final = 24 * 3600 * 1000
-"""Minimum milliseconds for which an earlier layout is kept. A ledger knows operations for two
-hours."""
+"""Minimum milliseconds for which an earlier layout is kept, because a repeated operation needs it
+to find its first answer. A ledger keeps answers for two hours."""
 
 
 class Repartitioning:
@@ -65,7 +65,10 @@ class Repartitioning:
         return layout
 
     def renew(self, queue: str) -> None:
-        """Give the layout of *queue* a new version."""
+        """Give the layout of *queue* a new version.
+
+        This repairs a layout after the server has lost its latest version, which partitions know.
+        """
         layout = self._layouts.read(queue)
         self._write(queue, layout.partitions, renew=True)
         self.apply(queue)
@@ -88,7 +91,7 @@ class Repartitioning:
         self.apply(queue)
 
     def apply(self, queue: str) -> None:
-        """Apply the settings of the queue to all its partitions. Harmless to repeat."""
+        """Apply the settings of the queue to all its partitions. This may be repeated."""
         applied = None
         while applied != (whole := self._layouts.settings(queue)):
             for index in range(whole.layout.served):
@@ -99,7 +102,8 @@ class Repartitioning:
         """Complete a change of the layout, as far as possible now.
 
         - Partitions that take no tasks are not served any more once they are empty.
-        - Earlier layouts are forgotten after a day, once no partition has a key of another one.
+        - Earlier layouts are forgotten after a day, once no partition has a key that belongs to
+          another partition.
         """
         layout = self._layouts.read(queue)
         if not layout.version:
@@ -156,7 +160,7 @@ class Repartitioning:
         return self._layouts.learn(queue, text)
 
     def _apply_to(self, queue: str, index: int, whole: WholeSettings) -> None:
-        """Give one partition its share."""
+        """Give one partition the settings of the queue, and its share of capacity and limit."""
         unit = self._layouts.unit(queue, index)
         if index:
             args = [str(whole.layout.version)]
@@ -181,7 +185,7 @@ class Repartitioning:
     def _is_empty(self, queue: str, index: int) -> bool:
         """Return whether a partition has no task, and no key that a task which is done still holds.
 
-        It knows the layout, so it gets no more tasks.
+        The partition knows the latest layout, so it refuses new tasks.
         """
         unit = self._layouts.unit(queue, index)
         names = (keys.bodies(unit), keys.kept(unit), keys.member_ends(unit))

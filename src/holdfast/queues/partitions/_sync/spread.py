@@ -37,7 +37,7 @@ class SendBatch(Protocol):
         tasks: Sequence[Packed],
         before: int,
     ) -> list[StoredTask | None]:
-        """Return the tasks that run; None for those that are not held there."""
+        """Return, for each of *tasks*, the task that runs for its call; None: it was not stored."""
 
 
 class Spread:
@@ -72,7 +72,7 @@ class Spread:
         self._before = 0
 
     def stored(self, *, repeated: bool, before: int = 0) -> list[StoredTask]:
-        """Enqueue the tasks; return those that run, in the order of the call.
+        """Enqueue the tasks. Return the task that runs for each call, in their order.
 
         Args:
             repeated: whether the operation may have been made before.
@@ -133,8 +133,8 @@ class Spread:
     def _find_answers(self, layout: QueueLayout) -> None:
         """Ask the partitions of all earlier layouts whether they know this operation.
 
-        The steps have the same tasks as when they were made, because each pass begins with what
-        the passes before it have not found.
+        Each pass begins with the tasks that the passes before it have not found. So its steps have
+        the same tasks as in the first try, and the ledgers recognize them.
         """
         left = self._tasks
         for each in layout.earlier:
@@ -158,7 +158,8 @@ class Spread:
     ) -> list[RoutedTask]:
         """Enqueue the tasks in *left* in the partitions that the layout *of* chooses.
 
-        Tasks that may be held elsewhere first go to the partitions of the layouts before it.
+        A task with an id of its own or a key may have a counterpart in the partition of a layout
+        before *of*. It is sent there first, to be stored only in that case (mode `HELD`).
 
         Returns:
             The tasks that are not enqueued.
@@ -179,7 +180,10 @@ class Spread:
         tasks: Iterable[RoutedTask],
         mode: str,
     ) -> set[int]:
-        """Send *tasks* to the partitions that *chooser* chooses; return the positions that run."""
+        """Send *tasks* to the partitions that *chooser* chooses.
+
+        Return the positions of those that are enqueued.
+        """
         by_partition: dict[int, list[RoutedTask]] = {}
         for task in tasks:
             index = task.partition(self._operation, chooser.partitions)
@@ -202,7 +206,7 @@ class Spread:
         where: tuple[int, int, str],
         writer: str,
     ) -> set[int]:
-        """Send *batch*, which has the *tasks*; return the positions of those that run.
+        """Send *batch*, which has the *tasks*. Return the positions of those that are enqueued.
 
         Args:
             tasks: the tasks.
@@ -217,7 +221,7 @@ class Spread:
         try:
             found = self._send_batch(*args)
         except LayoutMoved:
-            if mode == KNOWN:  # this step was not made
+            if mode == KNOWN:  # the partition knows no answer: this step was never made
                 return set()
             raise
         by_position = {
