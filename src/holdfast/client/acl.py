@@ -33,8 +33,8 @@ names of all keys that other users change.
 
 
 NEAR: Final = "+client|tracking +subscribe +cluster|nodes"
-"""Commands that near caches need in addition: tracking, the channel of invalidations in RESP 2, and
-whether a node of a cluster still owns its slots."""
+"""Commands that near caches need in addition: to track keys, to subscribe to the channel of
+invalidations (RESP 2), and to check that a node of a cluster still owns its slots."""
 
 NEAR_CHANNEL: Final = "__redis__:invalidate"
 

@@ -54,7 +54,7 @@ class KeyInventory:
         self.units: dict[Unit, dict[str, Part]] = {}
 
     def add(self, key: bytes, kind: bytes, ttl_ms: int) -> Iterator[Damage]:
-        """Add a key of the type *kind* with the reply *ttl_ms* of PTTL. Yield its damages."""
+        """Add a key of the type *kind*; *ttl_ms* is the reply to PTTL. Yield the key's damages."""
         if kind == b"none" or ttl_ms == -2:
             return  # the key expired after the scan
         self.keys += 1

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 
 class FullPrefixes:
-    """Predicts whether as many names begin with a prefix as a search may return.
+    """Predicts whether at least as many names begin with a prefix as a search may return.
 
-    Such a search needs only the names that begin with the prefix: one command instead of a script,
-    which takes the server a third of the time. Fewer names begin with a longer prefix, so one
-    length is remembered for each limit of searches. A wrong prediction costs a call.
+    Then the search needs no later words of names: it is one command instead of a script, and takes
+    the server a third of the time. A longer prefix has fewer names. So for each limit of searches,
+    this only remembers up to which length of a prefix there were enough names. A wrong prediction
+    costs one more call.
     """
 
     def __init__(self) -> None:

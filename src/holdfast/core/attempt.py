@@ -44,7 +44,7 @@ class Attempt(msgspec.Struct):
     Attributes:
         verb: name of the script or command.
         unit: the unit that the call is about.
-        kind: which connection sends the call.
+        kind: kind of the call, which selects the connection.
         until: local monotonic time after which the call is not sent again.
         reading: whether the call changes nothing.
         harmless: whether running the call several times has the effect of running it once.
@@ -114,9 +114,9 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
 
 
 def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
-    """Return whether the call can be repeated.
+    """Return whether the call had no effect that matters.
 
-    Either the server did not apply it, or applying it twice does no harm.
+    Either the server did not execute it, or its reply was lost and it is harmless to repeat.
     """
     return not isinstance(outcome, Replied | Lost | Refused) or (
         isinstance(outcome, Lost) and attempt.harmless

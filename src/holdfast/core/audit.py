@@ -95,12 +95,12 @@ class Snapshot:
         return self.contents.get(part, 0)  # type: ignore[no-any-return]
 
     def stream(self, part: str) -> Span:
-        """Return the length and the ends of the stream *part*."""
+        """Return the length of the stream *part*, and the numbers of its first and last entry."""
         return self.contents.get(part, Span(0, 0, 0))  # type: ignore[no-any-return]
 
 
 class Fault(NamedTuple):
-    """An inconsistency in the keys of a unit. The same one always has the same text.
+    """An inconsistency in the keys of a unit. The same inconsistency always has the same text.
 
     Attributes:
         part: name of the key, without the prefix of the unit.
@@ -115,7 +115,8 @@ _DIGITS: Final = 19
 """Largest number of digits of a number of 64 bits."""
 
 LEDGER: Final = Part("hash", reading="nothing")
-"""The keys `ledger:0` and `ledger:1`, which every unit may have."""
+"""The expectations for the keys `ledger:0` and `ledger:1` (see `ledger.py`), which every unit may
+have."""
 
 
 def number(text: bytes | None) -> int | None:

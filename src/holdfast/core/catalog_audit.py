@@ -18,7 +18,7 @@ def part(_kind: str, name: str) -> Part | None:
 
 
 def others(_unit: Snapshot) -> Iterable[str]:
-    """Return no keys: the audit needs no keys of other units."""
+    """Return no further keys."""
     return ()
 
 

@@ -55,7 +55,7 @@ def to_timeout_s(timeout: Duration | None) -> float | None:
 
 
 def to_ms(duration: Duration, what: str = "a duration") -> int:
-    """Return *duration* in whole milliseconds. A shorter duration becomes one millisecond.
+    """Return *duration* in whole milliseconds, at least one.
 
     Raises:
         ValueError: *duration* is not positive, or longer than `MAX_MS`.
@@ -76,7 +76,7 @@ def not_early_ms(seconds: float) -> int:
 
 
 def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
-    """Return *instant* in milliseconds since 1970 (UTC), rounded up: nothing begins before it.
+    """Return *instant* in milliseconds since 1970 (UTC), rounded up, so that nothing begins early.
 
     Raises:
         ValueError: *instant* is a datetime without a time zone, or is out of range.
@@ -86,9 +86,10 @@ def to_epoch_ms(instant: Instant, what: str = "an instant") -> int:
 
 
 def to_event_ms(instant: Instant, what: str = "an instant") -> int:
-    """Return *instant* in milliseconds since 1970 (UTC), rounded down: the second stays the same.
+    """Return *instant* in milliseconds since 1970 (UTC), rounded down.
 
-    Raise as `to_epoch_ms`.
+    So an event just before the end of a second is not counted in the next second. Raise as
+    `to_epoch_ms`.
     """
     return math.floor(round(_to_epoch_seconds(instant, what) * 1000, 3))
 

@@ -15,13 +15,13 @@ MAX_PAYLOAD_BYTES: Final = 1 << 20
 
 
 class Codec(Protocol):
-    """Converts values to bytes and back. It must never run or import what it reads (no pickle)."""
+    """Converts values to bytes and back. Unlike pickle, it must not run or import what it reads."""
 
     def encode(self, value: Any) -> bytes:
         """Return *value* as bytes. Raise TypeError if it cannot be stored."""
 
     def decode(self, data: bytes, into: Any = Any) -> Any:
-        """Return the value of *data* as the type *into*. Raise ValueError if it does not fit."""
+        """Return the value of *data* as the type *into*. Raise ValueError for another type."""
 
 
 class JsonCodec:
@@ -73,7 +73,7 @@ def decoder(codec: Codec, into: Any) -> Callable[[bytes], Any]:
 
 
 def sorted_json(value: Any, what: str) -> bytes:
-    """Return *value* as JSON: equal values are equal bytes. An error names it *what*.
+    """Return *value* as JSON with sorted keys. An error names the value *what*.
 
     Raises:
         TypeError: JSON cannot store *value*.
@@ -85,7 +85,7 @@ def sorted_json(value: Any, what: str) -> bytes:
 
 
 def encoded(codec: Codec, value: Any, what: str) -> bytes:
-    """Return *value* as bytes. An error names it *what*.
+    """Return *value* as bytes. An error names the value *what*.
 
     Raises:
         TypeError: the codec cannot store *value*.
@@ -100,7 +100,7 @@ def encoded(codec: Codec, value: Any, what: str) -> bytes:
 
 
 def decoded(codec: Codec, data: bytes, into: Any, what: str) -> Any:
-    """Return the value of *data* as the type *into*. An error names it *what*.
+    """Return the value of *data* as the type *into*. An error names the value *what*.
 
     Raises:
         DecodeError: *data* is too large, or the codec cannot decode it as *into*.
@@ -114,7 +114,7 @@ def decoded(codec: Codec, data: bytes, into: Any, what: str) -> Any:
 
 
 def check_size(data: bytes, what: str) -> None:
-    """Raise `PayloadTooLarge`, which names *what*, if *data* takes over `MAX_PAYLOAD_BYTES`."""
+    """Raise `PayloadTooLarge` if *data* is over `MAX_PAYLOAD_BYTES`; it names the data *what*."""
     if len(data) > MAX_PAYLOAD_BYTES:
         raise PayloadTooLarge(what, len(data), MAX_PAYLOAD_BYTES)
 

@@ -11,8 +11,8 @@ class Gap(msgspec.Struct, frozen=True):
     """Name a range of messages, or of events of a task, that this reader will not get.
 
     Attributes:
-        first: number of the first missing one.
-        last: number of the last missing one.
+        first: number of the first missing message or event.
+        last: number of the last missing message or event.
         reason: `dropped`: the mailbox, chat or task dropped them because of its limits. `reset`:
             the server lost them, perhaps also earlier ones, and reuses their numbers.
     """

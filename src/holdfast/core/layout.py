@@ -1,4 +1,4 @@
-"""The version of the layout: how keys are named, and in which form values are stored.
+"""Define the version of the layout: how keys are named, and in which form values are stored.
 
 A namespace stores the version of the layout in which its data are written, so that an older client
 does not misread them. `docs/versions.md` says when the version changes, and what clients do then.
@@ -27,7 +27,7 @@ def unit_of(namespace: Namespace) -> Unit:
 
 
 def version(unit: Unit) -> str:
-    """STRING of the version of the layout; the first write of a client stores it. It stays."""
+    """STRING of the layout's version; the first write of a client stores it. It never expires."""
     return unit.key("version")
 
 

@@ -1,4 +1,4 @@
-"""Audit the layout version of a namespace: its key has one string, which never expires."""
+"""Audit the layout version of a namespace: only the type and the lifetime of its key."""
 
 from __future__ import annotations
 

@@ -36,7 +36,10 @@ def keys(unit: Unit) -> tuple[str, str]:
 
 
 def partly(error: ServerUnavailable, done: str) -> OutcomeUnknown:
-    """Return the error of an operation of several steps, if some were applied before *error*."""
+    """Return the error of an operation of several steps if some were applied before *error*.
+
+    *done* describes the applied steps.
+    """
     return OutcomeUnknown(error.action, f"{done}, then {error.reason}")
 
 
@@ -52,7 +55,8 @@ class Operation:
             without blanks.
         writer: id of the writer in the ledger.
         number: number of this operation among those of the writer.
-        place: position of one object, from 1, if the operation creates several objects.
+        place: position, from 1, of the object that the `op_id` names, if the operation creates
+            several objects.
     """
 
     __slots__ = ("_repeat", "_writers", "id", "label", "number", "place", "writer")

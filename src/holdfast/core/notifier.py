@@ -79,7 +79,7 @@ class Notifier:
             flag: set at each notification, and when one may have been lost.
             on_message: called with the content of each notification that is not empty. It runs in
                 the loop of the connections, so it must be quick.
-            name: name of the waiter, which the channel ends with after an `@`; empty: without.
+            name: name of the waiter, with which the channel ends after an `@`; empty: no name.
 
         Yields:
             The channel.
@@ -95,7 +95,7 @@ class Notifier:
         Args:
             unit: the unit that the caller waits for.
             listener: gets the messages.
-            name: name of the waiter, which the channel ends with after an `@`; empty: without.
+            name: name of the waiter, with which the channel ends after an `@`; empty: no name.
         """
         pubsub = self._here(unit)
         named = f"@{name}" if name else ""
@@ -172,7 +172,7 @@ class Subscriber(Listener, Protocol):
     """Receives the messages of a channel, whichever connection delivers them."""
 
     def disconnected(self) -> None:
-        """Handle the failure of the second or a later attempt to subscribe."""
+        """Note that subscribing has failed twice or more in a row: messages may be lost."""
 
 
 class _ChannelWaiter(msgspec.Struct, frozen=True, eq=False):

@@ -1,4 +1,4 @@
-"""Refuse what needs POSIX where the system does not have it."""
+"""Refuse features that need POSIX on systems that do not have it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory this process takes."""
+"""Measure how much memory this process takes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 def resident_bytes(*children: int) -> int | None:
     """Return the bytes of memory that this process has in use; None if it is not known.
 
-    On Linux it is the present value, with that of *children* (process ids). On other systems it is
-    the highest value of this process so far.
+    On Linux this is the present value, plus that of *children* (process ids). On other systems it
+    is the highest value of this process so far, without children.
     """
     if (own := _resident("self")) is None:
         return _highest()

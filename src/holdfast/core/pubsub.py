@@ -34,10 +34,17 @@ class Listener(Protocol):
         """Return whether the listener only reacts to messages, and never checks the state."""
 
     def connected(self, reading: DirectReading | None) -> bool:
-        """Note whether threads may read the connection. Return whether all waiters do that."""
+        """Note the connection by which messages arrive.
+
+        Args:
+            reading: lets a waiting thread read the connection; None: only the loop can read it.
+
+        Returns:
+            Whether all waiters of this listener read the connection themselves.
+        """
 
     def notify(self, message: bytes = b"") -> None:
-        """Process a *message*, or with an empty one: check the state."""
+        """Process *message*. If it is empty, check the state, because a message may be lost."""
 
 
 class _Channel:
@@ -45,7 +52,7 @@ class _Channel:
 
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
-        self.needs_loop = False  # whether a waiter may wait that never reads the connection
+        self.needs_loop = False  # whether a waiter may wait without reading the connection itself
         self.confirmed = False
         self.ended = Event()
 
@@ -56,7 +63,8 @@ class PubSubConnection:
     Args:
         settings: settings of the connection.
         address: address of the server.
-        loop: the loop in which it runs. If that is a thread of ours, waiting threads may read it.
+        loop: the loop in which the connection runs. If it is a `LoopThread`, a waiting thread may
+            read the connection instead; see `DirectReading`.
     """
 
     def __init__(
@@ -129,7 +137,10 @@ class PubSubConnection:
             await cancel_and_wait(self._pinging)
 
     def lend(self) -> socket.socket | None:
-        """Let threads read, and return a socket for that; None if a waiter needs the loop."""
+        """Let a thread read in place of the loop. Return a socket for that.
+
+        None: a waiter needs the loop, or the connection cannot be lent.
+        """
         stream = self._stream
         if not isinstance(stream, AsyncStream):
             return None
@@ -231,13 +242,13 @@ class PubSubConnection:
         return True
 
     def abort(self) -> None:
-        """Close the connection at once. Its listeners need another one."""
+        """Close the connection at once. Its listeners have to subscribe on another connection."""
         if self._stream is not None:
             self._stream.abort()
         self._end()
 
     def _end(self, reason: str = "") -> None:
-        """End all subscriptions. Their listeners need another connection."""
+        """End all subscriptions. Their listeners have to subscribe on another connection."""
         del reason  # If the problem lasts, the next connection reports it.
         self._stream = None
         if self._reading is not None:

@@ -5,7 +5,8 @@ blocked or a computation takes long. A lease is renewed after a third of its lif
 unit are renewed by one call. A server that does not answer delays only its own units.
 
 The renewer records the unit of a lease in the catalog if it sees the lease in two checks in a row.
-So an acquisition does not wait for that call, and a lease that is held briefly does not cost it.
+So an acquisition does not wait for the catalog, and a lease that is held only briefly is not
+recorded at all.
 
 A lease ends by a local clock that is never set back. Its life is counted from before the request
 was sent, and the server counts from later. So the holder notices the end of a lease before the
@@ -44,7 +45,8 @@ BATCH_LIMIT: Final = 256
 """Largest number of leases that one call renews."""
 
 LONGEST_NAP_S: Final = 0.25
-"""Longest time between two checks of the leases, in seconds. A new lease may wait that long."""
+"""Longest time between two checks of the leases, in seconds. The renewer may notice a new lease
+only after that time."""
 
 _QUIET_TICKS: Final = 8
 """Number of checks without any lease after which the loop sleeps. A few checks are cheaper than
@@ -54,12 +56,14 @@ _SHORTEST_NAP_S: Final = 0.02
 """Shortest time between two checks of the leases, in seconds."""
 
 _LOOKED_AT: Final = 1024
-"""Number of leases, the oldest ones, with units that are recorded in the catalog. The catalog must
-remember all of them; otherwise it would record the same units again and again."""
+"""Largest number of leases, the oldest first, with units that are recorded in the catalog. It is
+less than the number of units that `AsyncCatalog` remembers. Otherwise the same units would be
+recorded again and again."""
 
 _NOTING: Final = "noting"
 _NOTING_LEASE_MS: Final = 10_000
-"""Calls to the catalog use the connection of the renewals of leases of this length, the default."""
+"""Calls to the catalog use the connection that renews leases of this length. It is the default
+length, so usually no further connection is needed."""
 
 
 class RenewedLease(msgspec.Struct, eq=False, weakref=True):
@@ -144,7 +148,7 @@ class Renewer:
     Args:
         settings: settings of the client.
         namespace: namespace of the catalog in which units are recorded; None: do not record them.
-        maxmemory_check: checks the servers of these units.
+        maxmemory_check: warns if the servers of these units may evict keys.
     """
 
     def __init__(
@@ -169,7 +173,7 @@ class Renewer:
         if loop.asleep or lease.lease_ms < 6000 * LONGEST_NAP_S:
             try:
                 loop.asleep = False  # Now other threads that call `keep` do not wake it, too.
-                with contextlib.suppress(RuntimeError):  # It was closed, and its thread has ended.
+                with contextlib.suppress(RuntimeError):  # The renewer was closed meanwhile.
                     loop.thread.call_soon(loop.wake)
             except BaseException:  # Interrupted: the next lease must wake the loop.
                 loop.asleep = True
@@ -291,7 +295,10 @@ class _RenewalLoop:
         return min(max(next_due_s, _SHORTEST_NAP_S), LONGEST_NAP_S)
 
     def _note_new_units(self) -> None:
-        """Record units with leases in this check and in the last one, unless done recently."""
+        """Record the units that have leases now and had some at the previous check.
+
+        Skip units that were recorded recently.
+        """
         if self._catalog is None or _NOTING in self._tasks:
             return
         seen = {lease.unit for lease in self.held()[:_LOOKED_AT] if lease.listed}

@@ -62,7 +62,8 @@ class SubscriptionCache(Generic[S]):
         if subscription is not None:
             join(subscription)
             self._idle.pop(unit.prefix, None)
-            is_stable = self._closing != unit.prefix  # Read this before the next line.
+            # Read `_closing` before `_subscriptions`, because `_close_oldest` sets it first.
+            is_stable = self._closing != unit.prefix
             if is_stable and self._subscriptions.get(unit.prefix) is subscription:
                 return subscription
         with self._guard:

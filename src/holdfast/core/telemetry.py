@@ -109,7 +109,7 @@ class Telemetry(Protocol):
 
 
 class _NoActivity:
-    """Implement `Activity` without telemetry. It only passes the current trace on."""
+    """An operation that is not recorded. Tasks and messages continue the current trace."""
 
     def __enter__(self) -> Activity:
         return self

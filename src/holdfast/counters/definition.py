@@ -133,7 +133,7 @@ class CounterOptions:
         )
 
     def redefined(self, change: CounterOptions) -> CounterOptions:
-        """Return these options after a `redefine`. Options that were not given stay so."""
+        """Return these options after a `redefine`. Options that were not given remain None."""
         return CounterOptions(
             self.precisions and (change.precisions or self.precisions),
             self.keep and (change.keep or self.keep),

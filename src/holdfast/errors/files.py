@@ -59,7 +59,8 @@ class DamagedFile(HoldfastError):
 class FileTaken(HoldfastError):
     """A consumer does not hold a file any more. Another consumer may hold it by now.
 
-    The other consumer reads again everything that was not acknowledged, so discard that.
+    The other consumer reads again what was not acknowledged. So discard data that you have read but
+    not acknowledged.
 
     Attributes:
         feed: name of the feed.
@@ -100,9 +101,10 @@ class FilesMissed(HoldfastError):
 
 
 class FilesFailed(HoldfastError):
-    """The consumer of a sealed feed failed too often on each file that it has not finished.
+    """A consumer has failed too often on each file that it has not finished.
 
-    The files stay in the feed. After `FileFeed.retry` the consumer gets them again.
+    The feed is sealed: it accepts no more files. The failed files stay in the feed. After
+    `FileFeed.retry` the consumer gets them again.
 
     Attributes:
         feed: name of the feed.

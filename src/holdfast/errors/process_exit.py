@@ -1,4 +1,4 @@
-"""How a process ended, for people to read."""
+"""Describe how a process ended."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class GroupExists(HoldfastError, ValueError):
 
 
 class GroupTimeout(HoldfastError, TimeoutError):
-    """A group did not end while its caller waited. It continues.
+    """A group did not end while its caller waited. The group continues.
 
     Attributes:
         group_id: id of the group.
@@ -96,10 +96,11 @@ class GroupTimeout(HoldfastError, TimeoutError):
 class WorkerCannotStart(HoldfastError):
     """A server rejects a worker that starts, or TLS rejects the server. No task was run.
 
-    It is not a `ServerUnavailable`: to run the worker again does not help before something changed.
+    This is not a `ServerUnavailable`: running the worker again fails until its settings, or those
+    of the server, are changed.
 
     Attributes:
-        server: its host and port.
+        server: host and port of the server.
         rejection: what is rejected: `credentials`, `permission`, `tls`, or `settings` such as the
             number of the database.
         reason: what the server, or TLS, answered.
@@ -254,7 +255,7 @@ _UNSIGNALED: Final = {
 
 
 class SignalTimeout(HoldfastError, TimeoutError):
-    """No signal arrived within the timeout of `wait_for`. It is raised again in each replay.
+    """No signal arrived within the timeout of `wait_for`. Each replay of the task raises it again.
 
     Attributes:
         signal: name of the signal.
@@ -273,7 +274,7 @@ class StepFailed(HoldfastError):
     Attributes:
         step: name of the step.
         error: name of the class of the exception.
-        reason: its message.
+        reason: message of the exception.
     """
 
     def __init__(self, step: str, error: str, reason: str) -> None:

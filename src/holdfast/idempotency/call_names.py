@@ -1,4 +1,4 @@
-"""Name calls on the server, and digest what they ask."""
+"""Name the units of idempotent calls, and compute the digests of what the calls ask."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def call_unit(namespace: Namespace, store: str, user: str, key: str) -> Unit:
 
 
 def fingerprint_digest(fingerprint: bytes | str) -> bytes:
-    """Return the digest of what is asked.
+    """Return the digest of a *fingerprint*, which describes what a call asks.
 
     Raises:
         TypeError: *fingerprint* is neither bytes nor a str.

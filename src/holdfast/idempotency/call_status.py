@@ -1,4 +1,4 @@
-"""What is known of a call, for operators."""
+"""Define the status of a call under an idempotency key, for operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class IdempotentCallStatus:
 
     Attributes:
         state: `running`: a caller holds the key. `done`: there is an answer.
-        free_in: seconds until the key is free. The caller renews a call that runs.
+        free_in: seconds until the key is free. While the call runs, its caller renews the lease.
         fingerprint: digest of what was asked, in hexadecimal digits.
         answer_bytes: size of the answer; 0 while the call runs.
     """

@@ -1,4 +1,4 @@
-"""`RateLimitMiddleware`: limits the requests of an ASGI application. It needs no framework."""
+"""`RateLimitMiddleware`: limits the requests of an ASGI application, whatever its framework."""
 
 from __future__ import annotations
 
@@ -50,8 +50,9 @@ class RateLimitMiddleware:
     Args:
         app: the application.
         limiter: the limiter, from an `AsyncHoldfast`.
-        subject: returns the subject of a request, such as the user; None: the request is not
-            limited. It gets the ASGI scope. By default, it is the address of the client.
+        subject: a function that returns the subject of a request, such as the user, from the ASGI
+            scope. If it returns None, the request is not limited. By default, the subject is the
+            address of the client.
         costs: returns what a request costs, from the ASGI scope; by default each costs 1.
         unavailable: what happens to requests while the server cannot be reached: `allow` lets them
             pass, `refuse` answers with status 503.

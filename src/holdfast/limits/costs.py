@@ -16,7 +16,7 @@ Costs = int | Mapping[str, int] | None
 """What a call costs: name of a limit → cost. A number is the cost of `requests`. None: one call."""
 
 MARK: Final = 6
-"""Characters of the mark of an operation."""
+"""Characters of a *mark*, which identifies an operation in the state of a subject."""
 
 OURS: Final = "hf:limit:"
 """The beginning of an `op_id` that this library made; the mark follows."""

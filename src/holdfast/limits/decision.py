@@ -12,7 +12,7 @@ from ..core.clock import from_epoch_ms
 from .limit import Limit
 
 _FIELDS: Final = 2
-"""Numbers of each limit in a reply."""
+"""How many numbers a reply has for each limit. The reply to `peek` has one more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class LimitUsage:
         limit: the limit.
         name: its name in header fields; it has the period if two limits have the same name.
         remaining: how much may pass now.
-        reset_after: seconds until all of it may pass again, if nothing else passes.
+        reset_after: seconds until the whole amount may pass again, if nothing else passes.
         reserved: how much is reserved for later instants; only `peek` reports it.
     """
 
@@ -40,7 +40,10 @@ class LimitUsage:
 
 
 class Decision:
-    """Whether a call may proceed. It is true if the call may. Made by `AsyncRateLimiter`.
+    """The decision whether a call may proceed. As a bool, it is true if the call may.
+
+    Made by `AsyncRateLimiter`.
+
 
     Attributes:
         allowed: whether the call may proceed. If not, nothing is charged.
@@ -100,7 +103,7 @@ class Decision:
 
     @property
     def reset_at(self) -> datetime:
-        """Return when nothing that passed matters any more, by the server's clock."""
+        """Return when the whole amount of each limit may pass again, by the server's clock."""
         return self.decided_at + timedelta(seconds=max(each.reset_after for each in self.limits))
 
     def headers(self) -> dict[str, str]:

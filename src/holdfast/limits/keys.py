@@ -11,13 +11,14 @@ SUBJECT = "limit"
 """One subject of a limiter, such as one user; named by `subject_unit` in limits/definition.py."""
 
 KEPT_MS = 30 * 86_400 * 1000
-"""A limiter is listed so long after its last use."""
+"""Milliseconds after its last use for which a limiter is listed."""
 
 
 def definition(unit: Unit) -> str:
     """STRING the limits of a limiter, as in `60/60000 90000/60000/tokens`.
 
-    It is amount, period (ms) and name. It expires 30 days after the last use.
+    Each limit has an amount, a period (ms) and perhaps a name. It expires 30 days after the last
+    use.
     """
     return unit.key("definition")
 
@@ -25,6 +26,6 @@ def definition(unit: Unit) -> str:
 def log(unit: Unit) -> str:
     """STRING what passed a subject: packed instants and costs for each limit.
 
-    It expires when nothing in it matters any more, at most one period after the last instant.
+    It expires when none of these costs counts any more, one period after the last instant.
     """
     return unit.key("log")

@@ -24,8 +24,8 @@ def state(unit: Unit) -> str:
       `ends_ms` are removed.
     * `ends_ms`: when the lease of the uncontended holder ends (ms).
     * `unconfirmed`: number of recent grants that waiters did not confirm.
-    * `phase`: of a reader-writer lock: `w` while a writer has it and after; otherwise the ticket of
-      the last reader that enters before the next writer.
+    * `phase`: of a reader-writer lock. `w`: a writer holds the lock, or held it last. Otherwise the
+      ticket of the last reader that enters before the next writer.
     * `unconfirmed_ms`: when the last unconfirmed grant was taken back (ms).
     """
     return unit.key("state")

@@ -14,7 +14,7 @@ MIN_LEASE_MS: Final = 1_000
 for three attempts to renew it."""
 
 MAX_LEASE_MS: Final = 86_400_000
-"""Longest lease: a day. A crashed holder keeps its permit so long. The keys must live longer."""
+"""Longest lease: a day. A crashed holder keeps its permit so long. Keys of a lock live longer."""
 
 MAX_LIMIT: Final = 1_000_000
 

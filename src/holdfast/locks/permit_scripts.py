@@ -1,4 +1,4 @@
-"""The scripts that take, renew and release the permits of each kind of lock."""
+"""Load the scripts that take, renew and release the permits of each kind of lock."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ RW_RELEASE: Final = Script.load("holdfast.locks", "rw_release")
 
 @dataclass(frozen=True, slots=True)
 class PermitScripts:
-    """How permits of one kind are taken and released.
+    """The scripts for one kind of lock, or for one mode (reading or writing) of it.
 
     Attributes:
-        acquire: takes a permit, as `acquire.lua`.
-        release: releases it, as `release.lua`.
+        acquire: takes a permit; its interface is that of `acquire.lua`.
+        release: releases a permit; its interface is that of `release.lua`.
         wait_queue: returns the key of the wait queue.
         mode: part of the name of each acquisition: `r` and `w` for a reader-writer lock.
     """

@@ -31,7 +31,8 @@ from ..core.notifier import Notifier
 from ..core.subscriptions import SubscriptionCache
 
 LONGEST_ARRIVAL_S: Final = 5.0
-"""Seconds after which an acquisition that has not queued or ended does not delay later ones."""
+"""Acquisitions of a process queue in the order of their calls. So later ones wait until an earlier
+one has queued or ended, but at most this many seconds."""
 
 IDLE_SUBSCRIPTIONS: Final = 64
 """Number of subscriptions without a waiter that a process keeps open."""
@@ -105,12 +106,15 @@ class UnitWaiters:
         self._waiters.pop(member.encode(), None)
 
     def connected(self, reading: DirectReading | None) -> bool:
-        """Store who may read the connection. Return True, because all waiters wait with that."""
+        """Store how a waiting thread can read the connection (*reading*); None: only the loop can.
+
+        Return True, because all waiters of this unit wait in that way.
+        """
         self.wait = None if reading is None else reading.wait
         return True
 
     def notify(self, message: bytes = b"") -> None:
-        """Pass *message* to its waiter. If it is empty, the subscription begins or ends."""
+        """Pass *message* to its waiter. If it is empty (see `Listener`), wake all waiters."""
         if message:
             self.receive(message)
         else:
@@ -171,7 +175,8 @@ class WaiterRegistry:
         return f"{self._process}.{mode}{next(self._numbers)}"
 
     def arrive(self, unit: Unit, member: str, now: float) -> None:
-        """Record that an acquisition begins. Later ones do not queue before it, until `depart`.
+        """Record that an acquisition begins. Until `depart`, later acquisitions do not queue.
+
 
         Args:
             unit: the lock or semaphore.
@@ -184,7 +189,7 @@ class WaiterRegistry:
         arrivals[member] = now
 
     def depart(self, unit: Unit, member: str) -> None:
-        """Record that an acquisition queues or has ended. Wake the next one, which may queue."""
+        """Record that an acquisition queues or has ended. Wake the next one: it may queue now."""
         arrivals = self._arrivals.get(unit.prefix)
         if arrivals is None or arrivals.pop(member, None) is None:
             return

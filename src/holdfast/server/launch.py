@@ -90,7 +90,7 @@ def _run_supervisor(folder: Folder, command: list[str]) -> None:
     with _open_log(folder) as log:
         subprocess.run(  # noqa: S603  # the running interpreter and a script of this package
             [*interpreter, str(folder), kind, *command],
-            check=False,  # Its lock shows whether the supervisor runs, and the log why not.
+            check=False,  # The supervisor's lock shows whether it runs, and the log why not.
             cwd=folder.path,
             stdin=subprocess.DEVNULL,
             stdout=log,

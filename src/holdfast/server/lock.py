@@ -67,7 +67,7 @@ class FileLock:
 def is_held(path: Path) -> bool:
     """Return whether the file *path* is locked; False if it is missing.
 
-    For an instant this holds a shared lock, and a `try_take` of another holder fails.
+    For an instant this function holds a shared lock, so a concurrent `try_take` fails.
     """
     try:
         descriptor = open_own(path, os.O_RDONLY)

@@ -50,7 +50,7 @@ STOP_S: Final = 10.0
 """Seconds until a server that does not shut down is killed. That loses no acknowledged write."""
 
 STEADY_S: Final = 60.0
-"""Seconds after which the death of a server is not counted as one more in a row."""
+"""If a server has run for more than this many seconds, its death begins a new row of deaths."""
 
 PAUSE_S_MIN: Final = 0.05
 PAUSE_S_MAX: Final = 5.0
@@ -66,7 +66,7 @@ class ServerProcess:
     """One process of the server.
 
     Attributes:
-        answered: whether it has replied PONG to a PING, which it does after it has loaded its data.
+        answered: whether the server has replied PONG to a PING, that is, has loaded its data.
     """
 
     def __init__(self, command: list[str]) -> None:
@@ -164,7 +164,7 @@ class Supervisor:
         return ServerProcess(self._command)
 
     def _last_user_left(self) -> bool:
-        """Return whether the folder has no user. If so, keep the gate lock forever."""
+        """Return whether the folder has no user. If so, never release the gate lock again."""
         if not _lock(self._gate):
             return False  # A new user, or a process that pins the folder, holds the lock.
         if not _in_use():

@@ -408,7 +408,7 @@ class AsyncHoldfast:
         """Return the rate limiter called *name*: in any window, no more passes than *limits* allow.
 
         All processes that use this name share the limiter. Each process applies the limits that it
-        gives, to what has passed all of them.
+        gives, and counts what has passed in all processes.
 
         Args:
             name: name of the limiter.
@@ -564,7 +564,8 @@ class AsyncHoldfast:
     ) -> AsyncScheduleHandle:
         """Store a schedule: the workers of the queue enqueue *call* at each instant of *timing*.
 
-        A schedule of this name is changed; it keeps its counts, and stays paused if it is paused.
+        If a schedule of this name exists, it is changed: it keeps its counts, and stays paused if
+        it is paused.
         Each occurrence is enqueued once, as the task `name@instant` (in ms since 1970), within a
         second while a worker of the queue lives.
 
@@ -578,7 +579,7 @@ class AsyncHoldfast:
             op_id: see `OutcomeUnknown`.
 
         Raises:
-            ScheduleExists: code declares a schedule of this name, or it is in another queue.
+            ScheduleExists: code declares a schedule of this name, or another queue has one.
             ValueError: *timing* has no instant left, or an option is wrong.
         """
         from holdfast.queues._async.schedule_handle import AsyncScheduleHandle
@@ -590,7 +591,7 @@ class AsyncHoldfast:
         return AsyncScheduleHandle(name, store)
 
     def schedule_handle(self, name: str) -> AsyncScheduleHandle:
-        """Return the handle of a schedule. It sends nothing to the server."""
+        """Return the handle of a schedule, without a call to the server."""
         from holdfast.queues._async.schedule_handle import AsyncScheduleHandle
         from holdfast.queues.schedule.definition import checked_schedule_name
 
@@ -599,11 +600,11 @@ class AsyncHoldfast:
     async def schedules(
         self, *, queue: str | None = None, limit: int = LISTED
     ) -> list[ScheduleStatus]:
-        """Return the schedules: by queue, the next to fire first.
+        """Return the schedules, grouped by queue; in each queue, the next to fire first.
 
         Args:
-            queue: only those of this queue; None: of all queues.
-            limit: how many at most.
+            queue: return only the schedules of this queue; None: of all queues.
+            limit: maximum number of schedules.
 
         Raises:
             DecodeError: another program changed a schedule.
@@ -654,11 +655,11 @@ class AsyncHoldfast:
         group_id: str | None = None,
         op_id: str | None = None,
     ) -> AsyncGroupHandle[Any]:
-        """Enqueue tasks that belong together, and call a task when all of them have succeeded.
+        """Enqueue tasks that belong together, and a callback when all of them have succeeded.
 
-        A member is a call, a group (see `group`) or a chain (see `chain`). So is a callback. In the
-        arguments of a callback, `RESULT` stands for the list of all results, and `GROUP_ID` for the
-        id of the group.
+        A member is a call, a group (see `group`) or a chain (see `chain`). A callback (*then* or
+        *on_failure*) is one of these as well. In the arguments of a callback, `RESULT` stands for
+        the list of all results, and `GROUP_ID` for the id of the group.
 
         Args:
             members: what the group consists of, 1 to 100,000; or a chain.
@@ -668,10 +669,10 @@ class AsyncHoldfast:
             max_failures: how many members may fail.
             result_ttl: seconds for which the group and its results are kept after its end (or a
                 timedelta). A failed group is kept for its *lifetime*.
-            lifetime: seconds after which the group expires, whatever is left of it.
+            lifetime: seconds after which the group expires, even if members have not ended.
             group_id: names the group; by default a unique id is made. If a group of this id exists,
                 then only members that are missing are enqueued: repeat a call that was interrupted.
-            op_id: see `OutcomeUnknown`; it also makes the id of the group.
+            op_id: see `OutcomeUnknown`. Without *group_id*, the id of the group is made from it.
 
         Raises:
             ValueError: there are no members; a member is unique or has a `task_id`; two functions
@@ -692,16 +693,18 @@ class AsyncHoldfast:
         return await producer.enqueue(found, options, op_id=op_id)
 
     def group_handle(self, group_id: str) -> AsyncGroupHandle[Any]:
-        """Return the handle of a group. It sends nothing to the server."""
+        """Return the handle of a group, without a call to the server."""
         from holdfast.queues.groups._async.group_handle import AsyncGroupHandle
 
         return AsyncGroupHandle(group_id, self._resources.groups, self._resources.notifier)
 
     async def groups(self, *, limit: int = LISTED) -> list[GroupStatus]:
-        """Return the status of the groups that exist, the latest first, without nested ones.
+        """Return the status of the groups that exist, the latest first.
+
+        Groups that are members of another group are left out.
 
         Args:
-            limit: how many at most.
+            limit: maximum number of groups.
         """
         from holdfast.queues.groups.status import status_of
         from holdfast.queues.keys import GROUP
@@ -738,7 +741,7 @@ class AsyncHoldfast:
                 `unknown-task`.
             cpu_processes: child processes for tasks with `cpu=True`, at most 256; by default one
                 for each CPU. They are started when they are needed.
-            group: name of the group of processes that it belongs to, which `workers` shows.
+            group: name of the group of processes to which the worker belongs; `workers` shows it.
         """
         check_posix("a worker", "run it there; tasks may be enqueued from here")
         from holdfast.queues.worker.options import WorkerOptions
@@ -1053,7 +1056,7 @@ class AsyncHoldfast:
         return lambda function: AsyncCachedFunction(function, checked, Binding(shared))
 
     async def invalidate_tags(self, *tags: str) -> None:
-        """Invalidate all results of cached functions that have one of *tags*, however many.
+        """Invalidate all results of cached functions that have one of *tags*.
 
         After this method has returned, no such result is returned that began to be computed before
         it was called. Harmless to repeat.
@@ -1136,7 +1139,7 @@ class AsyncHoldfast:
     # Tallies
 
     def tally(self, name: str) -> AsyncTally:
-        """Return the tally called *name*, which counts lines by day and dimension."""
+        """Return the tally called *name*, which counts lines of files by day and dimension."""
         from holdfast.tallies._async.tally import AsyncTally
         from holdfast.tallies.keys import KIND
 
@@ -1203,7 +1206,7 @@ class AsyncHoldfast:
     async def layout_version(self) -> int | None:
         """Return the version of the layout that the namespace stores; None: it stores none yet.
 
-        It is also returned if this program cannot read it, so that all other methods raise
+        Return it even if this program cannot read that layout. All other methods then raise
         `UnsupportedLayout`.
         """
         from .layout_version import stored_version

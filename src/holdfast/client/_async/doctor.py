@@ -27,7 +27,7 @@ from ..server_info import fields
 from .admin import facts_of
 
 LISTED: Final = 1000
-"""Queues with schedules that are checked, those that were used last; as many schedules of each."""
+"""Largest number of queues, the latest used first, with schedules that are checked."""
 
 _READINGS: Final = 5
 """How often each server's clock is read."""

@@ -80,8 +80,8 @@ class AsyncResources:
         self.near_caches = NearCaches(self.tracker)
         self.buffers: set[AsyncCounterBuffer] = set()
         self.closed_last = ExitStack()
-        # All objects that the client makes refer to the caller. So when the caller is garbage, none
-        # of them is in use, and the connections can be closed.
+        # All objects that the client makes refer to the caller. So when the caller is collected as
+        # garbage, none of these objects is in use, and the connections can be closed.
         parts = (settings, self.caller.sessions, self.renewer, self.notifier, self.tracker)
         self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
         self._abandoned.atexit = False  # the operating system closes connections of the process
@@ -109,14 +109,14 @@ class AsyncResources:
 
     @shared
     def schedule_store(self) -> AsyncScheduleStore:
-        """Return what reads and writes schedules."""
+        """Return the object that reads and writes schedules."""
         from holdfast.queues._async.schedule_store import AsyncScheduleStore
 
         return AsyncScheduleStore(self.caller, self.catalog, self.producer, self.namespace)
 
     @shared
     def groups(self) -> AsyncGroupDelivery:
-        """Return what stores groups and counts their members."""
+        """Return the object that stores groups and counts their members."""
         from holdfast.queues.groups._async.group_delivery import AsyncGroupDelivery
         from holdfast.queues.groups._async.group_store import AsyncGroupStore
 
@@ -124,13 +124,13 @@ class AsyncResources:
         return AsyncGroupDelivery(store, self.caller, self.catalog, self.namespace)
 
     def future_schedules(self, queues: Sequence[str]) -> AsyncFutureSchedules:
-        """Return what enqueues the tasks of schedules before their instants, for tests."""
+        """Return an object that enqueues the tasks of schedules early, for tests."""
         from holdfast.queues._async.future_schedules import AsyncFutureSchedules
 
         return AsyncFutureSchedules(self.schedule_store, self.namespace, queues)
 
     def sleepers(self) -> AsyncSleepers:
-        """Return what wakes tasks that sleep before their time, for tests."""
+        """Return an object that wakes sleeping tasks before their time, for tests."""
         from holdfast.queues._async.sleepers import AsyncSleepers
 
         return AsyncSleepers(self.caller, self.namespace)

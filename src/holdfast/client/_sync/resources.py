@@ -81,8 +81,8 @@ class Resources:
         self.near_caches = NearCaches(self.tracker)
         self.buffers: set[CounterBuffer] = set()
         self.closed_last = ExitStack()
-        # All objects that the client makes refer to the caller. So when the caller is garbage, none
-        # of them is in use, and the connections can be closed.
+        # All objects that the client makes refer to the caller. So when the caller is collected as
+        # garbage, none of these objects is in use, and the connections can be closed.
         parts = (settings, self.caller.sessions, self.renewer, self.notifier, self.tracker)
         self._abandoned = weakref.finalize(self.caller, _abandon, *parts)
         self._abandoned.atexit = False  # the operating system closes connections of the process
@@ -110,14 +110,14 @@ class Resources:
 
     @shared
     def schedule_store(self) -> ScheduleStore:
-        """Return what reads and writes schedules."""
+        """Return the object that reads and writes schedules."""
         from holdfast.queues._sync.schedule_store import ScheduleStore
 
         return ScheduleStore(self.caller, self.catalog, self.producer, self.namespace)
 
     @shared
     def groups(self) -> GroupDelivery:
-        """Return what stores groups and counts their members."""
+        """Return the object that stores groups and counts their members."""
         from holdfast.queues.groups._sync.group_delivery import GroupDelivery
         from holdfast.queues.groups._sync.group_store import GroupStore
 
@@ -125,13 +125,13 @@ class Resources:
         return GroupDelivery(store, self.caller, self.catalog, self.namespace)
 
     def future_schedules(self, queues: Sequence[str]) -> FutureSchedules:
-        """Return what enqueues the tasks of schedules before their instants, for tests."""
+        """Return an object that enqueues the tasks of schedules early, for tests."""
         from holdfast.queues._sync.future_schedules import FutureSchedules
 
         return FutureSchedules(self.schedule_store, self.namespace, queues)
 
     def sleepers(self) -> Sleepers:
-        """Return what wakes tasks that sleep before their time, for tests."""
+        """Return an object that wakes sleeping tasks before their time, for tests."""
         from holdfast.queues._sync.sleepers import Sleepers
 
         return Sleepers(self.caller, self.namespace)

@@ -62,7 +62,7 @@ _CHANGING: Final = (
     "ZPOPMIN", "ZREM member", "ZREMRANGEBYSCORE 0 0",
 )  # fmt: skip
 """Commands that change nothing on a missing key, or fail after the server has checked the right.
-HSETNX, LPUSH, RPUSH and SADD cannot be tested so."""
+HSETNX, LPUSH, RPUSH and SADD cannot be tested in this way, because they would create the key."""
 
 NEEDED: Final = (
     *_KEYLESS,

@@ -1,4 +1,4 @@
-"""Find schedules that nothing fires, and declared ones that no code declares any more."""
+"""Find schedules that no worker fires, and declared schedules that no worker declares any more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ..finding import Finding, Severity
 
 OVERDUE_MS: Final = 60_000
 UNDECLARED_MS: Final = 86_400_000
-"""A worker declares its schedules once an hour. After this time none of them runs any more."""
+"""A worker declares its schedules once an hour. If a schedule was not declared for so long, no
+worker with its code runs any more."""
 
 
 def schedules(queue: str, reply: SchedulesReply) -> Iterator[Finding]:

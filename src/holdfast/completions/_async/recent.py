@@ -80,7 +80,7 @@ class AsyncRecent:
         return [stored_text(name, what) for name in names]
 
     async def match(self, prefix: str, *, limit: int | None = None) -> list[str]:
-        """Return the names that begin with *prefix*, the latest first. Both are folded before.
+        """Return the names that begin with *prefix*, the latest first. Compare folded texts.
 
         Args:
             prefix: the beginning. Empty: return all names.

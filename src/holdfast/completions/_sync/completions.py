@@ -150,7 +150,8 @@ class Completions:
     def search(self, prefix: str, *, limit: int = 10) -> list[Match]:
         """Return the names that begin with *prefix*, then names with a later word that does.
 
-        The first group is sorted by the folded names, the second one by them from that word on.
+        The first group is sorted by the folded names, the second one by the parts of the folded
+        names that begin with the matching word.
 
         Args:
             prefix: the beginning; it is folded before the search. Empty: return all names.

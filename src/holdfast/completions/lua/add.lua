@@ -4,8 +4,8 @@
 -- KEYS[1]  ZSET    index   members: `kind key NUL name NUL id`
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
+-- ARGV[1]  string  writer  writer of the operation, for the ledger
+-- ARGV[2]  int     number  number of the operation
 -- ARGV[3]  int     whole   how many members have a whole name as key; these members come first
 -- ARGV[4]  string  first of the members
 -- returns  int     number of entries (a name with its id) that are new in the index

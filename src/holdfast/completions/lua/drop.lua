@@ -4,8 +4,8 @@
 -- KEYS[1]  LIST    names   the latest first
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
+-- ARGV[1]  string  writer  writer of the operation, for the ledger
+-- ARGV[2]  int     number  number of the operation
 -- ARGV[3]  string  name
 -- returns  int     1: the name was removed
 --                  0: the name was not in the list

@@ -5,8 +5,8 @@
 -- KEYS[2]  STRING  limit   how many names are kept
 -- KEYS[3]  HASH    even    ledger of even hours
 -- KEYS[4]  HASH    odd     ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
+-- ARGV[1]  string  writer  writer of the operation, for the ledger
+-- ARGV[2]  int     number  number of the operation
 -- ARGV[3]  int     size     the new limit
 -- ARGV[4]  int     kept_ms  milliseconds after which `limit` expires, unless a touch extends it
 -- returns  int     1

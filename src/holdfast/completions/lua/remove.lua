@@ -4,8 +4,8 @@
 -- KEYS[1]  ZSET    index   members: `kind key NUL name NUL id`
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
+-- ARGV[1]  string  writer  writer of the operation, for the ledger
+-- ARGV[2]  int     number  number of the operation
 -- ARGV[3]  string  id      id of the entry; '': all entries with the name
 -- ARGV[4]  string  first of the members without their ids; the one of the whole name comes first
 -- returns  int     how many entries were removed; if it is AT_ONCE, there may be more

@@ -49,7 +49,7 @@ class AsyncCaller:
     Args:
         settings: settings of the client.
         lifetime: state of the client; None: create one.
-        namespace: the namespace with the layout that calls check first; None: they check nothing.
+        namespace: the namespace. Calls first check its layout version; None: without this check.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class AsyncCaller:
 
     @property
     def writers(self) -> Writers:
-        """Return the writers of this process and loop."""
+        """Return the `Writers` of this process and loop, which identify its writes."""
         return self.sessions.get().writers
 
     @property
@@ -83,8 +83,8 @@ class AsyncCaller:
     def fast_path(self) -> AsyncRouter | None:
         """Return the router for calls on the fast path, which are only sent and answered.
 
-        None: calls also need durability, telemetry or a check of the layout, or the client is
-        closed.
+        None: there is no fast path now, because calls also need durability, telemetry or a check of
+        the layout, or the client is closed.
         """
         session = self.sessions.get()
         is_fast = self.settings.plain and monotonic() < session.layout.due_at
@@ -108,7 +108,7 @@ class AsyncCaller:
             unit: the unit of the call; all *keys* are in its slot.
             keys: the keys, in the order of the script's header.
             args: the arguments, in the order of the script's header.
-            kind: which connection sends the call.
+            kind: kind of the call, which selects the connection.
             harmless: whether running the script several times has the effect of running it once.
                 Then the call is sent again if its reply is lost. Scripts that only read always are.
             durable: whether the write must be as durable as the settings require. Not needed for
@@ -147,7 +147,7 @@ class AsyncCaller:
     def operation(
         self, op_id: str | None, repeat: Callable[..., Any], *, verb: str = ""
     ) -> Operation:
-        """Return the operation for a write of several calls. Make the calls in its context.
+        """Return the operation of a write that takes several calls. Make them in its `with` block.
 
         Args:
             op_id: as in `write`.
@@ -170,7 +170,7 @@ class AsyncCaller:
         """Run *script* on the server of *unit*, and apply it once even if it is sent several times.
 
         Args:
-            script: the script; its first two arguments are a writer and a number.
+            script: the script; its first two arguments identify the operation: writer and number.
             unit: the unit of the call.
             args: the further arguments of the script.
             op_id: from an `OutcomeUnknown`, or chosen by the user; None: a new operation.
@@ -229,8 +229,8 @@ class AsyncCaller:
                 answers.append(outcome.value)
                 continue
             try:
-                # Raise the error of the batch. Calling a dead server again for each of hundreds of
-                # steps would take hundreds of timeouts.
+                # Raise the error now if repeating cannot help. Calling a dead server again for each
+                # of hundreds of steps would take hundreds of timeouts.
                 self.check_first(router, outcome, script, unit, harmless=harmless)
                 again = self.call(script, unit, keys, args, harmless=harmless, durable=durable)
                 answers.append(await again)
@@ -308,13 +308,13 @@ class AsyncCaller:
     async def ask(
         self, address: Address, unit: Unit, *command: Argument, kind: CallKind = CallKind.ORDINARY
     ) -> Any:
-        """Run one command on the server at *address*. It must be harmless to repeat.
+        """Run one command on the server at *address*. The command must be harmless to repeat.
 
         Args:
             address: address of the server.
             unit: the unit that an error names.
             command: the command with its arguments.
-            kind: which connection sends the command.
+            kind: kind of the call, which selects the connection.
 
         Raises:
             ServerUnavailable: the server did not answer, or answered with an error.

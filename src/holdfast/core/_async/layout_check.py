@@ -80,7 +80,7 @@ class AsyncLayoutCheck:
             here = await router.address(attempt.unit)
             is_same_server = here == router.known(self._unit)
             if seen == self._first_checks or self._unanswered is None:
-                until = attempt.until if is_same_server else -inf  # elsewhere: one attempt
+                until = attempt.until if is_same_server else -inf  # another server: one attempt
                 self._unanswered = await self._check_first(router, attempt, until)
                 self._first_checks += 1
             if self._unanswered is not None and not is_same_server:
@@ -89,7 +89,7 @@ class AsyncLayoutCheck:
             return self._unanswered
 
     async def close(self) -> None:
-        """Wait for the end of a check in the background. Its connection is closed."""
+        """End the check in the background, if there is one. Its connections are closed already."""
         later, self._later = self._later, None
         if later is not None:
             await later.end()
@@ -101,7 +101,7 @@ class AsyncLayoutCheck:
         return (self.reads_due_at if attempt.reading else self.due_at) > -inf
 
     def _passed(self, valid_s: float, *, reads_only: bool = False) -> None:
-        """Let calls (or only reads) pass for *valid_s* seconds."""
+        """Let calls, or only calls that read, pass for *valid_s* seconds without a check."""
         self.reads_due_at = monotonic() + valid_s
         if not reads_only:
             self.due_at = self.reads_due_at
@@ -127,7 +127,8 @@ class AsyncLayoutCheck:
             if stored is None:
                 outcome = await self._store(router, asking)
             if isinstance(outcome, Replied):
-                self._readable(outcome, attempt)  # Another client may have been faster.
+                # Check again: another client may have stored its version since.
+                self._readable(outcome, attempt)
                 self._passed(RECHECK_S)
                 return None
         if not isinstance(outcome, Refused):
@@ -143,7 +144,7 @@ class AsyncLayoutCheck:
             self._later = BackgroundTask(self._recheck, router, attempt, writes)
 
     async def _recheck(self, router: AsyncRouter, attempt: Attempt, writes: bool) -> None:
-        """Read the version again. Store it if it was lost and this client *writes*."""
+        """Read the version again. If it is missing and this client *writes*, store it."""
         asking = self._asking(CallKind.ORDINARY, -inf)
         try:
             outcome = await self._delivery.deliver(router, asking, Request.of("GET", self._key))
@@ -153,14 +154,14 @@ class AsyncLayoutCheck:
                 self._readable(outcome, attempt)
                 return
         except HoldfastError:
-            self.due_at = self.reads_due_at = -inf  # The next call checks again, and raises it.
+            self.due_at = self.reads_due_at = -inf  # The next call checks again, and raises.
             return
         except Exception:  # noqa: BLE001, S110 (the user's credential provider may raise anything)
             pass
         self._passed(RETRY_S, reads_only=not writes)
 
     async def _store(self, router: AsyncRouter, asking: Attempt) -> Outcome:
-        """Store the version of this program unless there is one. Return the one that was stored."""
+        """Store the version of this program, if none is stored. Return what was stored before."""
         command = Request.of("SET", self._key, layout.VERSION, "NX", "GET")
         return await self._delivery.deliver(router, asking, command)
 

@@ -1,4 +1,4 @@
-"""Pack a call of a script once, and send it often: for calls that each use of a unit makes."""
+"""Pack a call of a script once and send it many times, for calls that every use of a unit makes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ..transport.request import CallKind, PreparedCommand, Request
 from .caller import Argument, AsyncCaller
 
 _OVERDUE: Final = 0.5
-"""Part of the timeout after which a lost reply is not asked for again."""
+"""Fraction of the timeout. If a reply is lost after this time, a repeated read would take too long
+in total, so it fails."""
 
 
 class AsyncPreparedCall:

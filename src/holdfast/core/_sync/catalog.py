@@ -49,7 +49,7 @@ class Catalog:
     Args:
         caller: sends the calls.
         namespace: namespace of the units.
-        kind: which connection sends the calls that record and remove, as in `Caller.call`.
+        kind: kind of the calls that record and remove, as in `Caller.call`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Catalog:
     def has(self, unit: Unit) -> bool:
         """Return whether `note` would do nothing.
 
-        That is so if *unit* was recorded recently, or during the pause after a failed call.
+        It does nothing if *unit* was recorded recently, or during the pause after a failed call.
         """
         now = time.monotonic()
         return now - self._noted.get(unit, -_AGAIN_S) < _AGAIN_S or now < self._paused_until.get(
@@ -107,7 +107,10 @@ class Catalog:
             self._failures.pop(kind, None)
 
     def _pause(self, kind: str) -> None:
-        """Record no units of *kind* for a while. Concurrent failures count as one."""
+        """Stop recording units of *kind* for a while, because a call failed.
+
+        Concurrent failures count as one.
+        """
         now = time.monotonic()
         if now >= self._paused_until.get(kind, 0.0):
             failures = self._failures[kind] = self._failures.get(kind, 0) + 1

@@ -81,7 +81,7 @@ class LayoutCheck:
             here = router.address(attempt.unit)
             is_same_server = here == router.known(self._unit)
             if seen == self._first_checks or self._unanswered is None:
-                until = attempt.until if is_same_server else -inf  # elsewhere: one attempt
+                until = attempt.until if is_same_server else -inf  # another server: one attempt
                 self._unanswered = self._check_first(router, attempt, until)
                 self._first_checks += 1
             if self._unanswered is not None and not is_same_server:
@@ -90,7 +90,7 @@ class LayoutCheck:
             return self._unanswered
 
     def close(self) -> None:
-        """Wait for the end of a check in the background. Its connection is closed."""
+        """End the check in the background, if there is one. Its connections are closed already."""
         later, self._later = self._later, None
         if later is not None:
             later.end()
@@ -102,7 +102,7 @@ class LayoutCheck:
         return (self.reads_due_at if attempt.reading else self.due_at) > -inf
 
     def _passed(self, valid_s: float, *, reads_only: bool = False) -> None:
-        """Let calls (or only reads) pass for *valid_s* seconds."""
+        """Let calls, or only calls that read, pass for *valid_s* seconds without a check."""
         self.reads_due_at = monotonic() + valid_s
         if not reads_only:
             self.due_at = self.reads_due_at
@@ -126,7 +126,8 @@ class LayoutCheck:
             if stored is None:
                 outcome = self._store(router, asking)
             if isinstance(outcome, Replied):
-                self._readable(outcome, attempt)  # Another client may have been faster.
+                # Check again: another client may have stored its version since.
+                self._readable(outcome, attempt)
                 self._passed(RECHECK_S)
                 return None
         if not isinstance(outcome, Refused):
@@ -142,7 +143,7 @@ class LayoutCheck:
             self._later = BackgroundTask(self._recheck, router, attempt, writes)
 
     def _recheck(self, router: Router, attempt: Attempt, writes: bool) -> None:
-        """Read the version again. Store it if it was lost and this client *writes*."""
+        """Read the version again. If it is missing and this client *writes*, store it."""
         asking = self._asking(CallKind.ORDINARY, -inf)
         try:
             outcome = self._delivery.deliver(router, asking, Request.of("GET", self._key))
@@ -152,14 +153,14 @@ class LayoutCheck:
                 self._readable(outcome, attempt)
                 return
         except HoldfastError:
-            self.due_at = self.reads_due_at = -inf  # The next call checks again, and raises it.
+            self.due_at = self.reads_due_at = -inf  # The next call checks again, and raises.
             return
         except Exception:  # noqa: BLE001, S110 (the user's credential provider may raise anything)
             pass
         self._passed(RETRY_S, reads_only=not writes)
 
     def _store(self, router: Router, asking: Attempt) -> Outcome:
-        """Store the version of this program unless there is one. Return the one that was stored."""
+        """Store the version of this program, if none is stored. Return what was stored before."""
         command = Request.of("SET", self._key, layout.VERSION, "NX", "GET")
         return self._delivery.deliver(router, asking, command)
 

@@ -1,4 +1,4 @@
-"""A child process that a worker's event loop talks to, and may kill at any moment."""
+"""Run a child process for the event loop of a worker, which may kill the child at any time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from typing import Final
 from ..clock import Deadline
 
 LENGTH_BYTES: Final = 4
-"""Before each frame; a frame is a line of JSON, and bytes of any content."""
+"""Size of the number before each frame, which is the frame's length. A frame has a header (a line
+of JSON) and a body (any bytes)."""
 
 _POLL_S: Final = 0.01
 
@@ -31,7 +32,7 @@ class ChildEnded(Exception):
     """The child process ended before it answered.
 
     Attributes:
-        code: its exit code; negative: the signal that ended it.
+        code: exit code of the process; negative: the signal that ended it.
     """
 
     def __init__(self, code: int) -> None:
@@ -42,14 +43,15 @@ class ChildEnded(Exception):
 class ChildProcess:
     """A Python process that runs `main` of a module, with a connection to it.
 
-    It has a process group of its own, so a Ctrl-C on a terminal does not reach it, and `kill` also
-    ends what it has started. It is for the event loop that this is made in.
+    The process has a process group of its own. So a Ctrl-C on a terminal does not reach it, and
+    `kill` also ends the processes that it has started. Use this object only in the event loop in
+    which it was created.
 
     Args:
         module: name of a module with a function `main(descriptor)`; see `ParentLink`.
 
     Raises:
-        OSError: the system refuses to start it.
+        OSError: the system refuses to start the process.
     """
 
     def __init__(self, module: str) -> None:
@@ -70,19 +72,19 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Return its process id."""
+        """Return the id of the child process."""
         return self._popen.pid
 
     @property
     def code(self) -> int | None:
-        """Return its exit code; negative: the signal that ended it; None: it runs."""
+        """Return the child's exit code; negative: the signal that ended it; None: it still runs."""
         return self._popen.poll()
 
     async def send(self, header: bytes, body: bytes = b"") -> None:
-        """Send it a frame.
+        """Send a frame to the child.
 
         Raises:
-            ChildEnded: it has ended.
+            ChildEnded: the child has ended.
         """
         try:
             _, writer = await self._opened()
@@ -92,10 +94,10 @@ class ChildProcess:
             raise ChildEnded(await self.ended()) from None
 
     async def receive(self) -> tuple[bytes, bytes]:
-        """Return its next frame: a header and a body.
+        """Return the next frame of the child: header and body.
 
         Raises:
-            ChildEnded: it has ended.
+            ChildEnded: the child has ended.
         """
         try:
             reader, _ = await self._opened()
@@ -106,21 +108,22 @@ class ChildProcess:
         return header, body
 
     def kill(self) -> None:
-        """End it at once, with what it has started in its process group."""
+        """Kill the child at once, with all processes in its process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self.close()
 
     def close(self) -> None:
-        """Close the connection. A process that waits for a frame ends by itself."""
+        """Close the connection. A child that waits for a frame then ends by itself."""
         if self._streams is not None:
             self._streams[1].close()
         else:
             self._ours.close()
 
     async def ended(self, patience_s: float = 1.0) -> int:
-        """Wait until it has ended, and return its exit code; kill it after *patience_s*."""
-        patience = Deadline(patience_s)  # a busy event loop polls seldom: polls are no measure
+        """Wait for the end of the child, and return its exit code. Kill it after *patience_s*."""
+        # Not a number of polls, because a busy event loop polls less often.
+        patience = Deadline(patience_s)
         while (code := self.code) is None:
             if patience.passed:
                 self.kill()
@@ -135,5 +138,5 @@ class ChildProcess:
 
 
 def framed(header: bytes, body: bytes) -> bytes:
-    """Return a frame as it is sent."""
+    """Return the bytes of a frame as they are sent: its length, *header*, a newline, *body*."""
     return (len(header) + 1 + len(body)).to_bytes(LENGTH_BYTES, "big") + header + b"\n" + body

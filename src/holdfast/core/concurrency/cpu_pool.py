@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 class Pool:
     """A pool with one thread for each processor, started when it is first needed.
 
-    Use it for functions that release the interpreter lock, such as compression. Close it in the
+    Use it for functions that release the interpreter lock, such as compression. Call `close` in the
     end.
     """
 

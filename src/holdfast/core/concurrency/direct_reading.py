@@ -24,11 +24,12 @@ _LONE_WAITS: Final = 4
 """Number of waits without another waiting thread after which the loop lends the connection."""
 
 _LENDING_S: Final = 0.05
-"""Seconds that a thread lets the loop lend the connection before it waits."""
+"""Longest time in seconds that a thread waits for the loop to lend the connection. Then the thread
+waits for its event without a loan."""
 
 _LONGEST_POLL_S: Final = 0.5
-"""Seconds after which a reading thread shows that it is alive. `DirectReading.check` is called less
-often."""
+"""Longest time in seconds after which a reading thread increases `_Loan.turns`, which shows that it
+still reads. `DirectReading.check`, which looks at this number, is called less often."""
 
 _UNUSED_CHECKS: Final = 5
 """Number of checks in which no thread has read, after which the loop takes the connection back.
@@ -40,13 +41,13 @@ _CHUNK: Final = 65536
 
 
 class Lender(Protocol):
-    """The connection, which runs in a loop."""
+    """A connection that runs in an event loop and can lend its socket to a thread."""
 
     def lend(self) -> socket.socket | None:
         """Stop reading, and return a duplicate of the socket; None if that is not possible."""
 
     def resume(self) -> None:
-        """Read again."""
+        """Let the loop read the socket again, after `lend`."""
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -55,7 +56,7 @@ class Lender(Protocol):
         """Process *data*, the next bytes of the socket.
 
         Raises:
-            ConnectionError: there are none, or they do not follow the protocol.
+            ConnectionError: there are no bytes, or they do not follow the protocol.
         """
 
     def call_soon(self, function: Callable[..., object], *args: object) -> None:
@@ -134,7 +135,7 @@ class DirectReading:
             with contextlib.suppress(OSError):  # Too many files are open: the loop reads on.
                 self._loan = self._new_loan()
         if self._loan is not None and self._waiting and not self._loan.is_read:
-            self.take_back()  # The wait began before the loan.
+            self.take_back()  # The thread began to wait before the loan, so it does not read.
         answered.set()
 
     def _new_loan(self) -> _Loan | None:

@@ -9,8 +9,8 @@ def new_loop(*, daemon: bool) -> asyncio.AbstractEventLoop:
     """Return a new event loop. Use uvloop if it is installed, because it is faster than asyncio.
 
     Args:
-        daemon: whether it is for a daemon thread. Such a thread may run while the interpreter ends,
-            and a timer of uvloop would then crash the process. A loop of asyncio just stops.
+        daemon: whether the loop is for a daemon thread. Such a thread may run while the interpreter
+            ends, and a timer of uvloop would then crash the process. A loop of asyncio just stops.
     """
     if daemon:
         return asyncio.new_event_loop()

@@ -30,8 +30,9 @@ def raise_interruption(error: BaseException) -> None:
 def _replaced_by(error: BaseException | None) -> BaseException | None:
     """Return the exception that a library caught and replaced with *error*, or None.
 
-    redis-py 6 replaces a TimeoutError twice. An exception that the program handles around the call
-    is a context, too; it was not caught by a frame of the call.
+    redis-py 6 replaces a TimeoutError twice, so one step back is not enough. But the context of
+    *error* may also be an exception that the program was handling when it made the call. That one
+    was caught outside the call, so the tracebacks have no frame in common.
     """
     replaced: BaseException | None = None if error is None else _CONTEXT.__get__(error)
     caught = None if replaced is None else _TRACEBACK.__get__(replaced)

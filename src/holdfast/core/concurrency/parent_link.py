@@ -1,4 +1,4 @@
-"""The connection of a child process to the worker that started it."""
+"""Connect a child process to the worker that started it."""
 
 from __future__ import annotations
 

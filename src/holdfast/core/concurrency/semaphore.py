@@ -24,7 +24,7 @@ _CHECK_S: Final = 0.05
 """Seconds after which a waiting thread looks for entries of functions that have ended."""
 
 _SUSPENDABLE: Final = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
-"""Flags of code that leaves the stack before it ends."""
+"""Flags of the code of generators and coroutines, which leave the stack before they end."""
 
 
 def lock_timeout(timeout_s: float | None) -> float:
@@ -63,7 +63,8 @@ class _SemaphoreEntry:
             outermost = known[1]
             if known == (self.frame, self.code):
                 return False
-        # The thread runs while its stack is read. A generator that it has just left has no caller.
+        # The thread runs while its stack is read. If it has just left a generator, the frame of the
+        # generator has no caller, and the rest of the stack is unknown. Then return False.
         return outermost is None or not outermost.co_flags & _SUSPENDABLE
 
 
@@ -89,7 +90,7 @@ class LocalSemaphore:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        # Each operation on it is atomic.
+        # Each operation on this dict is atomic.
         self._entries: OrderedDict[_SemaphoreEntry, None] = OrderedDict()
 
     def __enter__(self) -> None:
@@ -173,7 +174,7 @@ class LocalSemaphore:
         return bool(made)
 
     def _call_next(self) -> None:
-        """Wake the last entry that may be inside, if it waits."""
+        """Wake the last of the functions that may be inside, if it still waits to enter."""
         first = self._first()
         called = first[-1].called if len(first) == self._limit else None
         if called is not None:

@@ -75,10 +75,11 @@ class _ThreadJob:
 class Threads:
     """Daemon threads that run plain functions for the current event loop.
 
-    A thread is started if all others are busy. A function wakes one idle thread, which wakes the
-    next one before it runs the function if others wait. So short functions of one turn of the loop
-    run one after the other in few threads, and a long one delays no other. Use the methods and
-    attributes only in the thread of the loop. Close it in the end.
+    A thread is started if all others are busy. A new function wakes one idle thread. If further
+    functions wait, this thread wakes another one before it runs the function. So short functions of
+    one turn of the loop run one after the other in few threads, and a long one delays no other.
+
+    Use the methods and attributes only in the thread of the loop. Call `close` in the end.
 
     Args:
         limit: largest number of threads, at least 1. Further functions wait in order for a thread.
@@ -182,7 +183,7 @@ class Threads:
             self._wakes.put(None)
 
     def _wake_thread(self) -> None:
-        """Wake an idle thread, unless one is waking already. From any thread."""
+        """Wake an idle thread, unless one is waking already. Any thread may call this."""
         if not self._thread_waking:
             self._thread_waking = True  # Two threads may set it at once: then two threads wake.
             self._wakes.put(None)
@@ -261,7 +262,10 @@ class Threads:
         return job
 
     def _performed(self, job: _ThreadJob) -> bool:
-        """Run *job*. Return False if it must not begin. No interruption comes after this."""
+        """Run *job*. Return False if it must not begin.
+
+        After the return, the `Interrupted` of this job is not raised any more.
+        """
         try:
             if job.steps.pop() is not _BEGIN:
                 return False

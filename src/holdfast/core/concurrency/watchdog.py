@@ -55,8 +55,9 @@ class Watchdog:
 
     @property
     def lag_s(self) -> float:
-        """Return the seconds for which the loop has not turned so far; 0 if it turns. From any
-        thread.
+        """Return for how many seconds the loop has not answered a check; 0 if it has answered.
+
+        Any thread may call this.
         """
         asked_at = self._asked_at
         return 0.0 if asked_at is None else time.monotonic() - asked_at

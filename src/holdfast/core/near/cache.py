@@ -1,4 +1,7 @@
-"""Keep values of one cache in memory, and serve them while the server confirms them."""
+"""Keep values of one cache in memory, and serve them while their server would report changes.
+
+A `Guard` (see `guard.py`) decides until when values of a server may be served.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,12 @@ class KeyLocation(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """A key on which a value depends, beside its own.
+    """A further key on which a value depends: if this key changes, the value must not be served.
 
     Attributes:
         location: where the key is.
         key: the rest of the key after the prefix.
-        marks: note changes of the key.
+        marks: the `Marks` that note changes of the key.
     """
 
     location: KeyLocation
@@ -65,9 +68,10 @@ class NearCache:
 
     Attributes:
         near: the options.
-        marks: marks of keys with the prefix of the values, on which values may depend.
-        server_hits: how many values users of this object have read from the server.
-        loads: how many values they have loaded.
+        marks: note changes of keys with the prefix of the values, because other values may depend
+            on these keys.
+        server_hits: how many values the users of this object have read from the server.
+        loads: how many values they have loaded because the server did not have them.
     """
 
     def __init__(self, tracker: Tracker, near: Near) -> None:
@@ -94,7 +98,7 @@ class NearCache:
             now: the time by `clock`.
         """
         store = self._store
-        entry = store.main.get(key) or store.small.get(key)  # `find`, without a call
+        entry = store.main.get(key) or store.small.get(key)  # `NearStore.find`, inlined for speed
         if entry is None or now >= entry.until:
             return None
         if now >= entry.guard.until:
@@ -158,12 +162,12 @@ class NearCache:
         self.marks.changed(key)
 
     def guard_ended(self) -> None:
-        """Remove the values of guards that have ended."""
+        """Remove the values that were stored under guards that have ended."""
         with self._guard:
             self._store.remove_if(lambda entry: entry.ended)
 
     def resize(self, near: Near) -> None:
-        """Use these options from now on."""
+        """Use the options *near* from now on, and evict values that exceed the new maximum."""
         with self._guard:
             self._use(near)
             self._store.resize(near.max_bytes)
@@ -216,7 +220,7 @@ class NearCache:
                 self._readings.setdefault(key, set()).add(reading)
 
     def end(self, reading: Reading, keys: Iterable[str]) -> None:
-        """Note no changes in *reading* any more."""
+        """Stop noting changes of *keys* in *reading*."""
         with self._guard:
             for key in keys:
                 readings = self._readings.get(key, set())
@@ -234,11 +238,11 @@ class NearCache:
 
 
 class Reading:
-    """A read of values from the server. What is read is stored only if it was not changed since.
+    """A read of values from the server. A value is stored only if its key has not changed since.
 
     Attributes:
         began: when the read began, by `clock`.
-        spoilt: keys that have changed since.
+        spoilt: keys that have changed since the read began; their values are not stored.
     """
 
     __slots__ = (
@@ -269,7 +273,7 @@ class Reading:
         self._marks: dict[str, tuple[Mark, ...]] = {}
 
     def __enter__(self) -> Reading:
-        # First note changes, then look up the guards: a change in between is noted.
+        # First begin to note changes, then look up the guards, so that no change is missed.
         self._cache.begin(self, self._locations)
         try:
             for key in self._locations:
@@ -283,7 +287,7 @@ class Reading:
         return self
 
     def _needed(self, key: str) -> Iterator[KeyLocation]:
-        """Yield where the keys are that the value of *key* needs, its own first."""
+        """Yield the location of *key*, then those of the other keys on which its value depends."""
         yield self._locations[key]
         for each in self._others.get(key, ()):
             yield each.location

@@ -96,4 +96,4 @@ class Guard:
 
 
 NO_GUARD: Final = Guard(None)
-"""Guards keys of servers that have no invalidation connection yet."""
+"""The guard of a server without an invalidation connection. It serves nothing."""

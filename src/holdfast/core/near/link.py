@@ -24,7 +24,7 @@ OnChanged = Callable[[list[bytes] | None], None]
 
 
 class _SentCommand:
-    """A command that was sent, and later its reply or why there is none."""
+    """A command that was sent. When it has ended: its reply, or why there is no reply."""
 
     def __init__(self) -> None:
         self.ended = Event()
@@ -152,7 +152,10 @@ class TrackingLink:
 
 
 def _shortest(prefixes: Iterable[str]) -> frozenset[str]:
-    """Return those of *prefixes* that do not begin with another one. The server refuses both."""
+    """Return those of *prefixes* that do not begin with another one of them.
+
+    The server refuses to track a prefix that begins with another tracked prefix.
+    """
     found: list[str] = []
     for prefix in sorted(prefixes):  # A prefix is followed by those that begin with it.
         if not found or not prefix.startswith(found[-1]):

@@ -9,7 +9,7 @@ from ..concurrency.semaphore import Mutex
 
 
 class Mark:
-    """The state of one key since a value was read that depends on it.
+    """Whether one key has changed since a value that depends on it was read.
 
     Attributes:
         ended: whether the key has changed.
@@ -22,7 +22,7 @@ class Mark:
 
 
 class Marks:
-    """The marks of keys, while values depend on them. A million values may share one mark."""
+    """One mark for each key on which values in memory depend. A million values may share a mark."""
 
     def __init__(self) -> None:
         self.after_fork()
@@ -50,4 +50,4 @@ class Marks:
                     mark.ended = True
 
     def guard_ended(self) -> None:
-        """Do nothing: values refer to the guards of their marks themselves."""
+        """Do nothing: a value itself refers to the guards of the keys on which it depends."""

@@ -120,7 +120,7 @@ class ByCluster(Standalone):
         if before is None or before[0] != own:
             slots = _slots_in(own)
             self._parsed[address] = own, slots, self._key_in(slots)
-            return await self.slots(address)  # With a key in one of the new slots.
+            return await self.slots(address)  # Ask again, with a DEL of a key in a new slot.
         for outcome in outcomes:
             _value(outcome, address)
         return before[1]
@@ -149,7 +149,7 @@ def _primary(outcome: Outcome) -> Address | None:
 
 
 def _own_line(nodes: Any) -> bytes:
-    """Return what a node says about itself in its reply to `CLUSTER NODES`: its flags and slots."""
+    """Return the flags and slots that a node reports of itself in its reply to `CLUSTER NODES`."""
     for line in bytes(nodes).splitlines():
         words = line.split(b" ")
         if len(words) >= 8 and b"myself" in words[2].split(b","):

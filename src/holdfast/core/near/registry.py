@@ -22,7 +22,7 @@ class NearCaches:
         tracker: reports changes.
 
     Attributes:
-        tags: the marks of tags, which the near caches of all functions share.
+        tags: marks that end when a tag is invalidated. The near caches of all functions share them.
     """
 
     def __init__(self, tracker: Tracker) -> None:

@@ -1,11 +1,11 @@
 """Store values in memory, bounded in bytes. Evict those that are used least.
 
 The policy is S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache
-eviction", SOSP 2023). New values enter a small queue. Those that are used again before they reach
-its end move to the main queue; the others are evicted, so that a scan does not displace what is
-used often. A value at the end of the main queue returns to its beginning if it was used since. The
-keys that were evicted from the small queue last are remembered: if one is stored again, it enters
-the main queue.
+eviction", SOSP 2023). New values enter a small queue. Those that are used at least twice before
+they reach its end move to the main queue; the others are evicted. So a scan does not displace
+values that are used often. A value at the end of the main queue returns to its beginning if it was
+used since. The keys that were evicted from the small queue last are remembered: if a value with
+such a key is stored again, it enters the main queue at once.
 
 A hit only raises a number in its entry. So readers need no lock, and no queue is reordered.
 """
@@ -40,10 +40,11 @@ class Entry:
         value: the value.
         until: local time until which the value may be served.
         guard: guard of the server from which the value was read.
-        marks: marks of other keys on which the value depends.
-        guards: guards of the servers of these keys, except `guard`.
+        marks: marks of other keys on which the value depends; a mark ends when its key changes.
+        guards: guards of the servers of these keys, without `guard`.
         size: approximate bytes.
-        uses: number of hits, at most `MOST_USES`; lower after each round in the main queue.
+        uses: number of hits, at most `MOST_USES`; each return to the beginning of the main queue
+            lowers it by one.
     """
 
     __slots__ = ("guard", "guards", "key", "marks", "size", "until", "uses", "value")
@@ -79,7 +80,8 @@ class NearStore:
 
     Attributes:
         small: the queue of new entries.
-        main: the queue of entries that were used while they were in the small one.
+        main: the queue of entries that were used twice in the small one, or were stored again soon
+            after it evicted them.
         max_bytes: maximum of `bytes`.
         bytes: approximate bytes of all entries.
         evicted: number of entries that were evicted.
@@ -146,7 +148,7 @@ class NearStore:
                 self.remove(key)
 
     def _evict(self) -> None:
-        """Evict one entry, or move one to where it stays longer."""
+        """Evict the oldest entry of a queue, or, if it was used, move it into the main queue."""
         if not len(self):  # An exception has interrupted an earlier change of the numbers.
             self.clear()
             return

@@ -1,4 +1,8 @@
-"""Keep an invalidation connection to every primary, for the near caches of a client."""
+"""Keep an invalidation connection to every primary, for the near caches of a client.
+
+On such a connection, the server reports which keys have changed. A `Guard` for each server decides
+until when values of that server may be served from memory; see `guard.py`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,8 @@ logger: Final = logger_of("holdfast.near")
 _FIRST_PAUSE_S: Final = 0.02
 _LONGEST_PAUSE_S: Final = 1.0
 _REJECTED_PAUSE_S: Final = 15.0
-"""Longest pause between attempts to connect; longer after a command that the server refuses."""
+"""Longest pause between attempts to connect after the server has refused a command. After other
+failures it is `_LONGEST_PAUSE_S`."""
 
 _WARN_S: Final = 60.0
 """Seconds between two warnings."""
@@ -40,11 +45,11 @@ class Sink(Protocol):
         """Process a change of *key*, given without its prefix."""
 
     def guard_ended(self) -> None:
-        """Remove the values of guards that have ended."""
+        """Remove the values that were stored under guards that have ended."""
 
 
 class Tracker:
-    """Tracks changes of keys, in a thread of its own that all clients of the process share.
+    """Tracks changes of keys, in a thread that all clients of the process share.
 
     Args:
         settings: settings of the connections.
@@ -94,13 +99,16 @@ class Tracker:
 
     @property
     def problem(self) -> str:
-        """Return why the latest connection could not be opened, or has ended; empty if it lives."""
+        """Return why the latest connection could not be opened, or has ended; empty: it works."""
         tracking = self._running.get(process_id())
         return "" if tracking is None else tracking.problem
 
     @property
     def longest_staleness_s(self) -> float:
-        """Return the longest time since the beginning of a confirmed ping, in seconds."""
+        """Return the longest time so far for which a confirmed ping was the latest one, in seconds.
+
+        The time counts from the beginning of the ping; see `NearStats.longest_staleness`.
+        """
         tracking = self._running.get(process_id())
         if tracking is None:
             return 0.0
@@ -132,7 +140,7 @@ class _Tracking:
     ) -> None:
         self.loop = loop
         self.problem = ""
-        self.longest_s = 0.0  # of guards that have ended
+        self.longest_s = 0.0  # the highest `Guard.longest_s` of guards that have ended
         self._settings = settings
         self._namespace = namespace
         self._sinks: dict[str, Sink] = {}
@@ -229,7 +237,7 @@ class _Tracking:
             await sleep(backoff_s(failures, _FIRST_PAUSE_S, longest_s))
 
     def _failed(self, problem: str) -> float:
-        """Note a *problem*. Return the longest pause until the next attempt."""
+        """Note the *problem* of a connection. Return the longest pause until the next attempt."""
         self.problem = problem
         if "NOPERM" not in problem and "unknown" not in problem:
             return _LONGEST_PAUSE_S
@@ -244,9 +252,9 @@ class _Tracking:
         return _REJECTED_PAUSE_S
 
     async def _track(self, link: TrackingLink) -> None:
-        """Open *link*, and confirm it again and again, until it breaks.
+        """Open *link*, and confirm it by regular pings. Raise an exception when it breaks.
 
-        Return to open it again with more prefixes, which RESP 2 needs.
+        With RESP 2, return if more prefixes must be tracked: the connection must be opened again.
         """
         await link.open(self._sinks)
         slots = await self._ownership.slots(link.address)
@@ -265,7 +273,7 @@ class _Tracking:
     async def _confirmed(
         self, link: TrackingLink, since: float, slots: frozenset[int] | None
     ) -> frozenset[int] | None:
-        """Ping the server. Begin another guard if its slots are not *slots* any more."""
+        """Ping the server. Begin another guard if the server's slots are not *slots* any more."""
         ping = spawn(link.ping(), "holdfast ping")
         try:
             found = await self._ownership.slots(link.address)
@@ -309,7 +317,7 @@ class _Tracking:
         self._by_slot = by_slot
 
     def _changed(self, address: Address, keys: list[bytes] | None) -> None:
-        """Report changed *keys* to their sinks; None: end the guard, since any may have changed."""
+        """Report changed *keys* to their sinks; None: any key may have changed: end the guard."""
         if keys is None:
             guard = self._guards.get(address)
             if guard is not None:
@@ -329,7 +337,8 @@ class _Tracking:
 
 
 def _prefix_ends(key: str) -> Iterator[int]:
-    """Yield where the prefix of *key* may end that a near cache tracks.
+    """Yield the positions in *key* where a prefix that near caches track may end.
+
 
     The prefixes are those of one kind of keys of a unit (`ns:{rows:stock/0}:row:`), of all units
     with a number (`ns:{values:f/`), and of all units of a kind (`ns:{tag:`). Names in a key

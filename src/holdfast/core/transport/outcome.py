@@ -46,7 +46,7 @@ class Unsent(msgspec.Struct, frozen=True):
 
     Attributes:
         reason: why.
-        rejection: what the server, or TLS, rejects; empty if it may be reachable later.
+        rejection: what the server, or TLS, rejects; empty if the server may be reachable later.
     """
 
     reason: str
@@ -73,7 +73,7 @@ class Refused(msgspec.Struct, frozen=True):
 
     @property
     def rejection(self) -> Rejection:
-        """Return what the server rejects: the credentials, or for lack of a permission."""
+        """Return `credentials` or `permission` if the server rejects the client; otherwise ''."""
         return rejection_in(self.reason)
 
 

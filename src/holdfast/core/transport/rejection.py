@@ -1,4 +1,4 @@
-"""Whether a server, or TLS, rejects a client: repeating does not help, other settings may."""
+"""Detect that a server, or TLS, rejects a client: then only other settings may help, no repeat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from .settings import Address, Settings
 
 Rejection = Literal["", "credentials", "permission", "tls", "settings"]
-"""What is rejected; empty if nothing is, so that the same call may succeed later."""
+"""What is rejected: the login, the use of a command or key, the TLS connection, or another setting
+such as the database number. Empty if nothing is: then the same call may succeed later."""
 
 _CREDENTIALS: Final = ("NOAUTH", "WRONGPASS")
 _PERMISSION: Final = re.compile(r"NOPERM|ACL failure in script|user executing the script can't")
@@ -27,7 +28,7 @@ class NotOpened(ConnectionError):
     """A connection could not be opened.
 
     Attributes:
-        rejection: what is rejected; empty if it may be possible later.
+        rejection: what is rejected; empty if opening the connection may succeed later.
     """
 
     def __init__(self, text: str, rejection: Rejection = "") -> None:
@@ -36,13 +37,13 @@ class NotOpened(ConnectionError):
 
     @classmethod
     def because(cls, error: BaseException, settings: Settings, address: Address) -> Self:
-        """Return the error for *error*, which redis-py raised while it opened the connection."""
+        """Convert *error*, which redis-py raised while it opened a connection to *address*."""
         rejection = _rejection_by(error, is_tls=settings.security == "tls")
         return cls(settings.explained(address, str(error)), rejection)
 
 
 def rejection_in(reply: str) -> Rejection:
-    """Return what an error reply of the server rejects."""
+    """Return what the error *reply* means: `credentials` or `permission`; '': no rejection."""
     if reply.startswith(_CREDENTIALS):
         return "credentials"
     return "permission" if _PERMISSION.search(reply) else ""
@@ -56,17 +57,17 @@ def _rejection_by(error: BaseException, *, is_tls: bool) -> Rejection:
             return "permission"
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, _INTERRUPTED):
             return "tls"
-        if is_tls and isinstance(cause, FileNotFoundError):  # of a certificate or key
+        if is_tls and isinstance(cause, FileNotFoundError):  # A certificate or key is missing.
             return "tls"
-        # Another reply to AUTH or SELECT, such as `ERR DB index is out of range`. Its subclasses
-        # say that the server cannot do it now.
+        # Another error reply to AUTH or SELECT, such as `ERR DB index is out of range`. Subclasses
+        # of ResponseError mean that the server cannot execute the command now.
         if type(cause) is ResponseError:
             return "settings"
     return ""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Return *error* and the errors that caused it; redis-py does not always name the cause."""
+    """Yield *error* and the errors that caused it, also causes that redis-py does not name."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

@@ -18,7 +18,7 @@ class CallKind(StrEnum):
     """The kind of a call. Each kind has a connection of its own, so kinds do not delay each other.
 
     Attributes:
-        ORDINARY: all other calls.
+        ORDINARY: all calls except the following ones.
         RENEWAL: calls that renew leases.
         BULK: calls that carry chunks of files.
     """

@@ -89,7 +89,7 @@ class Settings:
         options: keyword arguments of redis-py's connection classes (credentials, TLS, database).
         timeout_s: timeout of a call in seconds.
         security: `plain`, `tls` or `unix`; it selects redis-py's connection class.
-        foreign: connection class of the user's client; None: one of redis-py's classes.
+        foreign: connection class of the user's client; None: it uses a class of redis-py.
         service: name of the primary that the sentinels watch.
         sentinel_options: as `options`, for connections to sentinels.
         sentinel_security: as `security`, for connections to sentinels.
@@ -167,7 +167,7 @@ class Settings:
 
     @property
     def plain(self) -> bool:
-        """Return whether there is neither durability nor telemetry."""
+        """Return whether calls need neither durability nor telemetry."""
         return self.durability is None and self.telemetry is None
 
     @property
@@ -328,15 +328,15 @@ def _of_url(url: str) -> Settings:
 
 
 def _check_path(url: str) -> None:
-    """Raise ValueError for a path that redis-py would ignore, and connect to something else."""
+    """Raise ValueError for a path that redis-py ignores: it would connect to something else."""
     parts = urlsplit(url)
     if parts.scheme == "unix":
         if parts.netloc.rpartition("@")[2] or not parts.path:
             raise ValueError("a unix URL names its socket: unix:///path/of/the.sock")
         return
-    _ = parts.port  # raise the error for a wrong one first: a `/` in a password ends the host
+    _ = parts.port  # A wrong port raises here: a `/` in a password ends the host too early.
     database = parts.path.strip("/")
-    if database and not database.isdecimal():  # not in the text: it may be part of a password
+    if database and not database.isdecimal():  # Do not quote it: it may be part of a password.
         raise ValueError("the path of a URL is the number of the database, as in redis://host/3")
 
 

@@ -1,4 +1,4 @@
-"""Whether a server that does not answer expects TLS, or no TLS."""
+"""Find out whether a server that does not answer expects TLS, or no TLS."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def speaks_tls(address: Address, timeout_s: float) -> bool:
             return True
     except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
         return False
-    except ssl.SSLError as error:  # an alert: the server speaks TLS, and wants it otherwise
+    except ssl.SSLError as error:  # An alert: the server speaks TLS, but rejects this handshake.
         return "ALERT" in str(error)
     except OSError:
         return False
@@ -37,6 +37,6 @@ def speaks_plainly(address: Address, timeout_s: float) -> bool:
     try:
         with socket.create_connection(address, timeout_s) as connection:
             connection.sendall(b"PING\r\n")
-            return connection.recv(1) in (b"+", b"-")  # an error too, such as NOAUTH
+            return connection.recv(1) in (b"+", b"-")  # `-` begins an error, such as NOAUTH.
     except OSError:
         return False

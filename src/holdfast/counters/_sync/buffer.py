@@ -187,7 +187,7 @@ class CounterBuffer:
         return problems
 
     def _operation_of(self, one: PendingAdd, writers: Writers) -> Operation:
-        """Return the operation for *one*; every attempt has the same until the server answers."""
+        """Return the operation for *one*. Until the server answers, every attempt has the same."""
         write = writers.operation(one.op_id, self._flush_again, verb="add")
         one.fresh = one.op_id is None
         one.op_id = write.id

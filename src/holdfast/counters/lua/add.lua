@@ -5,10 +5,10 @@
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
 -- KEYS[4]  HASH    chunk   the first of the chunks: the even and the odd one of each precision, ascending
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
+-- ARGV[1]  string  writer  writer of the operation, for the ledger
+-- ARGV[2]  int     number  number of the operation
 -- ARGV[3]  string  count    what is added, an integer
--- ARGV[4]  string  at       when it happened (ms); '': now
+-- ARGV[4]  string  at       when the counted event happened (ms); '': now
 -- ARGV[5]  string  assumed  the definition that the caller assumes
 -- ARGV[6]  string  replaced  the definition that the assumed one replaces; '': none
 -- ARGV[7]  int     keep     samples kept of each precision
@@ -79,7 +79,7 @@ for i = #ARGV, FIRST, -1 do
     end
     counted[#counted + 1] = key
     counted[#counted + 1] = bucket
-    if value == amount then  -- The bucket may be new, and so the chunk: set its lifetime.
+    if value == amount then  -- The bucket may be new, and the chunk as well: set its lifetime.
       call('EXPIREAT', key, (chunk + 2) * keep * precision)
       if i == #ARGV then  -- The definition lives as long as the current chunk, which may have later samples.
         local current = math.floor(now_s / precision / keep)
@@ -91,7 +91,7 @@ end
 if #counted == 0 then
   return 'late'
 end
-if stored and stored ~= ARGV[5] then  -- it is replaced
+if stored and stored ~= ARGV[5] then  -- The stored definition is ARGV[6], which is replaced.
   call('SET', KEYS[1], ARGV[5], 'EX', string.format('%.0f', longest_s))
 end
 answer = stored and '' or 'new'

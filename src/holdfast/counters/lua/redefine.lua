@@ -4,8 +4,8 @@
 -- KEYS[1]  STRING  definition  `precisions keep`, see counters/keys.py
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
+-- ARGV[1]  string  writer  writer of the operation, for the ledger
+-- ARGV[2]  int     number  number of the operation
 -- ARGV[3]  string  precisions  the new precisions (s), ascending, with commas; '': do not change them
 -- ARGV[4]  string  keep        samples kept of each precision; '': do not change it
 -- ARGV[5]  string  default     the definition that is changed if none is stored

@@ -83,7 +83,7 @@ class AsyncIdempotency:
         user: str = "",
         wait: Duration | None = 0.0,
     ) -> AsyncIdempotentCall:
-        """Begin the call under *key*, or return what is known of it.
+        """Begin the call under *key*, or return its state and its answer, if there is one.
 
         Of all concurrent callers with the same user, key and fingerprint, one gets the state
         `begun`. It must do the work, and call `finish` or `release`.

@@ -29,7 +29,9 @@ State = Literal["begun", "running", "done", "conflict"]
 
 
 class IdempotentCall:
-    """A call under an idempotency key. As a context manager, it frees the key unless it finishes.
+    """A call under an idempotency key.
+
+    As a context manager, it frees the key at the end of the block, unless `finish` was called.
 
     A thread of the client renews the lease of a call that has begun, until it is finished or
     released. If the process dies, the key is free when the lease ends. A forked child neither
@@ -42,7 +44,7 @@ class IdempotentCall:
             another caller does it. `done`: there is an answer. `conflict`: the key was used with
             another fingerprint.
         answer: the stored answer; None unless the state is `done`.
-        free_in: seconds until the key is free, if nothing changes. A call that runs is renewed.
+        free_in: seconds until the key is free, unless its caller renews the lease before.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 -- idempotency/begin: begin a call under a key, or return what is stored under the key.
 --
 -- KEYS[1]  HASH    call         token, fingerprint and answer, see idempotency/keys.py
--- ARGV[1]  int     token        identifies this attempt; repeating it returns the same
+-- ARGV[1]  int     token        identifies this attempt; a repeated call has the same token
 -- ARGV[2]  string  fingerprint  digest of what is asked
 -- ARGV[3]  int     lease_ms     ms until the key is free again, unless the attempt is renewed or finishes
 -- returns  array   1: begun, running, done, or conflict: the key has another fingerprint

@@ -47,7 +47,7 @@ class AsyncPermit:
         """Correct the charge, for example by the tokens that a response really took.
 
         - A lower cost lets later calls pass earlier. Calls that wait already keep their instants.
-        - A higher cost may exceed the limit. Then later calls wait until it is made up for.
+        - A higher cost may exceed the limit. Then later calls wait until the limit allows them.
 
         Args:
             costs: name of a limit → actual cost; other costs stay.

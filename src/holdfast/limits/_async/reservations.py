@@ -1,4 +1,4 @@
-"""Send reservations, several in one call."""
+"""Send the reservations of rate limiters, several in one call."""
 
 from __future__ import annotations
 
@@ -151,7 +151,10 @@ def _own_error(error: HoldfastError, new: AsyncNewReservation) -> HoldfastError:
 
 
 def _undo_abandoned(several: Sequence[AsyncNewReservation]) -> None:
-    """Undo reservations of cancelled callers: their own attempt may have overtaken the call."""
+    """Undo the reservations of cancelled callers once more.
+
+    The `undo` of such a caller may have reached the server before the reservation did.
+    """
     for new in several:
         if new.is_abandoned:
             run_in_background(partial(new.subject.undo, new.mark, "", new.costs))

@@ -32,7 +32,7 @@ from .subject import Reservation, Subject
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SUBJECTS: Final = 1000
-"""Largest number of subjects that a limiter keeps prepared."""
+"""Largest number of subjects for which a limiter keeps an object."""
 
 
 class RateLimiter:
@@ -79,8 +79,8 @@ class RateLimiter:
     def of(self, subject: str) -> RateLimiter:
         """Return the limiter for one *subject*, such as `user:7`, which is counted separately.
 
-        The server stores a subject only while something that passed still matters. A subject of
-        more than 100 bytes is counted under its digest.
+        The server stores a subject only while its latest costs still count. A subject of more than
+        100 bytes is stored under its digest.
 
         Raises:
             TypeError: *subject* is not a str.
@@ -96,7 +96,7 @@ class RateLimiter:
         return found
 
     def try_acquire(self, costs: Costs = None, *, op_id: str | None = None) -> Decision:
-        """Charge *costs* if they fit now and nothing waits before. Return the decision.
+        """Charge *costs* if they fit now and no earlier call waits. Return the decision.
 
         Args:
             costs: name of a limit → cost; a number is the cost of `requests`. A limit without a
@@ -159,7 +159,7 @@ class RateLimiter:
         """Return the state of the limits, and whether *costs* would pass now. Charge nothing.
 
         Args:
-            costs: see `try_acquire`. None: 1 of each limit.
+            costs: see `try_acquire`. None: a cost of 1 for each limit.
         """
         one = tuple(1 for _ in self.limits)
         return self._subject.peek(one if costs is None else checked_costs(costs, self.limits))

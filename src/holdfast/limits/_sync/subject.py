@@ -1,5 +1,9 @@
 # Generated from _async/subject.py by tools/unasync.py: edit that, then run `make sync`.
-"""Reserve, correct and read what passes one subject, by calls of the scripts."""
+"""Charge costs to one subject of a rate limiter, correct and read them, by calls of the scripts.
+
+A *subject* is what a limiter counts separately, such as one user. Charging costs *reserves* the
+earliest instant at which they fit into the limits.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ PEEK: Final = Script.load("holdfast.limits", "peek")
 RESET: Final = Script.load("holdfast.limits", "reset")
 
 REPEATED_MS: Final = 300_000
-"""Milliseconds after which a user may repeat an operation, see `OutcomeUnknown`."""
+"""Largest age in milliseconds of an operation that a user repeats; see `OutcomeUnknown`."""
 
 _HEAD: Final = 4
 _PREPARED: Final = 8
@@ -37,13 +41,13 @@ _PREPARED: Final = 8
 
 
 class Reservation:
-    """What one call of `reserve.lua` answered.
+    """The reply to one call of `reserve.lua`.
 
     Attributes:
-        mark: mark of the operation.
-        wait_s: seconds until the instant; if it was refused, until the costs would fit.
+        mark: the mark, which identifies the operation in the state of the subject.
+        wait_s: seconds until the instant; if nothing was reserved, until the costs would fit.
         at_ms: the reserved instant, by the clock of the subject.
-        decision: the answer for users.
+        decision: the reply in the form that users get.
     """
 
     __slots__ = ("_limits", "_reply", "at_ms", "is_reserved", "mark", "wait_s")
@@ -58,13 +62,14 @@ class Reservation:
 
     @property
     def decision(self) -> Decision:
-        """Return the answer for users."""
+        """Return the reply in the form that users get."""
         _, wait_ms, _, wall_ms, *usage = self._reply
         return Decision(self.is_reserved, wait_ms, wall_ms, self._limits, usage)
 
 
 class Subject:
-    """What passes one subject of a limiter.
+    """One subject of a limiter.
+
 
     Args:
         caller: calls the server.
@@ -73,9 +78,9 @@ class Subject:
         reservations: sends new reservations.
 
     Attributes:
-        tags: the tag of each limit.
-        log_key: the key with what passed.
-        sharing: subjects with equal values may share a call.
+        tags: for each limit, the number that identifies its log; see `tags_of`.
+        log_key: the key with the costs that have passed.
+        sharing: reservations of subjects with equal *sharing* may be sent in one call.
     """
 
     def __init__(
@@ -147,8 +152,8 @@ class Subject:
 
         Args:
             mark: mark of the reservation.
-            at_ms: its instant; empty: unknown.
-            costs: its costs.
+            at_ms: instant of the reservation; empty: unknown.
+            costs: costs of the reservation.
         """
         args = [new_mark(), "", mark, at_ms, *self._changes([-cost for cost in costs])]
         with suppress(HoldfastError):
@@ -158,7 +163,7 @@ class Subject:
         """Change the costs of a reservation.
 
         Args:
-            at_ms: its instant.
+            at_ms: instant of the reservation.
             changes: what is added to the cost for each limit.
             op_id: see `OutcomeUnknown`.
             repeat: see `reserve`.
@@ -241,7 +246,7 @@ class Subject:
         return self._known(reply, script, mark, repeat)
 
     def _known(self, reply: Any, script: Script, mark: str, repeat: Any) -> Any:
-        """Return *reply*, unless it says that the outcome cannot be known."""
+        """Return *reply*. Raise `OutcomeUnknown` if the server cannot know what was applied."""
         if (reply[0] if isinstance(reply, list) else reply) == -1:
             reason = "too many later operations followed to know whether it was applied"
             unknown = OutcomeUnknown(f"{script.name} on {self.unit}", reason)

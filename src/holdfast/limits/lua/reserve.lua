@@ -4,7 +4,7 @@
 -- KEYS[1]  STRING  log       what passed, see limits/keys.py
 -- ARGV[1]  string  mark      identifies the operation: 6 bytes
 -- ARGV[2]  string  longest   longest wait (ms); '': 100 years
--- ARGV[3]  string  age       the operation was attempted first so long ago (ms); '': now
+-- ARGV[3]  string  age       ms since the first attempt of the operation; '': this is the first attempt
 -- ARGV[4]  int     first of the limits: tag, amount, period (ms), cost
 -- returns  array   1: 1: reserved, 0: refused and not charged, -1: unknown whether an earlier attempt reserved
 --                  2: ms until the instant; if refused, until the costs would fit

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- limits/reset: forget what passed.
+-- limits/reset: forget what passed one subject.
 --
 -- KEYS[1]  STRING  log  what passed, see limits/keys.py
 -- returns  int     1: there was something, 0: there was nothing

@@ -3,11 +3,12 @@
 --
 -- KEYS[1]  STRING  log     what passed, see limits/keys.py
 -- ARGV[1]  string  mark    identifies the operation: 6 bytes
--- ARGV[2]  string  age     the operation was attempted first so long ago (ms); '': now
+-- ARGV[2]  string  age     ms since the first attempt of the operation; '': this is the first attempt
 -- ARGV[3]  string  undone  mark of the reservation, if it is given back; '': it is corrected
 -- ARGV[4]  string  at      the instant of the reservation, by the clock of the state (ms); '': unknown
 -- ARGV[5]  int     first of the limits: tag, period (ms), change of the cost
--- returns  int     1: corrected, or nothing of it matters any more; -1: unknown whether an earlier attempt did
+-- returns  int     1: corrected, or the reservation no longer counts; -1: unknown whether an earlier attempt
+--                  has corrected it
 -- include clock
 -- include stored
 -- include format

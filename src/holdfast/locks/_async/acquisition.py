@@ -48,7 +48,7 @@ confirms it, which may take a nap and a round trip."""
 
 _SERVER_TIME_S: Final = 60.0
 """Seconds after a reply during which the server's time is computed with the local clock. In that
-time the two clocks drift apart by less than the margin."""
+time the two clocks drift apart by less than `_CLAIM_MARGIN_S`."""
 
 _SUBSCRIBED_S: Final = 1.0
 """Seconds that a waiter waits for its subscription. Without one it relies on its checks."""
@@ -113,7 +113,7 @@ async def give_up(permits: AsyncPermits, member: str, waiter: str = "", *, in_fl
     Args:
         permits: the permits of the lock or semaphore.
         member: name of the acquisition.
-        waiter: its member of the wait queue; empty: it is not queued.
+        waiter: member of the wait queue that stands for the acquisition; empty: it is not queued.
         in_flight: whether a call of the acquisition may still be in flight.
     """
     try:
@@ -159,7 +159,7 @@ class AsyncAcquisition:
         self._is_lost = is_lost
         self._holder = ""
         self._ticket = ""
-        self._waiter = ""  # its member of the wait queue; empty: it is not queued
+        self._waiter = ""  # member of the wait queue for this acquisition; empty: not queued
         self._in_flight = is_lost  # whether a call may be in flight
         # When the local clock showed `_asked_at`, the server's clock showed at most `_server_ms`.
         self._asked_at = 0.0
@@ -223,7 +223,7 @@ class AsyncAcquisition:
         return self._granted(reply, asked_at)
 
     def _granted(self, reply: Any, asked_at: float) -> AsyncLease | None:
-        """Return the lease that *reply* grants. Otherwise store its values and return None."""
+        """Return the lease that *reply* grants. Otherwise store the reply's values; return None."""
         match reply[0]:
             case fence if len(reply) == 1:
                 return self._lease(int(fence), asked_at)
@@ -320,7 +320,7 @@ class AsyncAcquisition:
         return self._lease(fence, ends_at - _CLAIM_MARGIN_S - lease_s)
 
     async def _check(self, waiter: Waiter) -> AsyncLease | None:
-        """Call `acquire.lua` if a permit may be free or granted. Check that with a cheap read."""
+        """Call `acquire.lua` if a permit may be free or granted; find that out by a cheap read."""
         must_ask = waiter.grant is not None or waiter.must_recheck
         waiter.grant, waiter.must_recheck = None, False
         if must_ask or self._is_past(self._first_end_ms) or self._is_past(waiter.recheck_ms):
@@ -336,7 +336,10 @@ class AsyncAcquisition:
         return await self._ask() if must_ask else None
 
     async def _is_taken(self) -> bool:
-        """Return whether the first holders are others. Store when the first lease ends."""
+        """Return False if no permit is held, or one of the first is granted to this acquisition.
+
+        Otherwise store when the first lease ends.
+        """
         held = await self._read("ZRANGE", keys.holders(self._unit), 0, 3, "WITHSCORES")
         if not held or b"?" + self._member.encode() in held:
             return False

@@ -109,6 +109,6 @@ class AsyncHoldAll(HoldingContext):
                 each.check_client()
                 raise
         for lease in leases.values():
-            if lease.lost:  # It was lost during the wait for the others.
+            if lease.lost:  # It was lost during the wait for the other locks.
                 await lease.release()
         return leases

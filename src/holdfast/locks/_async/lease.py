@@ -60,8 +60,8 @@ class AsyncLease:
         self._permits = permits
         self._in_flight = in_flight  # whether a call of the acquisition may be in flight
         self._pid = process_id()
-        # Whether the holder has released it. True until the end of this method: an exception may
-        # interrupt the method at any line, and then `__del__` must do nothing.
+        # Whether the holder has released the lease. True until the end of this method: an exception
+        # may interrupt the method at any line, and then `__del__` must do nothing.
         self._released = True
         self._is_released = False  # whether the server has confirmed the release
         self._cancel_scope: CancelScope | None = None
@@ -105,7 +105,7 @@ class AsyncLease:
         """
         timeout_s = to_timeout_s(timeout)
         event = Event()
-        # Before the check of `_released`: `_drop` sets that before it reads the events.
+        # Add the event before `_released` is read: `_drop` sets `_released`, then reads the events.
         self._events.add(event)
         self._lost_signal.add_listener(event.set)
         try:
@@ -190,7 +190,7 @@ class AsyncLease:
         except BaseException:  # The call was cancelled or interrupted.
             await run_shielded(self.give_up)
             raise
-        # A repeated call does not check: the lease was held until the first call.
+        # If this call repeats another one, do not check: the lease was held until the first call.
         if lost or not was_released:
             self._check_reply(reply, lost)
 

@@ -74,7 +74,8 @@ class AsyncLockListing:
         found: dict[str, State] = {}
         async for unit, reply in self._replies(kind, among, containing, script):
             state = _parsed(parse, unit, reply)
-            # Holders and waiters are arrays; what else is in the reply stays for a week.
+            # Holders and waiters are the arrays in the reply. The other values are stored for a
+            # week after the last use.
             if state is not None and any(each for each in reply if isinstance(each, list)):
                 found[unit.name] = state
             if len(found) == LISTED:

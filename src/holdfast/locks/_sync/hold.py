@@ -110,6 +110,6 @@ class HoldAll(HoldingContext):
                 each.check_client()
                 raise
         for lease in leases.values():
-            if lease.lost:  # It was lost during the wait for the others.
+            if lease.lost:  # It was lost during the wait for the other locks.
                 lease.release()
         return leases

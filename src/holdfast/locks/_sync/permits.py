@@ -24,10 +24,10 @@ from ..waiters import WaiterRegistry
 
 
 class _ContendedCalls(NamedTuple):
-    """The calls of a process that has waited, packed in advance.
+    """The calls of a process that has a subscription, because it has waited. Packed in advance.
 
     Attributes:
-        channel: the channel with which the process waits.
+        channel: channel of the subscription.
         queue: appends an acquisition to the wait queue.
         release: releases a permit.
     """
@@ -45,7 +45,7 @@ class Permits:
         renewer: renews the leases.
         waiters: the waiters of this client.
         unit: the lock or semaphore.
-        options: its options.
+        options: options of the lock or semaphore.
         scripts: the scripts for its kind of lock.
 
     Attributes:
@@ -98,7 +98,9 @@ class Permits:
         self.caller.lifetime.check(f"holding {self.unit}")
 
     def try_acquire(self, member: str) -> Any | None:
-        """Call `acquire.lua` on the fast path. Return its reply, or None: call `acquire` then.
+        """Call `acquire.lua` on the fast path, and return its reply.
+
+        None: the fast path is not possible now, so call `acquire`.
 
         Raises:
             ServerUnavailable: The call did not run.
@@ -116,7 +118,8 @@ class Permits:
 
         Args:
             member: name of the acquisition.
-            ticket: its ticket in the wait queue; `0`: append it to the queue; empty: do not queue.
+            ticket: ticket of the acquisition in the wait queue; `0`: append it to the queue; empty:
+                do not queue.
             repeated: whether the reply to the same call was lost before.
         """
         args: list[Argument] = [member, self.options.lease_ms, self._limit]
@@ -160,7 +163,8 @@ class Permits:
 
         Args:
             member: name of the acquisition.
-            waiter: its member of the wait queue; empty: it is not queued.
+            waiter: member of the wait queue that stands for the acquisition; empty: it is not
+                queued.
             in_flight: whether another call of the acquisition may be in flight.
             repeated: whether the reply to the same call was lost before.
             durable: see `Caller.call`.
@@ -221,7 +225,7 @@ class Permits:
         return renewed
 
     def _calls_of(self, channel: str) -> _ContendedCalls:
-        """Return the calls of a process that waits with *channel*, packed in advance."""
+        """Return the packed calls of a process with a subscription to *channel*."""
         calls = self._contended
         if calls is None or calls.channel != channel:
             prepare, scripts = partial(PreparedCall, self.caller), self._scripts
@@ -249,7 +253,7 @@ class Permits:
             script: the script.
             keys: its keys.
             args: its arguments.
-            prepared: the same call, packed in advance; None: it is not.
+            prepared: the same call, packed in advance; None: it is not packed.
             harmless: as in `Caller.call`.
             durable: as in `Caller.call`.
         """

@@ -71,7 +71,7 @@ class RwLock:
             timeout: seconds to wait; None: no limit; 0: do not wait.
 
         Raises:
-            LockTimeout: A writer held it, or had its turn before, for all that time.
+            LockTimeout: A writer held the lock, or had its turn first, until the timeout.
             LeaseLost: The lease was lost while the block ran. It is raised at the end of the block,
                 unless the block raises another error.
         """

@@ -19,14 +19,14 @@ logger: Final = logger_of("holdfast.locks")
 R = TypeVar("R")
 
 _LONGEST_PAUSE_S: Final = 1.0
-"""Seconds between two attempts at most while the server is away."""
+"""Longest time between two attempts while the server cannot be reached, in seconds."""
 
 
 class Singleton:
     """Runs a function in exactly one of the processes that ask for it.
 
-    The others wait. If the process ends, one of them takes over: at once if it ended in good order,
-    otherwise when its lease ends. It is the lock of the same name that they compete for.
+    The others wait. If the process ends, one of them takes over: at once if the process released
+    its lease, otherwise when the lease ends. The processes compete for the lock of the same name.
 
     Made by `Holdfast.singleton`.
     """
@@ -47,8 +47,8 @@ class Singleton:
 
         If the lease is lost, for example because the server was away for longer than the lease, the
         function is cancelled, and this process waits for its next turn. A blocking function cannot
-        be cancelled: it must return when `lease.lost` is true. What it returns then does not count.
-        An outage of the server is survived.
+        be cancelled: it must return when `lease.lost` is true. Its result is then ignored. During
+        an outage of the server, this method waits and tries again.
 
         Args:
             function: called with the lease. `lease.fence` rises with each run, so that other

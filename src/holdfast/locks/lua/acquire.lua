@@ -64,8 +64,9 @@ local permits = {
 local messages, lost = end_uncontended(permits), {}
 local ledger = ledger_at(KEYS[4], KEYS[5], now_s)
 
--- Grants the permit again to a holder or successor that calls again, which confirms the grant. The fence
--- of its first grant is known only if it is a lock: of a semaphore, the permit gets a new fence.
+-- Grants the permit again to an acquisition that has it, or was just granted it, and calls again. This
+-- confirms the grant. For a lock, the stored fence is that of the first grant. For a semaphore, the fence
+-- of the first grant is not known, so the permit gets a new one.
 local function grant_again()
   redis.call('ZREM', holders, '?' .. id)
   if limit > 1 or permits.fence == 0 then

@@ -6,8 +6,8 @@
 -- KEYS[3]  ZSET    wait_queue  `id channel` of the waiters, scored by their ticket
 -- KEYS[4]  HASH    even     ledger of even hours
 -- KEYS[5]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
+-- ARGV[1]  string  writer  writer of the operation, for the ledger
+-- ARGV[2]  int     number  number of the operation
 -- ARGV[3]  int     new_limit  the new number of permits
 -- returns  int     1
 -- include clock

@@ -39,7 +39,7 @@ local held = redis.call('ZREM', holders, id, '?' .. id) > 0 or is_uncontended
 if waiter ~= '' then
   redis.call('ZREM', wait_queue, waiter)
 end
--- 2: there are waiters; 3: there are also holders; less: there is no waiter.
+-- The wait queue is counted twice. 2: there are waiters; 3: there are also holders; less: there is no waiter.
 local others = redis.call('EXISTS', wait_queue, wait_queue, holders)
 if held and not in_flight and others < 2 then
   return {'released', {}}

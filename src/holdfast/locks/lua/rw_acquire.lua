@@ -40,7 +40,7 @@ local own_queue = mode == READ and permits.read_queue or permits.write_queue
 local messages, lost = end_uncontended(permits), {}
 local ledger = ledger_at(KEYS[5], KEYS[6], now_s)
 
--- Grants the permit, also again to a holder or successor that calls again, which confirms the grant.
+-- Grants the permit. If the acquisition has it already, or was just granted it, this confirms the grant.
 local function grant()
   redis.call('ZREM', holders, '?' .. id)
   raise_fence(permits)
@@ -77,7 +77,8 @@ if ticket == '' then
 end
 permits.wait_queue = own_queue
 if ticket == '0' then
-  -- Its ticket must be after this phase, even if the clock was set back.
+  -- A new reader must not enter in the present read phase, so its ticket must be higher than that of the
+  -- last reader of the phase, even if the clock was set back.
   if mode == READ and tonumber(permits.phase) then
     permits.now_us = math.max(permits.now_us, permits.phase + 1)
   end

@@ -7,7 +7,7 @@
 -- KEYS[4]  ZSET    write_queue  `id channel` of the waiting writers, scored by their ticket
 -- KEYS[5]  HASH    even     ledger of even hours
 -- KEYS[6]  HASH    odd      ledger of odd hours
--- ARGV[1]  string  id        as in release.lua, also the others
+-- ARGV[1]  string  id        as in release.lua; so are the other arguments
 -- ARGV[2]  int     in_flight
 -- ARGV[3]  string  channel
 -- ARGV[4]  string  waiter

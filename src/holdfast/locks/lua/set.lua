@@ -4,8 +4,8 @@
 -- KEYS[1]  HASH    fenced  value, fence
 -- KEYS[2]  HASH    even    ledger of even hours
 -- KEYS[3]  HASH    odd     ledger of odd hours
--- ARGV[1]  string  writer
--- ARGV[2]  int     number
+-- ARGV[1]  string  writer  writer of the operation, for the ledger
+-- ARGV[2]  int     number  number of the operation
 -- ARGV[3]  int     fence   fence of the lease of the writing client
 -- ARGV[4]  string  value   the value as JSON
 -- returns  string  '': the value was stored

@@ -79,7 +79,7 @@ def current_task() -> asyncio.Task[Any] | None:
 
 
 def is_current_task(task: asyncio.Task[Any] | None) -> bool:
-    """Return whether *task* is running now. It is not if other code closes its coroutine."""
+    """Return whether *task* is running now. False if other code is closing its coroutine."""
     try:
         return asyncio.current_task() is task
     except RuntimeError:  # No loop is running.
@@ -97,7 +97,7 @@ async def forget_cancellation() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(0)  # receive it, if the task has not yet
+            await asyncio.sleep(0)  # Receive the cancellation, if it is still pending.
         while task.cancelling():
             task.uncancel()
 

@@ -19,8 +19,8 @@ class Batcher(Generic[Key, Item, Outcome]):
     shares a batch with all items of its key that are submitted in the same turn of the loop. Each
     batch runs in its own task, so a cancelled caller does not stop the items of others.
 
-    Items of one turn that fill several batches are sent in turns that follow each other. So the
-    server works on the first batch while this process packs the next one.
+    If the items of one turn fill several batches, each batch is sent one turn after the previous
+    one. So the server works on the first batch while this process packs the next one.
 
     Args:
         work: sends items of one key, and returns the outcome of each item in order. The outcome of
@@ -108,7 +108,7 @@ class Batcher(Generic[Key, Item, Outcome]):
     def _ended(
         self, key: Key, batch: _PendingBatch[Item, Outcome], task: asyncio.Task[None]
     ) -> None:
-        """Clean up after *task*. It may have been cancelled before it began, with its loop."""
+        """Clean up after *task*. If its loop ended, it may have been cancelled before it began."""
         self._tasks.discard(task)
         self._close_batch(key, batch)
         self._finished(key)
@@ -125,7 +125,7 @@ class _PendingBatch(Generic[Item, Outcome]):
     """Items that are sent together, with the futures of their outcomes.
 
     Args:
-        turns: number of turns of the loop that it waits after its first turn.
+        turns: number of turns of the loop for which the batch waits after its first turn.
     """
 
     __slots__ = ("items", "size", "turns")

@@ -66,7 +66,7 @@ class CancelScope:
 
 
 async def shielded(work: Coroutine[Any, Any, Item]) -> Item:
-    """Wait for *work*, which runs to its end even if the caller is cancelled."""
+    """Wait for *work*. If the caller is cancelled, stop waiting; the work runs to its end."""
     task = spawn(work, "holdfast clean-up")
     _shielded.add(task)
     task.add_done_callback(_shielded.discard)
@@ -74,7 +74,7 @@ async def shielded(work: Coroutine[Any, Any, Item]) -> Item:
 
 
 async def run_shielded(function: Callable[..., Coroutine[Any, Any, Item]], *args: Any) -> Item:
-    """Call *function* and wait. It runs to its end even if the caller is cancelled."""
+    """Call *function* and wait for it. If the caller is cancelled, the function runs to its end."""
     return await shielded(function(*args))
 
 

@@ -39,7 +39,7 @@ class LocalResource(Generic[Item]):
         """Remove all resources, and call *release* for each in its loop. Take no lock.
 
         Returns:
-            Whether *release* will be called for a resource; it is not in a closed loop.
+            Whether *release* will be called for a resource. It is not called for a closed loop.
         """
         items, self._items = self._items, {}
         called = False

@@ -15,7 +15,7 @@ class PeriodicTask:
     """Repeats work in a task, from `start` to `stop`.
 
     It also ends when its loop ends, or when the object of the method *work* is garbage-collected.
-    `keep_alive` prevents that.
+    Passing this object to `keep_alive` prevents its collection.
 
     Args:
         work: a method that never raises.
@@ -41,7 +41,7 @@ class PeriodicTask:
             self._task = spawn(self._run(), self._name)
 
     def keep_alive(self, thing: object) -> None:
-        """Keep a reference to *thing*, in place of the previous one."""
+        """Keep *thing* alive by a reference to it, which replaces the previous reference."""
         self._kept = thing
 
     def run_now(self) -> None:

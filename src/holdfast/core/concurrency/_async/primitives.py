@@ -57,14 +57,14 @@ class Event:
 
 
 class AutoResetEvent(Event):
-    """A flag for one waiter, which `wait` clears."""
+    """A flag for one waiter. `wait` clears the flag."""
 
     async def wait(self, timeout_s: float | None, wait: object = None) -> bool:
         """Wait until the flag is set, but at most *timeout_s* seconds (None: no limit). Clear it.
 
         Args:
             timeout_s: the longest wait in seconds.
-            wait: unused; only threads wait in another way.
+            wait: unused here; in the blocking twin, a function that waits in place of the flag.
 
         Returns:
             Whether the flag was set.

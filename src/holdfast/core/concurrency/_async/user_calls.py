@@ -16,13 +16,13 @@ Argument = TypeVar("Argument")
 P = ParamSpec("P")
 
 UserFunction: TypeAlias = Callable[[Argument], Awaitable[Item]]
-"""A function of the user for this half, with one argument."""
+"""A function of the user with one argument: async here, plain in the blocking client."""
 
 UserWork: TypeAlias = Callable[[], Awaitable[Item]]
-"""A call of a function of the user for this half, with its arguments."""
+"""A function of the user with its arguments bound: async here, plain in the blocking client."""
 
 UserCall: TypeAlias = Callable[P, Awaitable[Item]]
-"""A function of the user for this half, with any arguments."""
+"""A function of the user with any arguments: async here, plain in the blocking client."""
 
 
 class CallbackRunner:
@@ -54,7 +54,8 @@ async def call_with_timeout(
         seconds: the timeout in seconds.
         function: the user's function.
         args: arguments of the function.
-        left: a set that contains an object for each function that still runs after its wait.
+        left: a set to which this adds an object if the function still runs after the wait; the
+            object is removed when the function ends.
 
     Raises:
         TimeoutError: the function takes longer.
@@ -91,7 +92,7 @@ def can_call(function: Callable[..., Any]) -> bool:
 
 
 def check_half(function: Callable[..., Any], what: str) -> None:
-    """Raise TypeError, which names it *what*, unless *function* is async."""
+    """Raise TypeError unless *function* is async. The error names the function *what*."""
     if not inspect.iscoroutinefunction(function):
         raise TypeError(f"{what} must be async for AsyncHoldfast; Holdfast takes plain functions")
 

@@ -1,8 +1,8 @@
 -- Options that the server stores for all clients, such as a capacity.
 
 -- Compares the *stored* value (false: none) with the value that a client gives.
--- *given* is the value ('': none). After a space follows what to do if another value is stored: error or
--- update; nothing follows to keep the stored value.
+-- *given* is the client's value ('': none). After a space, `error` or `update` may follow: what to do if another
+-- value is stored. Without it, the stored value is kept.
 -- Returns the value in effect as text (nil: none), and a verdict:
 --   'store'      the value in effect must be stored
 --   'kept'       another value is stored, and is in effect

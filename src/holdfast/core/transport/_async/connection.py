@@ -29,10 +29,12 @@ _FRESH_S: Final = 0.001
 without the loop having noticed."""
 
 _GRACE_S: Final = 0.02
-"""Seconds that an overdue call still has, so that a busy loop first processes what has arrived."""
+"""Seconds that a call gets after its timeout, so that a busy loop first processes replies that have
+already arrived."""
 
 _STALLED_S: Final = 0.1
-"""Seconds after which a queued call counts as stalled: a signal handler interrupted its sending."""
+"""Seconds after which the next call sends a queued call at once: the scheduled send was probably
+lost, because a signal handler interrupted it."""
 
 _INTERRUPTED: Final = "a signal handler interrupted the client during this call"
 _TOO_LATE: Final = "calls before it took too long"
@@ -173,8 +175,8 @@ class AsyncConnection:
             self._sending = self._loop.call_soon(self._send)
 
     def _send_after(self, turns: int) -> None:
-        """Schedule a send after *turns* turns of the loop: first it notices a closed socket."""
-        # A turn processes its events at its end, so sending comes one turn later.
+        """Schedule a send after *turns* turns, in which the loop can notice a closed socket."""
+        # A turn processes the events of sockets at its end, so the send comes one turn later.
         turn = self._loop.call_soon
         self._sending = turn(self._send_after, turns - 1) if turns else turn(self._send)
 
@@ -256,7 +258,7 @@ class AsyncConnection:
             self._used_at = self._loop.time()
 
     def _confirm(self, lost: Lost | None) -> None:
-        """Answer the calls before the barrier with *lost*; None: with their outcomes."""
+        """Answer the calls before the barrier: with *lost*; if it is None, with their outcomes."""
         for call, outcome in self._unconfirmed:
             call.answer(lost or outcome)
         self._unconfirmed = []
@@ -377,7 +379,8 @@ class AsyncConnection:
                 call.fail(problem)
             self._queued = deque()
         elif self._queued:
-            # A loop that ends cancelled it. The clean-up of other tasks may still make calls.
+            # The event loop ends, and has cancelled the opening. Clean-up code of other tasks may
+            # still make calls.
             self._send_soon()
 
     def _answer_late(self, now: float, reason: str) -> None:

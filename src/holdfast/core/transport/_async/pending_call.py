@@ -16,7 +16,8 @@ EARLY_BATCH: Final = 16
 already execute them."""
 
 SMALL_BATCH: Final = 6
-"""The same while at most twice as many are in flight: then the server soon has nothing to do."""
+"""Used in place of `EARLY_BATCH` while at most twice as many calls are in flight: then the server
+would soon have nothing to do."""
 
 
 class PendingCall(msgspec.Struct, eq=False):
@@ -48,7 +49,7 @@ class PendingCall(msgspec.Struct, eq=False):
 def answer_late(
     queued: deque[PendingCall], sent_before: float, outcome: Outcome
 ) -> deque[PendingCall]:
-    """Answer the *queued* calls with *outcome* if their time is up to *sent_before*.
+    """Answer the *queued* calls that were submitted by *sent_before* with *outcome*.
 
     Return the other calls.
     """

@@ -39,7 +39,7 @@ _CLOSE_S: Final = 1.0
 _BUFFER_BYTES: Final = 2**18
 
 _UNREAD: Final = secrets.token_bytes(8)
-"""The first bytes of the buffer until data are read into it."""
+"""The marker at the beginning of the buffer before each read; see `AsyncStream`."""
 
 _TURNS_OF_LAYERS: Final = 3
 """`turns_to_notice` of a stream with TLS or with a reader task: each layer takes one more turn."""
@@ -106,7 +106,10 @@ class AsyncStream(asyncio.BufferedProtocol):
         self._transport.abort()
 
     def lend(self) -> socket.socket | None:
-        """Stop reading, and return a duplicate of the socket, for `parse`; None: it is closing."""
+        """Stop reading, and return a duplicate of the socket; None: the stream is ending.
+
+        The caller reads the socket, and passes the data to `parse`.
+        """
         if self.ending:
             return None
         lent: socket.socket = self._transport.get_extra_info("socket").dup()

@@ -11,8 +11,8 @@ local function position_of(log, at)
   return 1
 end
 
--- Changes by *change* the cost that passes at the instant *at*. Removes costs of 0 from the end of the log, so that
--- the next one may take their place.
+-- Adds *change* to the cost that passes at the instant *at*. Removes entries with a cost of 0 from the end of the log,
+-- so that later costs may pass at their instants.
 local function correct_entry(log, at, change)
   local i, when, cost, _ = position_of(log, at), nil, 0
   if i <= #log.entries then

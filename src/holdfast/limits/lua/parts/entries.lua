@@ -1,11 +1,11 @@
--- Costs are added at the end of a log; entries of a long one are merged.
+-- Adds costs at the end of a log, and merges entries of a long log.
 -- Expects: format, state, log.
 
 local function packed_entry(at, cost)
   return struct.pack(ENTRY, at, math.min(cost, MOST_COST))
 end
 
--- Returns the 64th of a period: entries of a long log that are in the same one are merged.
+-- Returns the length of a 64th of the period (ms). Entries of a long log that are in the same 64th are merged.
 local function grain_of(log)
   return math.ceil(log.per / EXACT)
 end

@@ -1,8 +1,8 @@
--- The log of one limit: the instants at which costs pass, ascending, as far as they still matter.
+-- The log of one limit: the instants at which costs pass, ascending, from one period ago into the future.
 -- Expects: format, state.
 
-local EXACT = 64  -- entries of a log that are never merged
-local MOST = 128  -- entries of a log
+local EXACT = 64  -- In a log with fewer entries, none are merged.
+local MOST = 128  -- A log with so many entries is long: its entries are merged.
 
 local function last_at(log)
   return log.entries == '' and 0 or (struct.unpack('>I6', log.entries, #log.entries - SIZE + 1))
@@ -21,7 +21,7 @@ local function drop_old(log, until_ms)
   log.entries = first > 1 and log.entries:sub(first) or log.entries
 end
 
--- Returns the log of a limit without what no longer matters; a new log if there is none.
+-- Returns the log of a limit without the entries that are older than its period; a new log if there is none.
 local function log_of(state, tag, per_ms)
   local log = state.by_tag[tag] or {tag = tag, entries = '', total = 0}
   if not state.by_tag[tag] then

@@ -1,8 +1,9 @@
--- The marks of the latest operations on a subject, so that a repeated operation changes nothing.
+-- The marks of the latest operations on a subject. A mark identifies an operation, so that the operation changes
+-- nothing if it is repeated.
 -- Expects: format, state.
 
--- Returns the instant that the operation with this *mark* got; nil if it is new. Returns false if that cannot be
--- known: its first attempt was up to *age_ms* ago, and later operations have replaced the marks of that time.
+-- Returns the instant that the operation with this *mark* got; nil if the operation is new. Returns false if that
+-- cannot be known: its first attempt was up to *age_ms* ago, and later operations have replaced the marks of that time.
 local function marked_at(state, mark, age_ms)
   if age_ms == '' then
     return nil

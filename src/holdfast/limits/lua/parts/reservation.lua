@@ -51,7 +51,9 @@ local function reserve(key, mark, longest, age, limits, costs, wall_ms)
     end
     add_mark(state, mark, at)
     write_state(state, key)
-  elseif state.set_back then  -- Store the new difference, or time would stand still until the old one is made up.
+  elseif state.set_back then
+    -- The server's clock was set back. Store the new difference: otherwise the clock of the state would stand still
+    -- until the server's clock has caught up.
     write_state(state, key)
   end
   return answer_of(is_reserved and 1 or marked == false and -1 or 0, wait_ms, at, wall_ms, limits, logs, state.now)

@@ -1,5 +1,5 @@
--- The usual reservation: one limit, a new operation, and the costs fit now. It changes the stored state as text, which
--- takes half the time of taking it apart.
+-- Makes the usual reservation: one limit, a new operation, and the costs fit now. The stored state is changed as
+-- text, which takes half the time of unpacking and packing it.
 -- Expects: format, log, entries.
 
 local HEAD_BYTES, LOG_BYTES = 9, 8
@@ -7,7 +7,8 @@ local LOG_AND_SUM = '>I2I5BI5'  -- LOG, SUM
 local NEW_LOG = '>I6I2I5BI5'  -- instant of the last mark, LOG, SUM
 
 -- Returns where the only log in *stored* is, if it is the one of *tag* with at least two entries: the positions of its
--- first and last entry, the sum, and where the marks begin. Returns nil for any other state, also for a damaged one.
+-- first and last entry, the sum, and the positions of the marks and of the log. Returns nil for any other state, also
+-- for a damaged one.
 local function only_log(stored, tag, per_ms, now)
   if #stored < HEAD_BYTES then
     return nil
@@ -26,7 +27,7 @@ local function only_log(stored, tag, per_ms, now)
 end
 
 -- Reserves *cost* at the instant *now* in *stored*. Returns the new state, and what passes in the period that ends now.
--- Returns nil if that is not the usual case; see parts/entries for what it does.
+-- Returns nil if this is not the usual case. It adds the entry as `add_entry` in parts/entries does.
 local function reserve_now(stored, now, mark, tag, amount, per_ms, cost)
   local first, last, sum, marks_at, log_at = only_log(stored, tag, per_ms, now)
   if not first then

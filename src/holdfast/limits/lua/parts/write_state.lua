@@ -1,6 +1,6 @@
 -- Storing the state of a subject. Expects: format, state.
 
--- Stores the state, until no entry matters any more.
+-- Stores the state. It expires when all entries are older than the period of their limit.
 local function write_state(state, key)
   local logs, last = {}, 0
   for _, log in ipairs(state.logs) do

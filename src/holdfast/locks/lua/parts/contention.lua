@@ -5,7 +5,7 @@
 --   state, holders, wait_queue   the keys
 --   now_ms, now_us               the server's time
 --   limit, fence, uncontended    the stored values; `limit` may be a new one
---   is_new                       whether the limit is new
+--   is_new                       whether `limit` is new and must be stored
 --   more                         the stored `ends_ms`, `unconfirmed` and `unconfirmed_ms`; nil: not read yet
 --   channel                      channel of the calling process; '': none
 --   free, most                   how many permits `hand_over` may grant, and to how many waiters it may
@@ -18,7 +18,8 @@
 local AT_ONCE = 64            -- largest number of permits taken back or granted in one call
 local UNCONFIRMED_MS = 60000  -- An unconfirmed grant counts as recent for so long.
 
--- Moves an uncontended holder to `holders`, completes *permits*, and returns its messages.
+-- Moves an uncontended holder to `holders`, adds the fields above to *permits*, and returns
+-- `permits.messages`.
 local function end_uncontended(permits)
   local state, uncontended = permits.state, permits.uncontended
   local more = permits.more or redis.call('HMGET', state, 'ends_ms', 'unconfirmed', 'unconfirmed_ms')

@@ -1,8 +1,8 @@
--- Ends an acquisition that may not hold a permit.
+-- The end of an acquisition that may hold no permit (any more).
 -- Expects: ledger, contention.
 
--- Records that a call with this id, which may be in flight, must do nothing when it arrives. Returns the
--- reply for an acquisition that does not hold a permit; nil if it is *held*.
+-- If a call of the acquisition *id* may be *in_flight*, records that it must do nothing when it arrives.
+-- Returns the reply of release.lua for an acquisition without a permit; nil if the permit is *held*.
 local function end_acquisition(permits, ledger, id, held, in_flight)
   if held and not in_flight then
     return nil
