@@ -36,7 +36,7 @@ _PLAIN: Final[Mapping[type, Callable[[Any], str]]] = {
     Decimal: str,
     UUID: str,
 }
-"""Type → a function that returns the text of a value. Each text stands for one value."""
+"""Type → a function that returns the text of a value. Different values have different texts."""
 
 _BASES: Final[Mapping[type, Callable[[Any], Any]]] = {
     str: str.__str__,
@@ -48,7 +48,7 @@ is marked as safe."""
 
 
 class NoCanonicalForm(Exception):
-    """A value of an argument cannot be written.
+    """An argument contains a value that has no canonical form.
 
     Attributes:
         kind: type of the value.
@@ -94,7 +94,7 @@ def _container(value: Any, kind: type, depth: int) -> str:
 
 
 def _object(value: Any, kind: type, depth: int) -> str:
-    """Return a value of a class of the user."""
+    """Return the canonical JSON of an object of any other class, tagged with the class."""
     name = _name_of(kind)
     own = getattr(kind, "__cache_key__", None)
     fields_of_it = None if own is not None else _fields(value, kind)

@@ -28,7 +28,7 @@ def part(kind: str, name: str) -> Part | None:
 
 
 def others(_unit: Snapshot) -> Iterable[str]:
-    """Return no keys: a value does not need its epoch."""
+    """Return no names: no key requires another one. A value without its epoch is only invalid."""
     return ()
 
 

@@ -17,7 +17,8 @@ class HasCaches(Protocol):
     """The part of a client that its cached functions share.
 
     Attributes:
-        caches: the caches of functions for this client; a function that is collected leaves it.
+        caches: the `LocalCaches` of a function → its cache for this client. An entry disappears
+            when the function is garbage-collected.
     """
 
     caches: WeakKeyDictionary[Any, Any]
@@ -28,7 +29,8 @@ F = TypeVar("F")
 
 
 class Binding(Generic[C]):
-    """The client that functions use: one for all, and others in some contexts.
+    """The client that cached functions use: one for all contexts, unless `using` sets another one
+    for a context.
 
     Args:
         client: the client; None: there is none yet.
@@ -60,7 +62,11 @@ class Binding(Generic[C]):
             self._of_context.reset(before)
 
     def caches(self, make: Callable[[C], F]) -> LocalCaches[C, F]:
-        """Return what finds the cache of a function for the current client."""
+        """Return an object that finds the cache of a function for the current client.
+
+        Args:
+            make: returns the cache of the function for a client.
+        """
         return LocalCaches(self, make)
 
     def note_unbound(self, name: str) -> None:

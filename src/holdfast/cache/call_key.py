@@ -25,11 +25,13 @@ class FunctionUnits:
     def __init__(self, namespace: Namespace, name: str) -> None:
         self.function: Unit = namespace.unit(keys.FUNCTION, name)
         self._namespace = namespace
-        self._name = self.function.name  # without the formatting of a subclass of str
+        self._name = (
+            self.function.name
+        )  # a plain str; *name* may be of a subclass with a format of its own
         self._shards: dict[int, Unit] = {}
 
     def shard(self, number: int) -> Unit:
-        """Return a unit of values."""
+        """Return the unit of values with this *number*."""
         unit = self._shards.get(number)
         if unit is None:
             unit = self._namespace.unit(keys.SHARD, f"{self._name}/{number}")

@@ -47,7 +47,7 @@ class FunctionCounts:
         direct: calls of the function without the cache, because the server was not available.
         load_ms: duration of all loads.
         stores: values that were stored.
-        bytes: their size.
+        bytes: size of these values.
         byte_seconds: the sum of their sizes, each multiplied by the life of the value (s).
     """
 
@@ -80,7 +80,7 @@ class CountedFunction(Protocol):
 
     Attributes:
         name: name of the function.
-        counts: what happened since the last report.
+        counts: the counts of this process since its last report to the server.
     """
 
     name: str
@@ -99,9 +99,9 @@ class CachedFunctionStatus(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: name of the function.
         version: version of the function.
-        ttl: seconds for which results are fresh; None: the result decides.
-        stale: seconds after that for which they may be served as stale.
-        refresh: seconds after which they are refreshed in the background; None: never.
+        ttl: seconds for which results are fresh; None: a function decides for each result.
+        stale: seconds after `ttl` for which results may be served as stale.
+        refresh: seconds after which results are refreshed in the background; None: never.
         near: calls answered from the memory of the process.
         hits: calls answered with a fresh value from the server.
         stale_hits: calls answered with a stale value.
@@ -112,7 +112,7 @@ class CachedFunctionStatus(msgspec.Struct, frozen=True, kw_only=True):
         direct: calls of the function without the cache, because the server was not available.
         load_seconds: mean duration of a load; None if there was none.
         stores: values that were stored.
-        stored_bytes: their size.
+        stored_bytes: size of these values.
         memory: estimate of the bytes of memory that the values take; too high if values are often
             overwritten or invalidated.
     """
@@ -181,7 +181,8 @@ def status_of(name: str, reply: Sequence[Any]) -> CachedFunctionStatus | None:
 def _memory(counts: Mapping[str, int], start_s: int, now_s: int) -> int:
     """Return how many of the bytes that were stored in an hour are still stored.
 
-    Assume that they were stored evenly, and that each value lives as long as the mean.
+    Assume that they were stored at a constant rate, and that each value lives as long as the
+    average.
     """
     size = counts["bytes"] + OVERHEAD * counts["stores"]
     if not size:

@@ -15,18 +15,18 @@ from __future__ import annotations
 from ..core.names import Unit
 
 FUNCTION = "cached"
-"""A cached function, under its name."""
+"""Kind of the unit of a cached function."""
 
 SHARD = "values"
-"""A part of the values of a function."""
+"""Kind of the units among which the values of a function are divided."""
 
 TAG = "tag"
-"""A tag of values."""
+"""Kind of the unit of a tag."""
 
 SHARDS = 64
 
 KEPT_MS = 30 * 86_400 * 1000
-"""A function is listed so long after its last use."""
+"""Milliseconds for which a function stays listed after its last use."""
 
 
 def definition(unit: Unit) -> str:
@@ -44,8 +44,8 @@ def statistics(unit: Unit) -> str:
 def epoch(unit: Unit) -> str:
     """STRING the epoch of a tag, or of the values in a unit `values`.
 
-    It is set when the first value is computed. Values that were stored before are invalid then, so
-    losing it does no harm. It lives at least as long as the values.
+    It lives at least as long as the values. If the server loses it, all values are invalid, and the
+    next value that is computed sets a new epoch.
     """
     return unit.key("epoch")
 

@@ -34,7 +34,8 @@ class LoadRenewal:
         If the lease is lost, nothing happens here: the result will not be stored.
         """
         now = since_boot()
-        # The unit differs from value to value, so no two leases are renewed with the keys of one.
+        # The renewer renews all leases of a unit in one call with the keys of one of them. The
+        # unit `events` is different for each value, so no call contains leases of two values.
         lease = RenewedLease(
             unit=key.events,
             script=RENEW,

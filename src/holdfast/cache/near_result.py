@@ -19,7 +19,7 @@ from .result_format import ResultFormat
 from .stored_value import StoredValue
 
 _UNCHANGEABLE: Final = frozenset([str, int, float, bool, type(None), bytes])
-"""Types of results that all callers may share."""
+"""Types of results that all callers may share, because they cannot be changed."""
 
 
 class NearResult:
@@ -42,8 +42,8 @@ class NearResults:
     """The results of one function in the memory of this process.
 
     Args:
-        near: the memory.
-        tags: marks of the tags of all functions.
+        near: the near cache of the function.
+        tags: records changes of the tags, for the near caches of all functions.
         namespace: namespace of the function.
         unit: one of its units of values.
         results: decodes results.
@@ -88,7 +88,8 @@ class NearResults:
         return key.near
 
     def reading(self, wanted: Sequence[CallKey], addresses: Addresses) -> NearReading:
-        """Return the context in which values are read from the server, to be kept in memory."""
+        """Return a context for reading values from the server. `keep` stores them in memory only if
+        they have not changed since the context began."""
         locations = {}
         others = {}
         for key in wanted:
@@ -103,7 +104,8 @@ class NearResults:
         return self.near.reading(locations, addresses, others)
 
     def keep(self, reading: NearReading, key: CallKey, stored: StoredValue | None) -> None:
-        """Keep a value, which *reading* has read, until it is to be refreshed."""
+        """Keep a value, which was read in the context *reading*, in memory until its refresh is
+        due."""
         if stored is not None and stored.age_ms < stored.refresh_ms:
             left_s = (stored.refresh_ms - stored.age_ms) / 1000
             name = key.near or self.name(key)
@@ -137,10 +139,10 @@ def end_epochs(caches: NearCaches, namespace: Namespace, units: Iterable[Unit]) 
 
 
 def value_prefix(unit: Unit) -> str:
-    """Return the beginning of all keys of the function with the unit *unit* of values."""
+    """Return the common prefix of the keys of all values of a function; *unit* has some of them."""
     return unit.prefix[: unit.prefix.rindex("/") + 1]
 
 
 def tag_prefix(namespace: Namespace) -> str:
-    """Return the beginning of the keys of all tags."""
+    """Return the common prefix of the keys of all tags."""
     return f"{namespace.prefix}{{{keys.TAG}:"

@@ -22,7 +22,8 @@ MAX_LIFE_MS: Final = 366 * 86_400 * 1000
 MIN_LEASE_MS: Final = 1000
 
 MAX_LEASES: Final = 10
-"""Number of leases after which a call of the function counts as hanging, and is not renewed."""
+"""Number of lease durations after which a call of the function counts as hanging, so that its lease
+is not renewed any more."""
 
 TICK_MS: Final = 10
 """Unit, in milliseconds, of the durations in a stored value."""

@@ -34,10 +34,10 @@ class ServerOutage:
 
         Args:
             error: the error.
-            calls: whether the function is called instead.
+            calls: whether the function is called without its cache; only for the text of the log.
         """
         now = monotonic()
-        if not isinstance(error, ServerRefused):  # A server that refuses answers quickly.
+        if not isinstance(error, ServerRefused):  # A refusal comes quickly: no pause needed.
             if now >= self._until:
                 self._failures += 1
             self._until = now + backoff_s(self._failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)

@@ -23,12 +23,13 @@ class LoadClaim(NamedTuple):
     """The reply of `lua/claim.lua`.
 
     Attributes:
-        verb: `load`, `wait`, `newer` or `failed`.
+        verb: `load` (the caller has the lease), `wait` (another process has it), `newer` (a newer
+            value is stored) or `failed` (the awaited load has failed).
         now_ms: the server's time.
         token: token of the lease; with `wait`, of the other process.
         wait_s: with `wait`, seconds until the lease of the other process ends.
         epochs: with `load`, the epochs to store with the value.
-        reason: with `failed`, why; empty if the result could not be stored.
+        reason: with `failed`, why the load failed; empty if only its result could not be stored.
     """
 
     verb: str

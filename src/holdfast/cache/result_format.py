@@ -19,7 +19,7 @@ ERROR: Final = 1
 """Flag of a stored exception."""
 
 _HOW: Final[Mapping[Compression, int]] = {"zlib": 2, "zstd": 4}
-"""Compression → its flag."""
+"""Compression → flag of a result that is compressed in this way."""
 
 
 class ResultFormat:
@@ -30,7 +30,7 @@ class ResultFormat:
         name: its name, for errors.
         codec: encodes the results.
         compress: how results are compressed; None: not at all.
-        over: larger results are compressed.
+        over: size in bytes above which results are compressed.
         errors: classes of exceptions that are stored.
     """
 
@@ -85,7 +85,7 @@ class ResultFormat:
     def loaded(self, body: bytes, flags: int) -> Loaded | None:
         """Return the result or the exception that is stored; None if it cannot be decoded.
 
-        That is so, for example, if other code has stored it. It is logged.
+        Log the problem. For example, another version of the program may have stored the result.
         """
         try:
             if flags:

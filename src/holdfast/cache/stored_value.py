@@ -19,7 +19,8 @@ _REST: Final = Struct(">BBBIII")
 EPOCH_BYTES: Final = 8
 
 NOTICE_MS: Final = 1000
-"""Milliseconds that a value is kept after its life, for callers that have waited for it."""
+"""Milliseconds for which a value is kept after its lifetime, so that callers that have waited for
+it can still read it."""
 
 
 class StoredValue(msgspec.Struct, frozen=True):
@@ -60,7 +61,7 @@ class StoredValue(msgspec.Struct, frozen=True):
 
 
 def content(lifetimes: Lifetimes, epochs: Sequence[bytes], flags: int, body: bytes) -> bytes:
-    """Return a value as `lua/commit.lua` stores it, without the time."""
+    """Return a stored value without its first field, the time, which `lua/commit.lua` adds."""
     ticks = (
         -(-each // TICK_MS)
         for each in (lifetimes.fresh_ms, lifetimes.refresh_ms, lifetimes.stale_ms)
@@ -70,7 +71,8 @@ def content(lifetimes: Lifetimes, epochs: Sequence[bytes], flags: int, body: byt
 
 
 def life_ms(lifetimes: Lifetimes) -> int:
-    """Return how long the server keeps a value. Equals the sum of what `content` stores."""
+    """Return how long the server keeps a value: the durations that `content` stores for fresh and
+    stale, and `NOTICE_MS`. So a reader can compute the age from the remaining lifetime."""
     ticks = -(-lifetimes.fresh_ms // TICK_MS) - (-lifetimes.stale_ms // TICK_MS)
     return ticks * TICK_MS + NOTICE_MS
 
@@ -94,7 +96,8 @@ def parsed(
         stored: content of the key.
         epochs: the current epochs; an epoch that does not exist is None.
         now_ms: current time by the server's clock.
-        left_ms: how long the server still keeps the key; it replaces *now_ms*.
+        left_ms: how long the server still keeps the key. If given, the age is computed from it
+            instead of *now_ms*.
     """
     if stored is None or None in epochs:
         return None

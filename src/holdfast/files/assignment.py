@@ -39,7 +39,7 @@ class FileView:
 
     @classmethod
     def of(cls, reply: Sequence[Any]) -> FileView:
-        """Return the view that `append_view` of `lua/parts/file.lua` wrote."""
+        """Parse the values that `append_view` of `lua/parts/file.lua` appended to a *reply*."""
         state, count, floor, size, digest, problem, *small = reply
         return cls(
             state.decode(),
@@ -102,8 +102,8 @@ class ChunkChain:
 
     Args:
         index: index of the first chunk.
-        digest: digest of the file up to this chunk. None if it is not known; then the first chunk
-            may follow any other.
+        digest: digest of the file up to this chunk. None if it is not known: whether the first
+            chunk follows the one before is then not checked.
     """
 
     def __init__(self, index: int, digest: bytes | None) -> None:

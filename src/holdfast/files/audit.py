@@ -79,7 +79,8 @@ def wanted(unit: Snapshot) -> Iterator[tuple[str, bytes]]:
 def others(_unit: Snapshot) -> Iterable[str]:
     """Return the names of all keys that a feed may have.
 
-    The audit reads those that its key listing did not contain: they may have been created since.
+    The audit also reads those that were not in its listing of the keys: they may have been created
+    since the listing.
     """
     return _KEYS
 

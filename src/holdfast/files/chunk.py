@@ -3,7 +3,8 @@
     offset  0      1                          5                           37
             codec  CRC-32 of unpacked bytes   digest up to this chunk     payload
 
-All chunks of a file but the last hold `BLOCK` unpacked bytes, so the index follows from the offset.
+All chunks of a file but the last hold `BLOCK` unpacked bytes, so the index of a chunk follows from
+its offset in the file.
 The digest chains the checksums: it is the BLAKE2b hash of the digest in the previous chunk, the
 CRC-32 and the unpacked length. A chunk that is missing, repeated, swapped or from another file
 breaks the chain. Files with the same digest have the same content.
@@ -41,7 +42,8 @@ _WORTH: Final = 0.9
 """A chunk that does not shrink to this fraction is stored uncompressed."""
 
 _UNTRIED: Final = 15
-"""Chunks after such a chunk that are stored uncompressed without trying."""
+"""Number of chunks, after one that did not shrink enough, that are stored uncompressed without
+trying."""
 
 
 class UnpackedChunk(NamedTuple):

@@ -109,7 +109,7 @@ class FileReader:
             SourceDamaged: The file is shorter than *offset*, or cannot be unpacked.
             OSError: The file cannot be read.
         """
-        if offset and self._unpacked_to == offset:  # saves unpacking the file again
+        if offset and self._unpacked_to == offset:  # `tails` has unpacked up to here
             self._unpacked_to = 0
             return self._last
         self._unpacked_to = 0

@@ -13,7 +13,7 @@ _PARTS: Final = 8
 
 _DONE: Final = "1"
 _FAILED: Final = "2"
-"""Digits of a group in the field `done` of a file."""
+"""Digits in the field `done` of a file: a group has finished the file, or has failed too often."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class LineSplitter:
             data = data[end:]
         end = data.rfind(b"\n") + 1
         if end:
-            whole = end == len(data) and not self._rest  # saves a copy
+            whole = end == len(data) and not self._rest  # then *data* need not be copied
             lines = data if whole else b"".join((self._rest, memoryview(data)[:end]))
             yield from self._whole(lines)
             self._rest = b""

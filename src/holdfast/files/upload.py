@@ -16,7 +16,7 @@ from .chunk import BLOCK, EMPTY, WINDOW, ChunkPacker, PackedChunk
 from .file_reader import FileReader, SourceDamaged
 
 PLAIN: Final = ChunkPacker(None)
-"""Packs blocks that are not sent, only added to the digest."""
+"""Packs blocks that are not sent. Their packed form is only needed for the digest."""
 
 
 @dataclass(frozen=True, slots=True)

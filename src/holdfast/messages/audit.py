@@ -30,9 +30,10 @@ def part(kind: str, name: str) -> Part | None:
 
 
 def others(unit: Snapshot) -> Iterable[str]:
-    """Return the names of all keys that a unit of this kind may have.
+    """Return the names of all keys that a mailbox, chat or list of chats may have.
 
-    The audit reads those that its key listing did not contain: they may have been created since.
+    The audit also reads those that were not in its listing of the keys: they may have been created
+    since the listing.
     """
     return _PARTS[unit.unit.kind]
 

@@ -18,8 +18,8 @@ class ChatList(NamedTuple):
 
     Attributes:
         created_us: when the list was created (us since 1970); 0: there is no list.
-        chats: chat → stored score. The user's own chats come first, in each part the chat that was
-            added last.
+        chats: chat → stored score. The user's own chats come first, then the others; both sorted by
+            when they were added, the latest first.
         skipped: number of chats of the user that are not in this list, because there are too many.
         stored: the reply of the server that was parsed.
     """
@@ -31,7 +31,9 @@ class ChatList(NamedTuple):
 
     @classmethod
     def of(cls, reply: Sequence[bytes], before: ChatList, skipped: int = 0) -> ChatList:
-        """Parse a *reply* of chats and scores, alternating; return *before* if that has the same.
+        """Parse a *reply* of chats and scores, alternating.
+
+        If *before* was parsed from the same reply, return the object *before* itself.
 
         Args:
             reply: the reply.

@@ -8,15 +8,17 @@ from .message import Position
 from .seen_positions import position_text
 
 STATES_S: Final = 60.0
-"""Seconds after which each chat is examined by itself again, whatever is known of it.
+"""Seconds after which the client forgets all states, so that each chat is examined by itself again.
 
-With a known state, `fetch.lua` looks only for later messages and for the cursor of the user. It
-does not notice that a message was replaced by another one with the same number, if the clock of the
-server was set back, and the user has acknowledged the other message on another device.
+For a chat with a known state, `fetch.lua` only checks that there is no later message and that the
+user has acknowledged the newest one. In one case this check overlooks a new message: the server
+lost the newest message, gave its number to another one with an earlier time (its clock was set
+back), and the user acknowledged that one on another device.
 """
 
 _MAX_DIGITS: Final = 13
-"""Maximum digits of the number of a message, so that Lua represents the sum of 64 exactly."""
+"""Maximum digits of the number of a message, so that Lua represents the sum of 64 numbers (of the
+chats in one call) exactly."""
 
 
 class ChatState(NamedTuple):

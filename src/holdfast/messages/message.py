@@ -22,7 +22,8 @@ _PARTS: Final = 3
 """Number of values for each entry in a reply: id, sender and body."""
 
 _HEADER: Final = 3
-"""Number of values before the entries of a log in a reply: number, header, number of entries."""
+"""Number of values before the entries of a log in a reply: number of the log, header, number of
+entries."""
 
 _MAX_NUMBER_DIGITS: Final = 16
 """Number of digits of the largest integer that Lua represents exactly."""
@@ -142,7 +143,8 @@ class FetchReply(NamedTuple):
             limits of the call allow.
         top_ms: when the newest message was sent; None: unknown, or there are entries.
         holds_seen: whether the position that was sent is valid, so that no message was lost.
-        state: the state of a log without new messages, to send in the next request; empty: unknown.
+        state: the state of a log without new messages, as text that the client sends in its next
+            request (see `chat_state.py`); empty: unknown.
     """
 
     epoch: int
@@ -203,7 +205,7 @@ class FetchReply(NamedTuple):
 
     @property
     def position(self) -> Position:
-        """Return the position of the last message that the reader does not need."""
+        """Return the position of the last message that is acknowledged or dropped."""
         seq = min(self.top, self.read_seq)
         return Position(self.epoch, seq, self.top_ms if seq == self.top else None)
 
@@ -233,7 +235,7 @@ class InboxResult(NamedTuple):
 
     Attributes:
         batches: the new messages, a batch for each chat with new messages.
-        more: the chats that have more new messages.
+        more: the chats that have more new messages than their batches contain.
         damaged: chat that cannot be decoded → error.
     """
 
@@ -290,7 +292,8 @@ def batch_of(source: str, reply: FetchReply, lost: Gap | None) -> Batch:
 
 def messages_of(entries: Sequence[Any]) -> tuple[Message | Undecodable, ...]:
     """Return the messages in *entries*: id, sender and body of each message, in a flat list."""
-    # This is the usual case, with few calls, because a fetch may return a thousand messages.
+    # Decode usual messages here, with few function calls, because a fetch may return a thousand.
+    # `_message` decodes the others: those with a trace, and damaged ones.
     senders: dict[bytes, str] = {}
     found: list[Message | Undecodable] = []
     values = iter(entries)

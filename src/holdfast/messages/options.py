@@ -31,7 +31,8 @@ MAX_LIMIT: Final = 1_000
 MAX_SEQ: Final = 2**53 - 1
 
 _MAX_SENT_MS: Final = 2**64 - 1
-"""Largest time in an id of a stream. Another program may have written such an id."""
+"""Largest time in an id of a stream. Other programs may write ids with times that Holdfast does
+not use."""
 
 
 def checked_name(name: str, what: str) -> str:
@@ -65,7 +66,8 @@ def checked_seq(seq: int, what: str = "seq") -> int:
 
 
 def check_edges(before: int | None, after: int | None) -> None:
-    """Check the numbers before or after which a page of messages ends or begins.
+    """Check the arguments *before* and *after* of a page of messages: it ends before the one, or
+    begins after the other.
 
     Raises:
         ValueError, TypeError: both are given, or one cannot be the number of a message.

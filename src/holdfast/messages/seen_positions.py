@@ -22,7 +22,9 @@ class SeenPositions:
         Use one copy for a whole request, because other threads may change the positions meanwhile.
         """
         version, latest = self._version, self._snapshot
-        if latest[0] is not version:  # Read the version before the positions, and change it after.
+        # `version` is read before the copy, and writers replace it after they change a position.
+        # So a copy that misses a change has an old version, and the next call replaces it.
+        if latest[0] is not version:
             latest = self._snapshot = version, dict(self._seen)
         return latest[1]
 

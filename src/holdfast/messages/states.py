@@ -66,7 +66,7 @@ class Reader:
     Attributes:
         user: name of the member.
         read_seq: number of the last message that the member has acknowledged.
-        unread: number of messages that the member can still fetch.
+        unread: number of messages that the member has not acknowledged and can still fetch.
         last_seen_at: when the member last acknowledged or sent a message, or joined. None: unknown,
             because `keep` is not `until_read`, or the member was not active since it was set.
         holds_back: whether the chat keeps messages because this member has not read them.

@@ -35,8 +35,9 @@ class OutboxBatch:
     def of(cls, queue: str, rows: Sequence[Any]) -> OutboxBatch:
         """Return the first rows of *queue* that fit into one step.
 
-        They have all one name already, or none. MySQL finds the rows of `email ` as well if it
-        looks for those of `email`: such a row ends the batch, or is the first of its own.
+        Either all of these rows have the same batch name already, or none of them has one. If MySQL
+        looks for rows of `email`, it also finds those of `email `: such a row ends the batch, or
+        is the first of its own.
         """
         name = rows[0].batch if rows else None
         queue = rows[0].queue if rows else queue
@@ -55,7 +56,7 @@ class OutboxBatch:
             self.unreadable[row.seq] = str(error)
             return True
         alone = must_be_alone(row.envelope)
-        # A batch that has its name already is sent again as it was.
+        # A batch that has its name already may have been sent, so it keeps all its rows.
         fits = row.batch is not None or self.sent.fits(task, len(row.envelope))
         if not fits or (alone and self.seqs):
             return False

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .table import sqlalchemy
 
-if TYPE_CHECKING:  # exported under these names for both halves
+if TYPE_CHECKING:  # the asyncio code and the blocking code import them from here
     from sqlalchemy import Engine as Engine  # noqa: PLC0414
     from sqlalchemy.ext.asyncio import AsyncEngine as AsyncEngine  # noqa: PLC0414
 
 LISTENING_DRIVERS: Final = ("psycopg", "asyncpg")
-"""Drivers of PostgreSQL that pass notifications on while they wait for them."""
+"""Drivers of PostgreSQL with which a program can wait for notifications."""
 
 DATABASES: Final = ("postgresql", "mysql", "mariadb", "sqlite")
 
 
 def checked_engine(engine: Any, wanted: str) -> Any:
-    """Return *engine*, which reads what other transactions have committed.
+    """Check *engine*. Return it with the option that its transactions read what others committed.
 
     Args:
         engine: an engine of SQLAlchemy.
@@ -47,7 +47,7 @@ def can_listen(engine: Any) -> bool:
 
 
 def driver_connection(connection: Any) -> Any:
-    """Return the driver's connection of a *connection* of either half."""
+    """Return the driver's connection object of a blocking or async *connection* of SQLAlchemy."""
     blocking = getattr(connection, "sync_connection", connection)
     return blocking.connection.driver_connection
 

@@ -25,7 +25,10 @@ class _Held:
 
 
 class HeldQueues:
-    """Remembers, for one relay, the queues that did not accept their last batch."""
+    """Remember, for one relay, the queues that did not accept their last batch.
+
+    A queue is *held* for a while after a failure: the relay sends no batch to it. The pauses grow.
+    """
 
     def __init__(self) -> None:
         self._by_queue: dict[str, _Held] = {}
@@ -51,7 +54,7 @@ class HeldQueues:
         self._hold(held)
 
     def failed(self, queue: str, why: str) -> None:
-        """Hold *queue*: its batch could not be sent."""
+        """Hold *queue*, because its batch could not be sent. Log *why*, but only the first time."""
         held = self._by_queue.setdefault(queue, _Held())
         if not held.failures:
             logger.warning("the outbox cannot enqueue tasks in queue %r: %s", queue, why)

@@ -61,7 +61,7 @@ class Outbox:
 
     @cached_property
     def statements(self) -> Statements:
-        """Return the statements of its relays."""
+        """Return the SQL statements that relays run on the table."""
         from .statements import Statements
 
         return Statements(self.table)

@@ -22,7 +22,7 @@ _MAY_BE_REFUSED: Final = re.compile(rb',"unique":"[a-z0-9]+ raise [0-9]+ [\w-]+"
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """A task in an outbox that no relay has enqueued, or none can enqueue.
+    """A task in an outbox that is not enqueued yet, or that can never be enqueued.
 
     Attributes:
         task_id: id of the task.
@@ -94,13 +94,13 @@ def packed_row(row: Any, now_ms: int) -> Packed:
 
 
 def must_be_alone(envelope: bytes) -> bool:
-    """Return whether the server may refuse the task because another one holds its key.
+    """Return whether the server may refuse the task because another task holds its unique key.
 
-    Then it refuses all tasks of the step, so such a task has a step of its own.
+    The server then refuses all tasks of the step. So a task like this is enqueued in its own step.
     """
     return _MAY_BE_REFUSED.search(envelope) is not None
 
 
 def _left(time: str, age_ms: int) -> str:
-    """Return what is left of *time* after *age_ms*, if it is a duration (`+ms`)."""
+    """Return *time*, reduced by *age_ms* if it is a duration (`+ms`), but not a moment (`@ms`)."""
     return f"+{max(1, int(time[1:]) - age_ms)}" if time[0] == "+" else time

@@ -11,9 +11,9 @@ class Sent:
     """The outcome of sending a batch.
 
     Attributes:
-        seqs: the rows that were enqueued, and leave the outbox.
+        seqs: numbers of the rows that were enqueued, which are deleted from the outbox.
         is_full: whether the queue, or one of its partitions, has no room for the other rows.
-        refused: why the server will never accept its rows; empty if it accepts them.
+        refused: why the server will never accept the rows of the batch; empty if it may.
     """
 
     seqs: Sequence[int] = ()

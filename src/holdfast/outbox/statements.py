@@ -27,8 +27,8 @@ class Statements:
             select(columns.queue).where(waits).order_by(columns.queue).limit(1)
         )
         self.next_queue: Select[Any] = self.first_queue.where(columns.queue > bindparam("after"))
-        """The first queue with waiting rows after another one. Each call needs one look-up in the
-        index."""
+        """Selects the next queue with waiting rows, in alphabetical order after the queue `after`.
+        Each such statement needs one look-up in the index."""
         self.first: Select[Any] = select(func.min(columns.seq)).where(of_queue)
         self.lock_first: Select[Any] = (
             select(columns.seq, columns.batch)
@@ -37,7 +37,7 @@ class Statements:
             .limit(1)
             .with_for_update(skip_locked=True)
         )
-        """The first row of a queue that no other relay has locked."""
+        """Selects and locks the first row of a queue that no other relay has locked."""
         self.rows: Any = (
             select(table, now_ms().label("now_ms"))
             .where(of_queue)
@@ -55,7 +55,7 @@ class Statements:
         self.take_write_lock: Update = (
             update(table).where(literal(1) == literal(0)).values(state=WAITING)
         )
-        """Changes nothing. On SQLite it begins a transaction that writes."""
+        """Changes no row. On SQLite it gives the write lock of the database to the transaction."""
         self.count: Select[int] = (
             select(func.count()).select_from(table).where(columns.state == bindparam("of"))
         )

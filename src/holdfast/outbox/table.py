@@ -24,7 +24,7 @@ _ENVELOPE_BYTES: Final = (1 << 24) - 1
 
 
 def sqlalchemy() -> Any:
-    """Return the module `sqlalchemy`, or raise which extra is missing."""
+    """Return the module `sqlalchemy`, or raise an error that names the missing extra."""
     try:
         import sqlalchemy as module
     except ModuleNotFoundError as error:

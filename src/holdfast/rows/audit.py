@@ -33,7 +33,8 @@ def part(kind: str, name: str) -> Part | None:
 def others(unit: Snapshot) -> Iterable[str]:
     """Return the names of all keys that a shard may have, except those of rows.
 
-    The audit reads those that its key listing did not contain: they may have been created since.
+    The audit also reads those that were not in its listing of the keys: they may have been created
+    since the listing.
     """
     return () if unit.unit.kind == CACHE else _SHARD
 

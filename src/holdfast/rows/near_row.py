@@ -12,7 +12,7 @@ from .options import RowCacheOptions
 from .row import CachedCopy, CachedRow, with_row_name
 
 _UNCHANGEABLE: Final = frozenset([str, int, float, bool, type(None), bytes])
-"""Types of values that all readers may share."""
+"""Types of values that all readers may share, because they cannot be changed."""
 
 
 class NearRow:
@@ -44,7 +44,7 @@ class NearRow:
         assert self.body is not None
         value = decoded(codec, self.body, into, "a cached row")
         if share or type(value) in _UNCHANGEABLE:
-            # The codec last, because another thread returns the value when it finds the codec.
+            # Set the codec last: another thread that finds it uses the value without decoding.
             self._value, self._into, self._codec = value, into, codec
         return value
 
@@ -55,7 +55,7 @@ def find_row(
     """Return a row from memory; None if it may not be served from there.
 
     Args:
-        near: the memory.
+        near: the near cache.
         member: the row.
         options: options of the reader.
         max_age_ms: age up to which the reader accepts a row; None: any age.
@@ -80,7 +80,7 @@ def find_row(
 
 
 def keep_row(reading: Reading, member: str, copy: CachedCopy | None) -> None:
-    """Keep *copy*, which *reading* has read, in memory for as long as it is fresh."""
+    """Keep *copy*, which was read in the context *reading*, in memory as long as it is fresh."""
     if copy is not None and copy.age_ms <= copy.fresh_ms:
         left_s = (copy.fresh_ms - copy.age_ms) / 1000
         reading.put(member, NearRow(copy, reading.began), len(copy.body or b""), left_s)

@@ -36,7 +36,8 @@ class RowCacheOptions:
 
     Attributes:
         shards: number of shards; None: the number that the server stores.
-        on_conflict: what happens if the server stores another number.
+        on_conflict: what happens if the server stores another number of shards: `error` raises
+            `DefinitionConflict`, `keep` logs a warning and uses the stored number.
         lease_ms: milliseconds that a load may take before another process loads the row.
         ttl_ms: milliseconds for which a row without a schedule is fresh.
         absent_ttl_ms: milliseconds for which the absence of a row without a schedule is fresh.

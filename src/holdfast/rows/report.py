@@ -44,7 +44,8 @@ class RefreshReport:
         """Return the report of a step.
 
         Args:
-            outcomes: for each row the verb of its load, and the digit in the server's reply.
+            outcomes: for each row the verb of its load (see `LoadResult`), and the digit in the
+                server's reply (see `CommitReply`).
             source_error: why the source was unavailable; empty if it was available.
             next_due_ms: for each shard, milliseconds until another row is due; -1: no row is
                 scheduled.

@@ -26,7 +26,7 @@ class Shard:
         unit: the shard; refreshers follow its notifications.
         load_events: unit that has no keys, only a channel; readers that wait for loads follow its
             notifications.
-        place: where the rows of the shard are, for near caches.
+        place: unit and key prefix of the rows of the shard, for near caches.
     """
 
     def __init__(self, unit: Unit) -> None:

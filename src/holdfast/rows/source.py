@@ -60,7 +60,7 @@ class LoadReport(NamedTuple):
     Attributes:
         results: row → result.
         source_error: why the source counts as unavailable; empty if it does not.
-        timed_out: whether this is because the load took too long.
+        timed_out: whether `source_error` is set because the load took too long.
     """
 
     results: dict[str, LoadResult]

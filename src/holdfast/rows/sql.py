@@ -120,8 +120,8 @@ class SqlRows:
         """Convert *ids* to values of the key columns.
 
         Returns:
-            Value → ids (several texts may be the same UUID); and id → error, for each id that
-            cannot be a value of the key.
+            Value → ids with this value (different texts may be the same UUID); and id → error, for
+            each id that cannot be a value of the key.
         """
         asked: dict[Any, list[RowId]] = {}
         rows: dict[RowId, Any] = {}

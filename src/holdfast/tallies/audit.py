@@ -30,7 +30,8 @@ def part(_kind: str, name: str) -> Part | None:
 def others(unit: Snapshot) -> Iterable[str]:
     """Yield the names of all keys that the contents of *unit* refer to.
 
-    The audit reads those that its key listing did not contain: they may have been created since.
+    The audit also reads those that were not in its listing of the keys: they may have been created
+    since the listing.
     """
     yield from ("days", "pending")
     for token in unit.list("pending"):

@@ -62,7 +62,7 @@ class LineCounts:
         reasons[reason] = reasons.get(reason, 0) + lines
 
     def add(self, day: str, dimension: str, values: dict[str, int]) -> None:
-        """Add the number of lines of each value. *values* then belongs to this object."""
+        """Add the number of lines of each value. The caller must not change *values* afterwards."""
         known = self.values.setdefault((day, dimension), values)
         if known is not values:
             for value, lines in values.items():

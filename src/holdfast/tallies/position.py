@@ -34,5 +34,6 @@ class FilePosition(NamedTuple):
 
 
 def numbered_id(file_id: str, n: int) -> str:
-    """Return the id in the tally of the file number *n*, from 0, with the id *file_id*."""
+    """Return the id under which the tally stores the file number *n* (from 0) of those with the id
+    *file_id*."""
     return f"{file_id}~{n}" if n else file_id

@@ -188,7 +188,7 @@ class AsyncCachedFunction(Generic[P, R]):
         """Return the cache of the current client.
 
         Raises:
-            NotDefined: no client is bound.
+            RuntimeError: no client is bound.
         """
         cache = self._caches.get()
         if cache is None:

@@ -1,4 +1,4 @@
-"""Keep the loads of one process: callers that miss the same value wait for one of them."""
+"""Share loads in one process: if several callers miss the same value, one loads it for all."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from ...core.concurrency._async.primitives import Event
 from ..stored_value import StoredValue
 
 _REMEMBERED: Final = 10_000
-"""Largest number of values that a process remembers because another one refreshes them."""
+"""Maximum number of values for which a process remembers not to refresh them for a while."""
 
 
 class AsyncFlight:
-    """One caller gets a value, by computing it or by waiting for another process; others wait.
+    """A load of one value that several callers in one process share.
+
+    One caller, the leader, gets the value: it computes it, or waits for another process that does.
+    The other callers, the followers, wait for the leader.
 
     Attributes:
-        done: set when the caller has ended.
-        followers: number of callers that wait for it.
-        found: a value that was read after all followers had begun to wait; None: each of them
-            tries itself.
-        error: the exception of the function.
+        done: set when the leader has the value or has failed.
+        followers: number of followers.
+        found: a value that was read after all followers had begun to wait; None: each follower
+            tries by itself.
+        error: the exception of the function, for all followers; None: it raised none.
         is_unstored: whether the result cannot or must not be stored, so that each follower calls
             the function.
     """
@@ -36,7 +39,7 @@ class AsyncFlight:
 
 
 class AsyncFlights:
-    """The flights of one function in one process (in asyncio: in one loop).
+    """The current flights of one function in one process (in asyncio: in one event loop).
 
     Attributes:
         refreshing: values that this process refreshes now.
@@ -48,9 +51,9 @@ class AsyncFlights:
         self._quiet_until: dict[str, float] = {}
 
     def enter(self, text: str) -> tuple[AsyncFlight, bool]:
-        """Return the flight for a value, and whether the caller has started it.
+        """Return the flight of the value with the key *text*, and whether the caller is its leader.
 
-        The caller that has started it must call `end`.
+        If no flight exists, the caller starts one as its leader, and must call `end`.
         """
         flight = AsyncFlight()
         current = self._flights.setdefault(text, flight)  # atomic
@@ -59,27 +62,28 @@ class AsyncFlights:
         return current, current is flight
 
     def close(self, text: str, flight: AsyncFlight) -> bool:
-        """Let no further callers follow. Return whether some do."""
+        """Let no further callers join *flight*. Return whether it has followers."""
         if self._flights.get(text) is flight:
             del self._flights[text]
         return flight.followers > 0
 
     def end(self, text: str, flight: AsyncFlight) -> None:
-        """Wake all followers."""
+        """Close *flight* and wake its followers."""
         self.close(text, flight)
         flight.done.set()
 
     def is_quiet(self, text: str, now: float) -> bool:
-        """Return whether the value is not to be refreshed now."""
+        """Return whether the value must not be refreshed now: a flight gets it, or `keep_quiet` was
+        called for it."""
         return text in self._flights or self._quiet_until.get(text, 0.0) > now
 
     def keep_quiet(self, text: str, until: float) -> None:
-        """Do not refresh a value *until* then (local monotonic time)."""
+        """Let no refresh of a value begin before *until* (local monotonic time)."""
         if len(self._quiet_until) >= _REMEMBERED:
             self._quiet_until.clear()
         self._quiet_until[text] = until
 
 
 def local_flights() -> LocalResource[AsyncFlights]:
-    """Return the flights of a function, which each loop has for itself."""
+    """Return a holder for the flights of a function. Each event loop gets flights of its own."""
     return LocalResource(AsyncFlights)

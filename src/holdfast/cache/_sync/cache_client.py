@@ -46,7 +46,7 @@ class CacheClient:
         caller: sends the calls.
         notifier: reports values that other processes have stored.
         namespace: namespace of the functions.
-        outage: whether to skip the server now.
+        outage: whether calls skip the server now, because it did not answer.
         caches: see `HasCaches` in binding.py.
         near: results in the memory of this process.
         renewer: renews the leases of values that are computed.
@@ -73,7 +73,7 @@ class CacheClient:
 
     def report_soon(self, function: CountedFunction) -> None:
         """Report the counts of a function in the background."""
-        function.counts.since = monotonic()  # So that only one call does this.
+        function.counts.since = monotonic()  # so that no other call reports the same counts
         self._used.add(function)
         run_in_background(partial(self.report, function))
 
@@ -83,7 +83,10 @@ class CacheClient:
             self.report(function)
 
     def report(self, function: CountedFunction) -> None:
-        """Add the counts of a function to those of other processes. Ignore a lost report."""
+        """Add the counts of this process about a function to those on the server.
+
+        If the call fails, these counts are lost.
+        """
         counts, function.counts = function.counts, FunctionCounts(monotonic())
         unit = self.namespace.unit(keys.FUNCTION, function.name)
         definition = msgspec.json.encode(function.definition)
@@ -115,7 +118,7 @@ class CacheClient:
     def functions(self, limit: int) -> dict[str, CachedFunctionStatus]:
         """Return the status of the functions that were used in the last month.
 
-        Remove the other names from the catalog if this user may write.
+        Remove the names of other functions from the catalog, if the user of the server may write.
         """
         names = self._catalog.every(keys.FUNCTION, limit)
         units = [self.namespace.unit(keys.FUNCTION, name) for name in names[:LISTED]]

@@ -1,5 +1,5 @@
 # Generated from _async/flights.py by tools/unasync.py: edit that, then run `make sync`.
-"""Keep the loads of one process: callers that miss the same value wait for one of them."""
+"""Share loads in one process: if several callers miss the same value, one loads it for all."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from ...core.concurrency._sync.primitives import Event
 from ..stored_value import StoredValue
 
 _REMEMBERED: Final = 10_000
-"""Largest number of values that a process remembers because another one refreshes them."""
+"""Maximum number of values for which a process remembers not to refresh them for a while."""
 
 
 class Flight:
-    """One caller gets a value, by computing it or by waiting for another process; others wait.
+    """A load of one value that several callers in one process share.
+
+    One caller, the leader, gets the value: it computes it, or waits for another process that does.
+    The other callers, the followers, wait for the leader.
 
     Attributes:
-        done: set when the caller has ended.
-        followers: number of callers that wait for it.
-        found: a value that was read after all followers had begun to wait; None: each of them
-            tries itself.
-        error: the exception of the function.
+        done: set when the leader has the value or has failed.
+        followers: number of followers.
+        found: a value that was read after all followers had begun to wait; None: each follower
+            tries by itself.
+        error: the exception of the function, for all followers; None: it raised none.
         is_unstored: whether the result cannot or must not be stored, so that each follower calls
             the function.
     """
@@ -37,7 +40,7 @@ class Flight:
 
 
 class Flights:
-    """The flights of one function in one process (in asyncio: in one loop).
+    """The current flights of one function in one process (in asyncio: in one event loop).
 
     Attributes:
         refreshing: values that this process refreshes now.
@@ -49,9 +52,9 @@ class Flights:
         self._quiet_until: dict[str, float] = {}
 
     def enter(self, text: str) -> tuple[Flight, bool]:
-        """Return the flight for a value, and whether the caller has started it.
+        """Return the flight of the value with the key *text*, and whether the caller is its leader.
 
-        The caller that has started it must call `end`.
+        If no flight exists, the caller starts one as its leader, and must call `end`.
         """
         flight = Flight()
         current = self._flights.setdefault(text, flight)  # atomic
@@ -60,27 +63,28 @@ class Flights:
         return current, current is flight
 
     def close(self, text: str, flight: Flight) -> bool:
-        """Let no further callers follow. Return whether some do."""
+        """Let no further callers join *flight*. Return whether it has followers."""
         if self._flights.get(text) is flight:
             del self._flights[text]
         return flight.followers > 0
 
     def end(self, text: str, flight: Flight) -> None:
-        """Wake all followers."""
+        """Close *flight* and wake its followers."""
         self.close(text, flight)
         flight.done.set()
 
     def is_quiet(self, text: str, now: float) -> bool:
-        """Return whether the value is not to be refreshed now."""
+        """Return whether the value must not be refreshed now: a flight gets it, or `keep_quiet` was
+        called for it."""
         return text in self._flights or self._quiet_until.get(text, 0.0) > now
 
     def keep_quiet(self, text: str, until: float) -> None:
-        """Do not refresh a value *until* then (local monotonic time)."""
+        """Let no refresh of a value begin before *until* (local monotonic time)."""
         if len(self._quiet_until) >= _REMEMBERED:
             self._quiet_until.clear()
         self._quiet_until[text] = until
 
 
 def local_flights() -> LocalResource[Flights]:
-    """Return the flights of a function, which each loop has for itself."""
+    """Return a holder for the flights of a function. Each event loop gets flights of its own."""
     return LocalResource(Flights)

@@ -1,5 +1,5 @@
 # Generated from _async/loader.py by tools/unasync.py: edit that, then run `make sync`.
-"""Compute missing values: one caller does, in all processes, and the others wait for it."""
+"""Compute missing values. One caller computes a value; all others, in any process, wait for it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ResultLoader:
         renewal: renews the lease while the function runs.
         options: options of the function.
         results: encodes and decodes results.
-        counts: returns the object that counts.
+        counts: returns the current counts of the function; each report replaces this object.
         name: name of the function.
     """
 
@@ -74,7 +74,7 @@ class ResultLoader:
         Args:
             key: the value.
             work: calls the function.
-            missed: what the caller has read and does not accept.
+            missed: the stored value that the caller has read and cannot use; None: it found none.
 
         Raises:
             CacheLoadFailed: the function failed in another process.
@@ -98,7 +98,11 @@ class ResultLoader:
             self._check(deadline)
 
     def refresh_soon(self, key: CallKey, work: UserWork[Any], seen: StoredValue) -> None:
-        """Compute a value again in the background, unless a process does so already."""
+        """Compute a value again in the background.
+
+        Do nothing if `MAX_REFRESHES` refreshes run, if the value is being computed, or if a refresh
+        of it failed a short time ago.
+        """
         flights = self._flights.get()
         busy = len(flights.refreshing) >= MAX_REFRESHES
         if busy or key.text in flights.refreshing or flights.is_quiet(key.text, monotonic()):
@@ -107,14 +111,14 @@ class ResultLoader:
         run_in_background(partial(self._refresh, key, work, seen, flights))
 
     def put(self, key: CallKey, value: Any) -> None:
-        """Store a value that the caller has. The results of current loads are not stored.
+        """Store a value that the caller has. Results that are being computed now are not stored.
 
         Raises:
             TypeError, ValueError: the value cannot be stored; nothing was changed.
             HoldfastError: the server did not store it.
         """
         lifetimes = self._options.lifetimes(value)
-        if lifetimes is None:  # the stored result is out of date
+        if lifetimes is None:  # the new value must not be stored, and the stored one is out of date
             self._store.invalidate([key])
             return
         packed = self._results.encoded(value)
@@ -155,7 +159,7 @@ class ResultLoader:
         flight: Flight,
         deadline: Deadline,
     ) -> Loaded:
-        """Claim the value. Compute it, or follow the process that does."""
+        """Claim the value and compute it. If another process computes it, wait for its result."""
         claim = self._claim(key, "miss", missed)
         if claim.verb == "load":
             return self._compute(key, work, claim, flight)
@@ -178,7 +182,10 @@ class ResultLoader:
                 flag.wait(min(max(wait_s, _SHORTEST_WAIT_S), deadline.left_s()))
 
     def _failed_elsewhere(self, work: UserWork[Any], claim: LoadClaim, flight: Flight) -> Loaded:
-        """Return the error of the awaited load. If its result is not stored, call the function."""
+        """Return the error of the load for which the caller has waited.
+
+        If that load had no error, but a result that is not stored, call the function.
+        """
         if not claim.reason:
             flight.is_unstored = True
             return self._run(work)
@@ -188,7 +195,7 @@ class ResultLoader:
     def _claim(
         self, key: CallKey, purpose: str, seen: StoredValue | None, awaited: str = ""
     ) -> LoadClaim:
-        """Claim the value. If the caller is interrupted meanwhile, end the lease."""
+        """Claim the value. If the caller is interrupted meanwhile, end the lease, if it has one."""
         token, seen_ms = new_token(), None if seen is None else seen.stored_ms
         try:
             return self._store.claim(key, token, purpose, seen_ms, awaited)
@@ -201,7 +208,7 @@ class ResultLoader:
     def _compute(
         self, key: CallKey, work: UserWork[Any], claim: LoadClaim, flight: Flight
     ) -> Loaded:
-        """Call the function, store its result, and return it as later readers will get it."""
+        """Call the function and store its result. Return what a reader of the stored one gets."""
         try:
             with self._renewal.renewing(key, claim.token):
                 value, error = self._run(work)
@@ -250,7 +257,10 @@ class ResultLoader:
             self._counts().stored(len(packed[1]), lifetimes.fresh_ms + lifetimes.stale_ms)
 
     def _store_error(self, key: CallKey, claim: LoadClaim, error: Exception) -> None:
-        """Store an exception of the function if `error_ttl` says so; report it to waiters."""
+        """Store an exception of the function if `error_ttl` names its class.
+
+        Otherwise store its text for five seconds, for the callers that wait for the value.
+        """
         self._counts().failures += 1
         try:
             lifetimes = self._options.lifetimes(None, error)
@@ -265,21 +275,21 @@ class ResultLoader:
         self._abandon(key, claim.token, f"{type(error).__name__}: {error}")
 
     def _abandon(self, key: CallKey, token: str, reason: str | None) -> None:
-        """End a lease; see `ValueStore.abandon`. Without the server, it ends by itself."""
+        """End a lease; see `ValueStore.abandon`. If this call fails, it ends by itself."""
         try:
             self._store.abandon(key, token, reason)
         except HoldfastError as error:
             logger.debug("a lease of %s ends later: %s", self._name, error)
 
     def _share(self, key: CallKey, flight: Flight) -> None:
-        """Read the value for the callers that share this load. All of them began before this read,
-        so its result is as new as a read of their own."""
+        """Read the value once for all callers of this process that wait for *flight*. They began to
+        wait before this read, so its result is as new as that of a read of their own."""
         if self._flights.get().close(key.text, flight):
-            with suppress(HoldfastError):  # Then each of these callers tries by itself.
+            with suppress(HoldfastError):  # Without a result, each of them tries by itself.
                 flight.found = self._store.read(key)
 
     def _run(self, work: UserWork[Any]) -> Loaded:
-        """Call the function, and count. Return its outcome."""
+        """Call the function. Count the call and its duration. Return its result or exception."""
         began = monotonic()
         self._counts().loads += 1
         try:
@@ -292,7 +302,7 @@ class ResultLoader:
             self._counts().load_ms += round((monotonic() - began) * 1000)
 
     def _accepted(self, stored: StoredValue | None, asked_ms: int) -> Loaded | None:
-        """Return the value if it is fresh, or was stored after the caller has asked."""
+        """Return the value if it is fresh, or was stored at or after *asked_ms* (server time)."""
         if stored is None or not (stored.is_fresh or stored.stored_ms >= asked_ms):
             return None
         return self._loaded(stored)

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  STRING  load     the lease
 -- ARGV[1]  string  token    token of the lease
--- ARGV[2]  string  channel  channel of those that wait for the value
+-- ARGV[2]  string  channel  channel of the callers that wait for the value
 -- ARGV[3]  int     kept_ms  how long the reason is kept; 0: there is none, so another caller may compute the value
 -- ARGV[4]  string  reason   why the function failed
 -- returns  int     1: ended, 0: the lease was lost before

@@ -6,12 +6,13 @@
 -- KEYS[3]  STRING  load      the lease, or why the latest load failed
 -- KEYS[4]  STRING  value     first of the epochs of its tags, if they are on this server
 -- ARGV[1]  string  token     identifies the lease
--- ARGV[2]  string  purpose   miss: the value is needed; refresh: it is refreshed; put: the caller has a new value
+-- ARGV[2]  string  purpose   miss: the caller needs the value; refresh: it replaces one that is still served; put:
+--                            it has a new value, and always gets the lease
 -- ARGV[3]  string  seen      when the value that the caller rejects was stored (ms); '': none
 -- ARGV[4]  string  awaited   token of the load for which the caller has waited; '': none
 -- ARGV[5]  int     lease_ms  duration of the lease
 -- ARGV[6]  int     kept_ms   how long the epochs live at least
--- ARGV[7]  int     tags      number of tags in KEYS
+-- ARGV[7]  int     tags      number of epochs of tags in KEYS
 -- ARGV[8]  string  first of the epochs of tags that are on other servers
 -- returns  array   1: load: the caller has the lease; the epochs follow
 --                     wait: another process has it; ms until it ends, and its token follow

@@ -4,9 +4,9 @@
 -- KEYS[1]  STRING  value    the value, see cache/keys.py
 -- KEYS[2]  STRING  load     the lease
 -- ARGV[1]  string  token    token of the lease
--- ARGV[2]  string  channel  channel of those that wait for the value
--- ARGV[3]  int     life_ms  how long it may be served
--- ARGV[4]  string  content  the value after the time
+-- ARGV[2]  string  channel  channel of the callers that wait for the value
+-- ARGV[3]  int     life_ms  how long the value is kept
+-- ARGV[4]  string  content  the value without its first 8 bytes, the time when it is stored
 -- returns  int     1: stored, 0: refused, because the lease was lost
 -- include clock
 

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- cache/read: return values and epochs, as many as fit into the reply. It is short, because it is called most often.
+-- cache/read: return values and epochs, as many as fit into the reply.
 --
 -- KEYS[1]  STRING  value  first of the keys: values and epochs
 -- ARGV[1]  int     bytes  maximum bytes of the reply, except that it has at least one value

@@ -2,8 +2,8 @@
 -- cache/renew: extend the lease of a value while one process computes it.
 --
 -- KEYS[1]  STRING  load      the lease
--- ARGV[1]  int     lease_ms  life from now
--- ARGV[2]  string  first of the leases, two arguments each: token, and a number that does not matter
+-- ARGV[1]  int     lease_ms  duration of the lease from now on
+-- ARGV[2]  string  first of the leases, two arguments each: token, and a number that is only returned
 -- returns  array   token and number of each lost lease: it ended, or the value was invalidated meanwhile
 
 local holder = (redis.call('GET', KEYS[1]) or ''):match('^([^|]*)|')

@@ -2,9 +2,9 @@
 -- cache/report: add what a process has counted about a function, for operators.
 --
 -- KEYS[1]  STRING  definition  options of the function
--- KEYS[2]  HASH    statistics  hour of the day -> hour, and the counts
+-- KEYS[2]  HASH    statistics  hour of the day -> hour since 1970, and the counts of this hour
 -- ARGV[1]  string  definition  options of the function, as JSON
--- ARGV[2]  int     kept_ms     ms until both expire
+-- ARGV[2]  int     kept_ms     ms until both keys expire
 -- ARGV[3]  int     first of the counts
 -- returns  int     the hour
 -- include clock

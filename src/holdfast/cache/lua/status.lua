@@ -2,8 +2,9 @@
 -- cache/status: return what is known about a function.
 --
 -- KEYS[1]  STRING  definition  options of the function
--- KEYS[2]  HASH    statistics  hour of the day -> hour, and the counts
--- returns  array   options ('' if there are none), now (s), then the entries of the latest 24 hours
+-- KEYS[2]  HASH    statistics  hour of the day -> hour since 1970, and the counts of this hour
+-- returns  array   options ('' if there are none), now (s), then all entries of `statistics`, which may be older than
+--                  a day
 -- include clock
 
 local _, now_s = clock()

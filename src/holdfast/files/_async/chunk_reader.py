@@ -59,8 +59,8 @@ class AsyncChunkReader:
         self._keep_lease(asked_at)
 
     def __del__(self) -> None:
-        # Stop the renewal if the user's block was interrupted, because otherwise no other consumer
-        # would get the file while this process lives.
+        # Stop the renewal if the user's `with` block was interrupted, because otherwise no other
+        # consumer would get the file while this process lives.
         self.release()
 
     def release(self) -> None:
@@ -92,8 +92,8 @@ class AsyncChunkReader:
         """Yield the content of the chunks after *chain*; wait for more until the file is complete.
 
         With `keep`, yield an empty list before a wait if the user has not acknowledged all bytes up
-        to `position`, so that the user can do so: the publisher may be waiting for this room in the
-        budget.
+        to `position`. The user can then acknowledge them, which frees their part of the budget: the
+        publisher may be waiting for it.
         """
         while True:
             view = self.view
@@ -138,7 +138,7 @@ class AsyncChunkReader:
             assignment.token,
             self.acked,
             self._read,
-            durable=False,  # after a failover the progress is reported again
+            durable=False,  # if a failover loses the progress, the next call reports it again
         )
         if reply[0] != b"view":
             self.refuse(reply)
@@ -175,7 +175,7 @@ class AsyncChunkReader:
             raise self.damaged(str(error)) from None
 
     async def _fetched(self, chain: ChunkChain, count: int) -> list[bytes]:
-        """Return the content of the next *count* chunks. They exist in the current view."""
+        """Return the content of the next *count* chunks, which exist according to `view`."""
         chunks: list[bytes | None] = [self.view.small]
         if chunks == [None]:
             chunks = await self._store.chunks(self._assignment.number, chain.index, count)
@@ -186,8 +186,8 @@ class AsyncChunkReader:
         try:
             return await in_thread(chain.take, chunks)
         except ValueError as error:
-            # Raise FileTaken or FeedLost instead if another session has got the file or the server
-            # lost the feed: then the chunks may be those of another file.
+            # The chunks may be those of another file, if another session has got the file or the
+            # server lost the feed. If so, this call raises FileTaken or FeedLost.
             await self.report_progress(chain.index)
             raise self.damaged(str(error)) from None
 

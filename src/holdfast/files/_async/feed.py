@@ -240,7 +240,7 @@ class AsyncFileFeed:
         return AsyncConsumer(self._store, name)
 
     async def status(self) -> FeedStatus:
-        """Return the status of the feed, with the consumers that hold the oldest bytes."""
+        """Return the status of the feed, with the consumers that still need the oldest bytes."""
         return await self._store.status()
 
     async def files(self, *, limit: int = 100, failed: bool = False) -> list[FileStatus]:

@@ -215,8 +215,8 @@ class AsyncFeedFile:
             elif error is None:
                 await shielded(self._finish())
             elif not (isinstance(error, FileTaken) and self._is_about_this(error)):
-                # Ignore a failed call: the lease ends by itself, and the user needs the error of
-                # the block.
+                # Ignore an error of this call: the lease ends by itself, and the user needs the
+                # error that ended the `with` block.
                 with suppress(HoldfastError):
                     await shielded(self._settle(self._outcome_of(error), error))
         finally:
@@ -224,7 +224,8 @@ class AsyncFeedFile:
             await self._session.exit(self)
 
     def _outcome_of(self, error: BaseException) -> str:
-        """Return the outcome to report when *error* ended the user's block."""
+        """Return the outcome to report when *error* ended the `with` block of the user: `damaged`,
+        `failed` or `returned`, as `lua/settle.lua` defines them."""
         if isinstance(error, DamagedFile) and self._is_about_this(error):
             return "damaged"
         return "failed" if isinstance(error, Exception) else "returned"

@@ -38,7 +38,7 @@ class AsyncLocalFiles:
     offset up to which it was counted.
 
     - If a file grows or is compressed between two runs, no line is counted again.
-    - A change between these two parts is not noticed.
+    - A change between the first 64 KiB and the last 64 KiB before the offset is not noticed.
     - Another file with the same name is a new file, even if its first line is the same, for example
       after a rotation or after the file was truncated and written again.
     - A renamed file is a new file, too.
@@ -156,8 +156,8 @@ class AsyncLocalFile:
 
         Args:
             offset: offset at which reading ended.
-            last: the bytes before *offset*. If they begin where the mark that `matching` found
-                ends, its bytes are included.
+            last: bytes before *offset*. If they begin at the offset of the mark that `matching`
+                found, the bytes before that offset are prepended.
         """
         if offset - len(last) == self._found.end:
             last = self._found.data + last

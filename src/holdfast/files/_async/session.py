@@ -57,8 +57,8 @@ class _NoFile(NamedTuple):
 class AsyncSession:
     """Claim and hold files for one call of `Consumer.files`.
 
-    The lease of each file is renewed separately from that of the session. So other sessions get a
-    file after its lease if giving it back failed, or if the reply that assigned it was lost.
+    The lease of each file is renewed separately from that of the session. So if giving back a file
+    fails, or if the reply that assigned the file is lost, other sessions get it after its lease.
 
     Attributes:
         asked_at: time just before the latest claim was sent, by `since_boot`.
@@ -175,6 +175,7 @@ class AsyncSession:
 
     async def _end(self, reported_missed: int) -> None:
         args = (self.epoch, self.id, reported_missed, self._store.channel)
+        # Do not wait for durability: a session that is not ended ends with its lease.
         await self._store.call(END_SESSION, *args, durable=False)
 
     async def _claim(self) -> Any:
@@ -191,7 +192,7 @@ class AsyncSession:
                 self._claim_number,
                 SMALL_CHUNK_BYTES,
                 start,
-                durable=False,  # a lost claim costs only a lease
+                durable=False,  # if a failover loses the claim, only the lease of the file is lost
             )
             if reply[0] in (b"file", b"wait", b"more"):
                 self.epoch = reply[1]

@@ -239,7 +239,7 @@ class FileFeed:
         return Consumer(self._store, name)
 
     def status(self) -> FeedStatus:
-        """Return the status of the feed, with the consumers that hold the oldest bytes."""
+        """Return the status of the feed, with the consumers that still need the oldest bytes."""
         return self._store.status()
 
     def files(self, *, limit: int = 100, failed: bool = False) -> list[FileStatus]:

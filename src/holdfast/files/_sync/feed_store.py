@@ -113,11 +113,11 @@ class FeedStore:
         repeat: Callable[..., Any],
         op_id: str | None = None,
     ) -> Any:
-        """Run a script that takes effect once: if its reply is lost, repeating it has no effect.
+        """Run a script that takes effect once, even if the call is repeated after a lost reply.
 
         Args:
             script: the script.
-            args: arguments of the script after those of the ledger.
+            args: arguments of the script after writer and number of the operation.
             repeat: function that repeats the operation; called with its `op_id`.
             op_id: id of the operation, if this call is a repetition.
         """
@@ -177,7 +177,13 @@ class FeedStore:
             return file_statuses(reply, keys.meta(self.unit))
 
     def replace(self, script: Script, before: bytes, definition: bytes) -> Any:
-        """Run *script*, which replaces the packed options by *definition* if they are *before*."""
+        """Run *script*, which replaces the stored options by *definition* if they equal *before*.
+
+        Args:
+            script: the script.
+            before: options that the caller has read, as MessagePack.
+            definition: new options, as MessagePack.
+        """
         with decoding(self.unit):
             return self._caller.call(
                 script, self.unit, script.keys(self.unit), [before, definition], harmless=True

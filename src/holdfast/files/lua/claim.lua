@@ -14,11 +14,12 @@
 --                               options as MessagePack
 -- ARGV[2]   string  epoch       epoch of the feed; '': any
 -- ARGV[3]   string  session     13 digits and the name of the consumer
--- ARGV[4]   int     turn        number of this claim; a claim with the same number returns the same file
+-- ARGV[4]   int     turn        number of this claim; a claim that is repeated with its number returns the same file
 -- ARGV[5]   int     small       maximum bytes of a chunk in the reply
 -- ARGV[6]   int     from        number of the first file to check
 -- returns  array   file, epoch, number, token, acked bytes, name, born, view of the file, its chunk if it is small
---                  wait, epoch, ms until a file may be free ('': unknown), files that failed too often, feed state
+--                  wait, epoch, ms until a file may be free ('': no file is held or paused), number of files that
+--                  failed too often, feed state
 --                  more, the same values, number of the next file to check: call again with it
 --                  missed, number of files that were dropped unread
 --                  end; unknown_consumer; too_many_consumers; or a refusal (see parts/feed)

@@ -37,7 +37,7 @@ if refusal(feed, '', ARGV[1]) or feed.state == 'over' then
 end
 local lived = redis.call('ZREM', feed.sessions, session) == 1
 redis.call('HDEL', feed.positions, '*' .. session)
-if reported > 0 and lived then  -- *lived* is false for a repeated call, so it counts once
+if reported > 0 and lived then  -- *lived* is false if the call is repeated, so *reported* counts once
   local record = record_of(feed, session:sub(14))
   record.unreported = math.max(0, record.unreported - reported)
   save_record(feed, session:sub(14), record)

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- files/list: return the newest files that are still stored.
+-- files/list: return the newest files that are still stored, or those among them that failed too often.
 --
 -- KEYS[1]  HASH    meta    definition and highest number
 -- KEYS[2]  HASH    files   number -> state of the file
--- ARGV[1]  int     limit   how many numbers to check
+-- ARGV[1]  int     limit   how many numbers of files to check
 -- ARGV[2]  int     below   check only numbers below this one; 0: all
 -- ARGV[3]  int     failed  1: return only files that failed too often
 -- returns  array   empty if there is no feed; otherwise the definition, the number below which to continue ('': none),

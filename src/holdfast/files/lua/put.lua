@@ -81,7 +81,7 @@ if file then
   elseif digest_of(next - 1) ~= file.digest then
     return put_reply(feed, 'differs', number, file)
   end
-elseif at > 0 then  -- the file was dropped
+elseif at > 0 then  -- the server does not have the file any more, so its first chunk is needed
   return put_reply(feed, feed.state == 'open' and 'wrong_position' or 'sealed', 0)
 end
 local need, status = file and 0 or file_cost(feed, name), nil

@@ -15,7 +15,7 @@
 -- ARGV[3]   int     number      number of the file
 -- ARGV[4]   int     token       token of the assignment
 -- ARGV[5]   int     acked       acknowledged bytes
--- ARGV[6]   int     read        bytes that may be dropped if the file is too large
+-- ARGV[6]   int     read        bytes that were read; if the file is too large, they may be dropped unacknowledged
 -- returns  array   view, then the view of the file (see parts/file); file_taken; or a refusal (see parts/feed)
 -- include clock
 -- include notify

@@ -110,8 +110,9 @@ class AsyncInbox(AsyncMessageReader):
     async def ack_all(self, batches: Iterable[Batch]) -> None:
         """Acknowledge several batches, such as all that `fetch` returned, in few calls.
 
-        Each batch is acknowledged by itself, as `ack` does. If some cannot be acknowledged, all
-        others are, and then the error of the first one is raised. Harmless to repeat.
+        Each batch is acknowledged by itself, as `ack` does. If some batches cannot be acknowledged,
+        the others still are. Then the error of the first failed batch is raised. Harmless to
+        repeat.
 
         Raises:
             StaleBatch, NotAMember, NoSuchChat, NoSuchMessage: as `ack`.
@@ -153,7 +154,7 @@ class AsyncInbox(AsyncMessageReader):
         return InboxChatIds((chat for chat, _ in found), skipped)
 
     async def size(self) -> int:
-        """Return how many chats the other methods read. Their cost on the server grows with it."""
+        """Return how many chats the other methods read. Their cost grows with this number."""
         return await self._messaging.membership.size(self.user)
 
     async def _unread(self) -> tuple[list[tuple[str, Unread]], int]:

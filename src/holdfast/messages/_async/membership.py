@@ -24,11 +24,12 @@ MAX_CHATS: Final = 1_000
 """Maximum number of the user's own chats that are read: those added last."""
 
 MAX_OTHERS: Final = 1_000
-"""Maximum number of chats, to which others added the user, that are read.
-`lua/parts/chat_list.lua` keeps fewer."""
+"""Maximum number of chats that are read among those to which other users added this user. The
+scripts that use `lua/parts/chat_list.lua` limit this number, too."""
 
 JOINING_MS: Final = 60_000
-"""Age in milliseconds up to which an entry may belong to a user who is about to join."""
+"""Milliseconds for which a chat stays in a list although the user is not a member: the user may be
+about to join."""
 
 _ACTIVE_AGAIN_S: Final = 3600.0
 """Seconds after which the activity of a user in a chat is recorded again."""
@@ -120,13 +121,13 @@ class AsyncMembership:
         return min(max(0, listed - 1), MAX_CHATS + MAX_OTHERS)
 
     def list_command(self, user: str) -> tuple[Argument, ...]:
-        """Return the command that reads the list of *user*, as far as `MAX_CHATS`."""
+        """Return the command that reads the first `MAX_CHATS` chats in the list of *user*."""
         return "ZRANGE", keys.chats(self.unit(user)), 0, MAX_CHATS, "REV", "WITHSCORES"
 
     async def read(
         self, user: str, before: ChatList, reply: Sequence[bytes] | None = None
     ) -> ChatList:
-        """Return the list of *user*; *before*, the list that was read before, if it is the same.
+        """Return the list of *user*. If it has not changed, return the object *before* itself.
 
         Args:
             user: the user.

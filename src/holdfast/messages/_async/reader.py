@@ -20,9 +20,10 @@ from ..seen_positions import SeenPositions
 from .messaging import AsyncMessaging
 
 POLL_S: Final = 300.0
-"""Average seconds after which a waiting reader reads without a notification. This may be long,
-because a subscription loses no notification while its connection exists. It should be long, because
-10,000 readers may wait in one process."""
+"""Average seconds after which a waiting reader reads without a notification.
+
+The time may be long, because a subscription loses no notification while its connection exists. It
+should be long, because 10,000 readers may wait in one process, and each read costs a call."""
 
 
 class AsyncMessageReader(ABC):
@@ -41,7 +42,8 @@ class AsyncMessageReader(ABC):
         Args:
             limit: maximum number of messages.
             timeout: seconds (or a timedelta); None: no limit.
-            after: mailbox or chat → position that the device gave.
+            after: mailbox or chat → position of the last message that the caller's device has, as
+                the user gave it to `fetch`; empty: return all messages that are not acknowledged.
         """
         limit = checked_int(limit, "limit", 1, MAX_LIMIT)
         deadline = Deadline(to_timeout_s(timeout))

@@ -45,7 +45,7 @@ class AsyncChatSender:
             message.trace = stored(sending.trace).encode()
             if op_id is None:
                 reply = await self._batcher.get().submit(log, message, len(message.body))
-            else:  # a call has one operation id, so a repeated message is sent alone
+            else:  # a call has only one operation id, so a message with its own is sent alone
                 [reply] = await self._call(log, [message], op_id)
             if not reply.isdigit():
                 sending.ended("refused", reply.decode())

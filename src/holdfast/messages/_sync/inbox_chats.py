@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 
 
 class _FetchGroup(NamedTuple):
-    """Chats that one call of `fetch.lua` reads.
+    """A group of chats that one call of `fetch.lua` reads.
 
     Attributes:
         chats: ids of the chats; the user's own come first.
@@ -42,14 +42,14 @@ class _FetchGroup(NamedTuple):
 
 
 class _IdleRead(NamedTuple):
-    """A read of all chats that found nothing new, to send it again while it would be the same.
+    """A read of all chats that found nothing new. The next read with the same arguments repeats it.
 
     Attributes:
         listed: the list of the user's chats.
         seen: the positions in the calls.
         limit: maximum number of messages.
-        commands: read the list, and then the chats. None: not packed yet, because most of many
-            waiting readers do not read again soon.
+        commands: the commands that read the list and then the chats. None: they are packed only
+            when they are sent again, because most of many waiting readers do not read again soon.
     """
 
     listed: ChatList
@@ -92,7 +92,8 @@ class InboxChats:
         Args:
             listed: the current list of the user's chats.
             chats: the chats of this list to read, in its order: the user's own come first.
-            seen: chat → last position, also of chats that are no longer in the list.
+            seen: chat → position up to which messages were returned, or that the device gave; also
+                of chats that are no longer in the list.
             limit: maximum number of messages.
             after: chat → position that the device gave.
             before: the list of the user's chats at the previous read.
@@ -121,8 +122,8 @@ class InboxChats:
     def read_again(
         self, listed: ChatList, seen: Mapping[str, Position], limit: int
     ) -> Sequence[Any]:
-        """Read the list of the user's chats and all chats in one round trip, if the last read was
-        the same and found nothing new.
+        """Read the list of the user's chats and all chats in one round trip, if the last read had
+        the same arguments and found nothing new.
 
         Args:
             listed: the list at the previous read.
@@ -131,7 +132,7 @@ class InboxChats:
 
         Returns:
             The reply with the list, and then the answers for `read`, which are valid if the list is
-            the same as *listed*. Empty if there are none.
+            the same as *listed*. Empty if the last read had other arguments or found something new.
         """
         idle = self._idle
         if idle is None or self._states_end.passed:
@@ -202,8 +203,10 @@ class InboxChats:
                 yield Batch(chat, (), Gap(1, position.seq, "reset"), 0, 0)
 
     def _repair(self, listed: ChatList, replies: dict[str, FetchReply]) -> None:
-        """Remove chats without this user from the list, unless they were added a short time ago:
-        then the user may be about to join."""
+        """Remove chats that do not have this user as a member from the list of the user.
+
+        Chats that were added a short time ago stay, because the user may be about to join.
+        """
         left = {chat: listed.chats[chat] for chat, reply in replies.items() if reply.cursor is None}
         if left:
             self._messaging.membership.remove(self._user, left, age_ms=JOINING_MS)

@@ -142,7 +142,7 @@ class InboxStream:
         self._listed = listed
         if all_chats:
             self._read_all_at = Deadline(POLL_S * random.uniform(0.75, 1.25))
-        if found.batches:  # if there is none, reading the same chats again would not help
+        if found.batches:  # otherwise the next read would read the same chats again in vain
             self._notified.update(dict.fromkeys(found.more.union(found.damaged)))
         return found.checked()
 

@@ -84,7 +84,8 @@ class Log:
         self.check_ack(reply, reader, read, upto)
 
     def check_ack(self, reply: Sequence[Any], reader: str, read: str, upto: Position) -> None:
-        """Raise the error in a *reply* of `ack.lua` for this log. The others are as in `ack`.
+        """Raise the error in a *reply* of `ack.lua` for this log. The other arguments are
+        those of the call of `ack`.
 
         Raises:
             NoSuchChat, NotAMember, StaleBatch, NoSuchMessage: the call had no effect.
@@ -136,7 +137,8 @@ class Log:
         op_id: str | None,
         repeat: Callable[..., Any],
     ) -> None:
-        """Change settings of the mailbox of *owner*; of a chat if *owner* is empty.
+        """Change settings of the mailbox of *owner*, which is created if it does not exist; or, if
+        *owner* is empty, of a chat.
 
         Raises:
             NoSuchChat: the chat does not exist.

@@ -46,7 +46,7 @@ class ChatSender:
             message.trace = stored(sending.trace).encode()
             if op_id is None:
                 reply = self._batcher.get().submit(log, message, len(message.body))
-            else:  # a call has one operation id, so a repeated message is sent alone
+            else:  # a call has only one operation id, so a message with its own is sent alone
                 [reply] = self._call(log, [message], op_id)
             if not reply.isdigit():
                 sending.ended("refused", reply.decode())

@@ -13,7 +13,7 @@
 -- include clock
 -- include chat_list
 
-local KEPT_S = 400 * 86400  -- an unused list expires
+local KEPT_S = 400 * 86400  -- lifetime of a list after the last call of this script
 local chats, added, chat, channel, by = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 local now_ms, _, now_us = clock()
 

@@ -13,7 +13,7 @@
 -- ARGV[4]  string  body     body of the first message
 -- ARGV[5]  string  keep     number of messages to keep, or until_read
 -- ARGV[6]  int     idle_ms  with until_read: time after which messages are not kept for an inactive member
--- ARGV[7]  string  channel  channel of the chat; members may follow it already
+-- ARGV[7]  string  channel  channel of the chat; readers may have subscribed to it before the chat exists
 -- ARGV[8]  string  history  since_join; or open: later members may read earlier messages
 -- ARGV[9]  string  trace    trace context in which the message is sent; '' if there is none
 -- ARGV[10] string  first of the members

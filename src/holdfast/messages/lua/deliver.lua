@@ -14,8 +14,8 @@
 -- ARGV[4]  string  owner    owner of the mailbox
 -- ARGV[5]  string  sender   sender of the message
 -- ARGV[6]  string  body     body of the message
--- ARGV[7]  string  capacity  capacity that the sender gives, then a blank and error or update if the stored one is not
---                  to be kept; '': none given
+-- ARGV[7]  string  capacity  capacity that the sender gives; then, unless a different stored one is to be kept, a blank
+--                  and on_conflict (error or update); '': none given
 -- ARGV[8]  string  overflow  overflow that the sender gives, in the same form
 -- ARGV[9]  string  per_sender  maximum number of unread messages of the sender; '': no limit
 -- ARGV[10] string  trace    trace context in which the message is sent; absent if there is none

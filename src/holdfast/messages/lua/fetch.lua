@@ -9,7 +9,7 @@
 -- ARGV[3]  int     bytes    maximum bytes of these messages
 -- ARGV[4]  int     own      number of logs, the first ones, that get room in the reply before the others
 -- ARGV[5]  int     brief    1: only report logs with news; 0: report all
--- ARGV[6]  int     sum      sum of the numbers in the ids of newest messages that follow
+-- ARGV[6]  int     sum      sum of the message numbers in all ids among the next arguments
 -- ARGV[7]  string  first of the logs, two arguments each: the last position that the reader got ('': none); and, if an
 --                  earlier brief call with this position returned a state: the id of the newest message in it ('': none)
 -- returns  array   for each log that is reported: its number, a header, the number of entries, and id, sender, body of each
@@ -35,7 +35,7 @@ local PAGE = 16  -- entries read at a time; few, because all may be large
 local reader, limit, bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local own, brief = tonumber(ARGV[4]), ARGV[5] == '1'
 
-local replies, last = {}, 0    -- and the number of values in it
+local replies, last = {}, 0    -- values of the reply, and how many there are
 local unread = {}              -- the logs with entries in the reply
 local held, held_bytes = 0, 0  -- entries and bytes in the reply
 local is_whole = true          -- whether the reply has all unread entries
@@ -81,7 +81,8 @@ end
 
 local FIRST = 7
 
--- Returns the set of those logs that have no news, among those with a given id of the newest message.
+-- Returns the set of those logs that have no news. Checks only logs for which the caller gave the id of the newest
+-- message.
 local function without_news()
   local logs, ids, cursors, n, log = {}, {}, {}, 0, 2
   for i = FIRST, #ARGV, 2 do
@@ -95,7 +96,7 @@ local function without_news()
   return n > 0 and quiet_logs(logs, ids, cursors, reader, tonumber(ARGV[6])) or {}
 end
 
--- If this fails (a log is damaged, or the user has no right to a command), all logs are read.
+-- If this check fails (a log is damaged, or the user may not call a command), all logs are read one by one.
 local done, quiet = pcall(without_news)
 local n, log = 0, 2
 for i = FIRST, #ARGV, 2 do

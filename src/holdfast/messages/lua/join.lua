@@ -1,5 +1,5 @@
 #!lua
--- messages/join: make a user a member of a chat. The cursor of a member does not change.
+-- messages/join: make a user a member of a chat. For a user who is a member already, nothing changes.
 --
 -- KEYS[1]  HASH    meta     epoch, top, floor, keep, history, first:USER
 -- KEYS[2]  STREAM  log      number-ms -> sender, body

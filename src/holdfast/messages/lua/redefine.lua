@@ -34,7 +34,7 @@ end
 local FIRST = 4
 for i = FIRST, #ARGV, 2 do
   redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
-  if ARGV[i] == 'keep' then  -- members count as active at this time
+  if ARGV[i] == 'keep' then  -- all members count as active at the time of this change
     redis.call('HSET', meta, 'since', text(unit.now_ms))
   end
 end

@@ -1,5 +1,5 @@
 # Generated from _async/commit_listener.py by tools/unasync.py: edit that, then run `make sync`.
-"""Hears from PostgreSQL that a transaction with new rows has committed."""
+"""Receive the notifications of PostgreSQL that a transaction with new rows has committed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CHECK_S: Final = 0.5
 """Seconds between two checks whether the listener was stopped."""
 
 _PAUSE_S: Final = 1.0
-"""Seconds until it connects again after a failure."""
+"""Seconds until the listener connects again after a failure."""
 
 
 class CommitListener:
-    """Sets *flag* at each notification of PostgreSQL, on a connection of its own.
+    """Set *flag* at each notification of PostgreSQL, which arrives on a separate connection.
 
     Notifications only save time: without them a relay reads the table every second.
     """
@@ -48,11 +48,11 @@ class CommitListener:
 
     def _listen(self, driver: Any) -> None:
         self._flag.set()  # rows may have been committed before this connection listened
-        if hasattr(driver, "add_listener"):  # asyncpg calls back
+        if hasattr(driver, "add_listener"):  # asyncpg calls a function
             driver.add_listener(CHANNEL, lambda *_: self._flag.set())
             while not (driver.is_closed() or self._stopped.wait(_CHECK_S)):
                 pass
             return
-        while not self._stopped.is_set():  # psycopg waits
+        while not self._stopped.is_set():  # psycopg yields notifications
             for _ in driver.notifies(timeout=_CHECK_S, stop_after=1):
                 self._flag.set()

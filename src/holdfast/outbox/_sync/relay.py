@@ -31,8 +31,8 @@ logger: Final = logger_of("holdfast.outbox")
 
 _POLL_S: Final = 0.2
 _LISTENING_POLL_S: Final = 1.0
-"""Seconds until an idle relay reads the table again: without and with notifications. It looks up
-one entry of an index."""
+"""Seconds until an idle relay reads the table again: without and with notifications of PostgreSQL.
+Such a read looks up one entry of an index."""
 
 LISTED: Final = 1000
 """Maximum number of rows in one list."""
@@ -43,13 +43,13 @@ _LONGEST_PAUSE_S: Final = 15.0
 
 
 class OutboxRelay:
-    """Moves the tasks of an outbox to their queues. Any number of relays share the work.
+    """Move the tasks of an outbox to their queues. Any number of relays share the work.
 
     - Each queue gets its tasks in the order of their rows. One relay at a time works for a queue.
     - A row is deleted after its task was enqueued. If the relay is killed between the two, the next
-      one enqueues the same batch with the same id, which the server applies once. The server
-      remembers the id for an hour at least.
-    - While a queue is full, or its server is away, its rows wait; other queues go on.
+      relay enqueues the same batch with the same id. The server remembers the id for an hour at
+      least, and enqueues a batch with this id only once.
+    - While a queue is full or its server does not answer, its rows wait; other queues go on.
     - A row that can never be enqueued is set aside: see `failed`.
 
     Made by `Holdfast.outbox_relay`.

@@ -189,15 +189,18 @@ class _PendingRows:
         self._max_age_ms = max_age_ms
 
     def note_request(self, members: Iterable[str], now_ms: int) -> None:
-        """Store *now_ms* (server time) as the time of the request of rows requested first now."""
+        """Store *now_ms* (server time) as the time when the reader requested *members*.
+
+        A repeated request does not change the time.
+        """
         for member in members:
             self._asked_ms.setdefault(member, now_ms)
 
     def accept(self, copies: Mapping[str, CachedCopy]) -> None:
-        """Take those of *copies* that the reader accepts.
+        """Give the reader those of *copies* that it accepts.
 
-        Compare their age at the time of the reader's request. Otherwise, after a slow load, each
-        waiting reader would find the row too old and load it again.
+        Use the age that they had when the reader requested the row. Otherwise, after a slow load,
+        each waiting reader would find the row too old and load it again.
         """
         for member in list(self.copies):
             copy = copies.get(member)
@@ -209,7 +212,7 @@ class _PendingRows:
                 self.copies[member] = copy
 
     def found(self, member: str, result: LoadResult, age_s: float, *, kept: bool) -> None:
-        """Take a row that this reader has loaded.
+        """Give the reader a row that it has loaded itself.
 
         Args:
             member: the row.
@@ -228,7 +231,10 @@ class _PendingRows:
         del self.copies[member]
 
     def fail(self, member: str, why: str) -> None:
-        """Take the cached copy of a row that cannot be loaded as stale; without one, the reason."""
+        """Give the reader the cached copy of a row that cannot be loaded, marked as stale.
+
+        Without a usable copy, add the row and the reason *why* to `failures`.
+        """
         copy = self.copies[member]
         if copy is not None and copy.is_usable:
             self._show(member, copy)

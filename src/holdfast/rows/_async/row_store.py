@@ -86,7 +86,8 @@ class AsyncRowStore:
                 no shards for such a cache.
 
         Raises:
-            DefinitionConflict: The server stores another number, and `on_conflict` is `error`.
+            DefinitionConflict: The server stores another number of shards, and `on_conflict` is
+                `error`.
         """
         now = time.monotonic()
         if now - (self._used_at if create else self._checked_at) < _SHARDS_CACHED_S:
@@ -133,7 +134,7 @@ class AsyncRowStore:
             raise with_row_name(error, member, self.name) from error
 
     async def get(self, members: Sequence[str]) -> dict[str, CachedCopy]:
-        """Return the cached copies of rows."""
+        """Return row → cached copy, for those of *members* that are cached."""
         shards = await self.shards(create=False)
         found: dict[str, CachedCopy] = {}
         left = list(_parted(shards, members))
@@ -158,14 +159,15 @@ class AsyncRowStore:
         return found
 
     async def reading(self, near: NearCache, members: Sequence[str]) -> Reading:
-        """Return the context in which *members* are read, to be kept in memory by *near*."""
+        """Return a context for reading *members* from the server. Rows that the caller puts into it
+        are kept in *near* only if they have not changed since the context began."""
         shards = await self.shards(create=False)
         number = len(shards)
         places = {each: shards[shard_of(each, number)].place for each in members if number}
         return near.reading(places, self._caller)
 
     async def load_events(self, members: Iterable[str]) -> set[Unit]:
-        """Return the units that readers follow to learn when these rows are loaded."""
+        """Return units for the notifier: a reader follows them to learn that rows were loaded."""
         shards = await self.shards()
         return {shards[shard_of(member, len(shards))].load_events for member in members}
 
@@ -198,6 +200,7 @@ class AsyncRowStore:
             names = CLAIM_MISSING.keys(shard.unit, *shard.rows(part))
             pairs = [word for member in part for word in (member, wanted[member])]
             steps.append((shard.unit, names, [self.options.lease_ms, RETRY_PAUSE_MS, *pairs]))
+        # Do not wait for durability: if the leases are lost, two readers may load the same rows.
         replies = await self._run(CLAIM_MISSING, steps, harmless=True, durable=False)
         return [
             MissingRows.of(shard, part, reply)
@@ -241,7 +244,7 @@ class AsyncRowStore:
         return shard.unit, names, args
 
     async def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
-        """Schedule rows: row → period (ms)."""
+        """Schedule the rows in *periods*: row → period (ms)."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(await self.shards(), list(periods))):
             unit = shard.unit
@@ -299,7 +302,8 @@ class AsyncRowStore:
 
     @contextmanager
     def _dropping(self, members: Iterable[str]) -> Iterator[None]:
-        """Remove *members* from memory at the end of this context, which changes them."""
+        """Remove *members* from the memory of this process when this context ends: it changes them
+        on the server."""
         try:
             yield
         finally:  # An error does not mean that nothing was changed.
@@ -330,7 +334,7 @@ class AsyncRowStore:
         harmless: bool = False,
         durable: bool = True,
     ) -> list[Any]:
-        """Run *steps* and return their replies; raise the first error."""
+        """Run *script* once for each of *steps* and return the replies; raise the first error."""
         if len(steps) == 1:
             unit, names, args = steps[0]
             only = self._caller.call(script, unit, names, args, harmless=harmless, durable=durable)

@@ -26,15 +26,15 @@ from ..source import (
 )
 
 MAX_FRUITLESS_LOADS: Final = 24
-"""Number of loads after which, if all have failed, the source counts as unavailable. Nineteen loads
-are enough to find one failing row among five hundred."""
+"""If so many loads of a batch have failed and none has succeeded, the source counts as unavailable.
+Nineteen loads are enough to find one failing row among five hundred."""
 
 MAX_LOADS: Final = 128
 """Maximum number of loads for one batch. Rows not tried by then wait for the next batch."""
 
 MAX_ABANDONED: Final = 32
-"""Number of timed-out loads still running at which no new load starts, because otherwise a database
-that hangs would cost a thread for each attempt."""
+"""If so many timed-out loads are still running, no new load starts. Otherwise a database that hangs
+would cost a thread for each attempt."""
 
 FAILURE_STREAK: Final = 12
 """Number of failed loads in a row after which the search continues with other rows."""
@@ -138,7 +138,10 @@ class _Bisection:
         return [part for part in parts if not (self.over or self._settles(part))]
 
     def _settles(self, part: list[RowId]) -> bool:
-        """Load *part*. Return whether the result of each row in it is now known."""
+        """Load *part*. Return False if the load failed, so that *part* has to be divided.
+
+        Return True also if the source is unavailable, because dividing would not help.
+        """
         self._loads += 1
         try:
             left_s = self._deadline.left_s()

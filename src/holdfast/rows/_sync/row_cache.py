@@ -299,7 +299,7 @@ class RowCache:
         return rows
 
     def _copy(self, member: str) -> CachedCopy | None:
-        """Return the cached copy of a row from the server, and keep it in memory."""
+        """Return the cached copy of a row from the server. Keep it in the near cache, if any."""
         if self._near is None:
             return self._store.get_one(member)
         with self._store.reading(self._near, (member,)) as reading:
@@ -308,7 +308,7 @@ class RowCache:
         return copy
 
     def _copies(self, members: Sequence[str]) -> dict[str, CachedCopy]:
-        """Return the cached copies of rows from the server, and keep them in memory."""
+        """Return the cached copies of rows from the server. Keep them in the near cache, if any."""
         if self._near is None or not members:
             return self._store.get(members)
         with self._store.reading(self._near, members) as reading:

@@ -45,7 +45,7 @@ end
 redis.call('EXPIRE', due, UNUSED_TTL_S)
 redis.call('EXPIRE', plan, UNUSED_TTL_S)
 ledger_write(ledger, ARGV[1], ARGV[2], new)
-if notifies then  -- otherwise the refreshers wake up earlier anyway
+if notifies then  -- otherwise the refreshers wake up for an earlier row anyway
   redis.pcall('SPUBLISH', channel, '')
 end
 return new

@@ -162,6 +162,7 @@ class AsyncTallyWriter:
         return unit, script_keys, [token, left, KEPT_S, name]
 
     async def _sample(self, counts: LineCounts) -> None:
+        # Do not wait for durability: samples may be lost, only the counts must be exact.
         for day, lines in counts.samples.items():
             args: list[Argument] = [SAMPLES, KEPT_S, *lines]
             script_keys = SAMPLE.keys(self._unit, keys.samples(self._unit, day))
@@ -175,7 +176,8 @@ class AsyncTallyWriter:
     ) -> list[int]:
         """Run *steps* and return the replies of those that succeeded; raise an error if none did.
 
-        A failed step is no problem if a later one succeeded: each step checks that it is the next.
+        A failed step is no problem if a later one succeeded: the server accepts a step only if all
+        earlier ones have taken effect.
         """
         replies = await self._caller.call_many(script, steps, harmless=True, durable=durable)
         numbers = [reply for reply in replies if not isinstance(reply, HoldfastError)]

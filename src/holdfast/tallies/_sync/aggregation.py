@@ -26,14 +26,15 @@ from .writer import TallyWriter
 logger: Final = logger_of("holdfast.tallies")
 
 COUNT_BYTES: Final = 32 << 20
-"""Bytes that are counted together. Smaller blocks are slower, because columns have a fixed cost."""
+"""Bytes that are counted together. Smaller blocks are slower, because counting by column has a
+fixed cost for each block."""
 
 COMMIT_VALUES: Final = 300_000
 """Number of counts in memory (about 50 MB) at which a commit is due."""
 
 DAY_COMMIT_VALUES: Final = 50_000
-"""Number of counts at which a commit is due where a new day begins in the log. It is lower, because
-the lines of the new day need other counts."""
+"""Number of counts at which a commit is due where a new day begins in the log. It is lower than
+`COMMIT_VALUES`, because later lines hardly increase the counts of the old day any more."""
 
 COMMIT_S: Final = 10.0
 """Seconds after which a commit is due. After a crash at most this work is repeated."""

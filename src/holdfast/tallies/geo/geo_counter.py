@@ -29,7 +29,7 @@ _NULL: Final = 2**32 - 1
 """Stands for null in a key."""
 
 _MERGED_ROWS: Final = 1_000_000
-"""Number of rows that are added (16 MB) before they are merged."""
+"""Number of new rows (16 MB) at which the rows with the same key are merged into one."""
 
 _MAX_PAIRS: Final = 1000
 """Number of pairs (day, location) in the dict at which the dict is turned into columns."""
@@ -40,7 +40,7 @@ class GeoCounter:
 
     Args:
         key: table and dimensions.
-        known: numbers of addresses, which several counters may share, one at a time.
+        known: numbers the addresses. Several counters may share it, if only one uses it at a time.
         small_block: bytes up to which a block is counted line by line, because this is faster.
     """
 
@@ -198,8 +198,11 @@ class GeoCounter:
 
 
 def _has_stray_returns(data: bytes) -> bool:
-    """Return whether a carriage return is not part of a line end. Polars drops it after any field,
-    so such lines are counted one by one."""
+    """Return whether *data* has a carriage return that is not part of a line end.
+
+    Polars would drop a carriage return after any field, so lines of such data are counted one by
+    one.
+    """
     # The search is much faster than counting, and few logs have carriage returns.
     return b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
 

@@ -1,7 +1,8 @@
 """Number the addresses of lines, and look up the location of each address once.
 
-In logs of people, the same addresses come again in all blocks. So a number is found faster for a
-text than an address is parsed and looked up, and numbers are counted faster than texts.
+In logs of visitors, the same addresses occur in all blocks. Finding the number of a known text is
+faster than parsing the address and looking up its location. Counting numbers is faster than
+counting texts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MAX_TEXT: Final = 45
 """Maximum bytes of an address: IPv6 in full, with an IPv4 address at its end."""
 
 _NO_ADDRESS: Final = "-"
-"""Stands for all longer texts, so that they take no memory."""
+"""Replaces each text that is longer than `MAX_TEXT`, so that such texts take no memory."""
 
 
 class KnownAddresses:

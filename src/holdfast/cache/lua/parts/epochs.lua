@@ -1,7 +1,7 @@
 -- Epochs: numbers that only grow, see cache/keys.py.
 
--- Returns the epoch in *key* as text. Sets it if there is none, and extends its life to *kept_ms* at least.
--- It is extended rarely, because each change of its life notifies the processes that track the key.
+-- Returns the epoch in *key* as text. Sets it if there is none, and lets it live for *kept_ms* at least. Extends its
+-- life by more than necessary, so that this is rare: each change notifies the processes that track the key.
 local function open_epoch(key, now_us, kept_ms)
   local epoch = redis.call('GET', key)
   if not epoch or not epoch:find('^%d+$') then
@@ -13,7 +13,8 @@ local function open_epoch(key, now_us, kept_ms)
   return epoch
 end
 
--- Returns whether one of *epochs* (text, separated by spaces) is greater than its counterpart in *before*.
+-- Returns whether one of *epochs* (text, separated by spaces) is greater than the one at the same place in *before*, or
+-- whether the two have different lengths.
 local function is_outdated(before, epochs)
   local others = {}
   for epoch in before:gmatch('%d+') do

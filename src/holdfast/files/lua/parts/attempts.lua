@@ -5,7 +5,7 @@ local ATTEMPTS = 10            -- failures without progress after which a file w
 local FILE_FREE = 3            -- failures of a file in a row that cause no pause
 local FILE_MS = 1000           -- first pause of a file; each pause is twice as long as the one before
 local FILE_MOST_MS = 32000     -- longest pause of a file
-local CONSUMER_FREE = 5        -- failures of a consumer in a row; more, so that other files are tried without a pause
+local CONSUMER_FREE = 5        -- failures of a consumer in a row without a pause; more, so that it can try other files
 local CONSUMER_MS = 50         -- first pause of a consumer
 local CONSUMER_MOST_MS = 1000  -- longest pause of a consumer; short, because other files wait
 

@@ -6,8 +6,8 @@ local function becomes(options, other)
   return options.mode == other.mode and table.concat(options.consumers, '\n') == table.concat(other.consumers, '\n')
 end
 
--- Applies *on_conflict* to a given definition that differs from the stored one. Returns the definition to compare with
--- the stored one.
+-- Compares a given definition with the stored one, and applies *on_conflict* if they differ: `update` stores the given
+-- one, '' keeps the stored one. Returns the definition that `refusal` compares with the stored one afterwards.
 local function settle_definition(feed, given, on_conflict)
   if given == '' or given == feed.definition or on_conflict == 'error' or feed.state == 'aborted' then
     return given

@@ -21,14 +21,14 @@ local function expired_groups(feed)
   return lives and expired or {}
 end
 
--- Returns whether a file is kept for a group: the group has not finished it. If *expired* is given, the group must not
--- be in it, and must not have failed too often.
+-- Returns whether a file is kept for a group: the group has not finished it. If *expired* (see expired_groups)
+-- is given, a file is not kept for a group in *expired*, and not for a group that failed too often.
 local function is_waited_for(file, g, expired)
   return not is_settled(file, g) and not (expired and (expired[g] or has_failed(file, g)))
 end
 
--- Returns the index of the first chunk that a group needs. With *unacked*, a group does not need chunks that it has
--- read, even if it has not acknowledged them.
+-- Returns the index of the first chunk that at least one group needs. With *unacked*, a group does not need chunks that
+-- it has read, even if it has not acknowledged them.
 local function first_needed_chunk(feed, number, file, unacked, expired)
   local least = file.count
   for g = 1, #file.done do

@@ -1,11 +1,12 @@
--- The part of the budget that a file may fill.
+-- Limits the part of the budget that a file may use, and registers publishers that wait for room.
 -- Expects: stored, packed, feed, file, budget.
 
 local WAIT_MS = 5000  -- a waiting publisher calls again sooner than that
 
 -- Returns how many bytes of the budget may be in use after a chunk of file *number* (nil: a new file) is stored. The
--- oldest file that is being published may use the whole budget. Other files leave half of it, and one chunk, to the
--- oldest file, because otherwise they could use up the budget while its readers wait for more of it.
+-- oldest file that is being published may use the whole budget. Other files leave half of the budget, and one chunk,
+-- to the oldest file. Otherwise they could use up the budget while the readers of the oldest file wait for its next
+-- chunk.
 local function budget_limit(feed, number)
   if redis.call('HLEN', feed.publishing) <= (number and 1 or 0) then
     return feed.options.budget

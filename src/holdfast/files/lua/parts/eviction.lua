@@ -3,7 +3,8 @@
 
 local FILES_AT_ONCE = 256  -- files that one call checks
 
--- Drops a file unless it is kept for a group. Counts it as missed for each group that has not finished it.
+-- Drops a file unless it is kept for a group (see is_waited_for). Counts it as missed for each group that has not
+-- finished it.
 local function drop_unread(feed, number, file, expired)
   for g = 1, #file.done do
     if is_waited_for(file, g, expired) then

@@ -6,7 +6,7 @@
 
 local BLOCK = 130944             -- unpacked bytes of a chunk, as in chunk.py
 local MAX_NAMED_CONSUMERS = 100  -- as in options.py
-local MAX_FILES = 100000         -- bounds `names`, which keeps the names of all files
+local MAX_FILES = 100000         -- limits the size of `names`, which keeps the names of all files until the feed ends
 
 -- Adds the stored fields to *feed* if the feed has begun: `definition`, `options` (the unpacked definition), `epoch`,
 -- `state`, `used`, `top`, `low` and `left`.

@@ -1,4 +1,4 @@
--- Begins, saves and ends a feed.
+-- Saves and ends a feed, and renews the leases of its consumers.
 -- Expects: packed, feed, consumer_record.
 
 local UNUSED_TTL_MS = 24 * 3600 * 1000  -- lifetime of the keys after the last call of a publisher or consumer

@@ -29,7 +29,7 @@ local function settle_group(feed, number, file, group)
   return file.bytes - position.counted
 end
 
--- Returns how many chunks this call may still drop.
+-- Returns how many chunks this call of the script may still drop.
 local function allowance(feed)
   return DROPPED_AT_ONCE - (feed.dropped or 0)
 end

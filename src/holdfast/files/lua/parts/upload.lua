@@ -1,4 +1,4 @@
--- Begins a published file, appends chunks to it, and ends it.
+-- Begins a file that is published, appends chunks to it, and ends it.
 -- Expects: packed, feed, file, budget.
 
 local MAX_PUBLISHING = 1000  -- maximum number of files that are being published

@@ -2,8 +2,8 @@
 -- the user have scores below 0 until the user is active in them.
 
 local OTHERS = -10000000000000  -- added to the scores of chats that others added
-local OWN = 1000                -- number of chats that an inbox reads
-local LEAST = 100               -- number of chats added by others that fit even if there are 1,000 own ones
+local OWN = 1000                -- number of the user's own chats that an inbox reads
+local LEAST = 100               -- number of chats added by others for which there is always room
 
 -- Returns when a chat was added (ms), from its score.
 local function added_ms(score)

@@ -1,6 +1,6 @@
 -- Builds the header of the reply for a log, see fetch.lua.
 
--- Returns a stored field for a header: another program may have written anything.
+-- Returns a stored field for a header; '?' for a value that would break the header (another program wrote it).
 local function plain(stored)
   return stored:find('^[%w.+-]+$') and stored or '?'
 end

@@ -1,9 +1,10 @@
--- Finds logs without news, with few commands for many logs: to call a command takes longer than to run it.
+-- Finds logs without news for a reader. It uses few commands for many logs, because calling a command from Lua takes
+-- longer than its work.
 
-local SMALL = 16  -- members of a chat that counts as small
-local TRIES = 8   -- chats that are examined to find a small one
+local SMALL = 16  -- a chat with at most this number of members counts as small
+local TRIES = 8   -- number of chats that are examined to find a small one
 
--- Returns whether one of the first sets in *cursors* is small.
+-- Returns whether one of the first TRIES sets in *cursors* is small.
 local function has_small(cursors)
   for i = 1, math.min(TRIES, #cursors) do
     if redis.call('ZCARD', cursors[i]) <= SMALL then
@@ -13,8 +14,8 @@ local function has_small(cursors)
   return false
 end
 
--- Returns a list with the members of all these sets, each followed by the sum of its scores. It takes time for each
--- member of the smallest set.
+-- Returns the members that are in all these sets, each followed by the sum of its scores. The time grows with the
+-- size of the smallest set.
 local function common_members(cursors)
   local names = {#cursors, unpack(cursors)}
   names[#names + 1] = 'WITHSCORES'

@@ -32,7 +32,8 @@ local function chosen(replies, each, room)
   return given
 end
 
--- Returns *replies* (see fetch.lua) with the entries that fit: the oldest ones first, those of own logs before others.
+-- Returns *replies* (see fetch.lua) with only those entries that fit. Logs get room in this order: first the user's own
+-- ones, then the others; among them first the log with the oldest unread entry.
 local function fitted(replies, unread, room)
   table.sort(unread, function(a, b)
     if a.is_own ~= b.is_own then

@@ -2,7 +2,7 @@
 
 local MOST = 100000         -- maximum number of messages of a chat, whatever its readers do
 local LARGE = 1000          -- number of messages above which send.lua also searches for messages to drop
-local COUNT_MS = 60000      -- time between two searches, unless a reader that held messages back moves on
+local COUNT_MS = 60000      -- time between two searches, unless a reader for which messages were kept has read on
 local SECOND_MS = 1000      -- precision of `active`: a reader counts as active until the end of the stored second
 local PAGE, PAGES = 100, 100  -- readers that are checked at a time, and how often: all 10,000 if necessary
 

@@ -1,6 +1,6 @@
 -- Counts the unread messages of each sender in a mailbox, in up to 16 groups of messages for each sender (see keys.py).
--- A limit of 16 messages or less is exact. With a larger limit, all messages of a group count as unread until the last
--- one is read.
+-- With a limit of 16 messages or less, each group has one message, so the count is exact. With a larger limit, all
+-- messages of a group count as unread until the last one is read.
 
 local GROUPS, MAX_STORED = 16, 800
 

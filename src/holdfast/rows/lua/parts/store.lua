@@ -6,11 +6,11 @@
 --   later   arguments of ZADD: when rows are due next
 --   seen    arguments of HSET: when rows were read
 
-local RETRY_MS = 500  -- doubled for each failure: the first pause is twice this
+local RETRY_MS = 500  -- pause after a failed load, before it is doubled for each failure in a row: first 1 s, then 2 s
 
 -- Stores one row and returns the digit for it (see commit.lua). *times* has `now_ms` and the arguments of commit.lua
--- that end in `_ms`. Does not write an unchanged row again, because replicas and clients that track the key would get
--- it. In this case only `plan` gets the time of the read.
+-- that end in `_ms`. Does not write an unchanged row again: the write would be sent to the replicas, and clients that
+-- track the key would drop their copies. In this case only `plan` gets the time of the read.
 local function store(written, times, id, key, body, every)
   local fresh_ms = every or body == '-' and times.absent_ms or times.ttl_ms
   local rest = text(fresh_ms) .. ':' .. text(times.stale_ms) .. ':' .. body

@@ -5,7 +5,8 @@ local VALUES_PER_COMMAND = 1000
 -- Adds the chunk, from the index *first* on, to *counts*.
 --   before  number of values that earlier chunks of the same commit have added to *counts*
 local function add(counts, chunk, first, before, kept_s)
-  if redis.call('ZCARD', counts) == before then  -- only this commit has added values: the chunk has only new ones
+  -- If *counts* has only values of this commit, all values of the chunk are new: one command can add many of them.
+  if redis.call('ZCARD', counts) == before then
     for i = first, #chunk, 2 * VALUES_PER_COMMAND do
       redis.call('ZADD', counts, unpack(chunk, i, math.min(i + 2 * VALUES_PER_COMMAND - 1, #chunk)))
     end
