@@ -37,22 +37,23 @@ from .loader import ResultLoader
 from .value_store import ValueStore
 
 UNAVAILABLE: Final = (ServerUnavailable, OutcomeUnknown, DamagedData)
-"""Errors after which the function is called without its cache."""
+"""Errors that mean that the cache is not available; then the option `on_outage` applies."""
 
 MAX_CALLS: Final = 1000
 """Number of values that one call of `many` reads at once."""
 
 MAX_LOADS: Final = 16
-"""Number of functions that one call of `many` runs at the same time."""
+"""Number of calls of the function that one call of `many` runs at the same time."""
 
 _PREPARED: Final = 4096
-"""Largest number of calls with keys that are kept prepared."""
+"""Maximum number of different calls for which this process keeps the keys."""
 
 _PREPARED_BYTES: Final = 1024
 """Largest size of the arguments of such a call."""
 
 _SIMPLE: Final = (int, str)
-"""Equal values of these types are interchangeable. `True` and `1.0` equal `1`, and are not."""
+"""Types of arguments for which equal arguments mean the same call. `True` and `1.0` equal `1`, but
+have other types and mean other calls."""
 
 
 class FunctionCache:
@@ -60,10 +61,10 @@ class FunctionCache:
 
     Attributes:
         name: name of the function.
-        counts: what happened since the last report.
+        counts: the counts of this process since its last report to the server.
 
     Args:
-        client: what all functions of a client share.
+        client: the parts of a client that all its cached functions share.
         function: the function.
         name: its name.
         options: its options.
@@ -118,9 +119,11 @@ class FunctionCache:
         self._direct_calls = LocalResource(lambda: LocalSemaphore(options.outage_concurrency))
 
     def key(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallKey:
-        """Return the keys of a call. Keep those of simple calls, because they are used again.
+        """Return the keys of a call.
 
-        What `key=` returns may depend on more than the arguments, such as the current language.
+        Keep the keys if all arguments are positional and of a type in `_SIMPLE`, because such calls
+        are often repeated. With `key=` keep none: what that function returns may depend on more
+        than the arguments, such as the current language.
         """
         simple = not kwargs and self._options.key is None
         for each in args:
@@ -201,7 +204,8 @@ class FunctionCache:
         return outcomes
 
     def warm(self, calls: Iterable[Any]) -> int:
-        """Compute those of the values that are not stored. Return how many were computed."""
+        """Compute the results of those calls for which none is stored. Return how many were
+        computed."""
         wanted, computed = [arguments_of(each) for each in calls], 0
         for i in range(0, len(wanted), MAX_CALLS):
             part = [(self.key(args, {}), args) for args in wanted[i : i + MAX_CALLS]]
@@ -267,7 +271,8 @@ class FunctionCache:
         return outcomes
 
     def _in_memory(self, part: Sequence[tuple[CallKey, Any]]) -> dict[CallKey, Any]:
-        """Return the results, or the exceptions, of the calls that memory answers."""
+        """Return the results, or the exceptions, of the calls that the memory of this process can
+        answer."""
         found: dict[CallKey, Any] = {}
         if self._near is not None:
             for key, _ in part:
@@ -303,7 +308,7 @@ class FunctionCache:
         return call_each(outcome, range(len(part)), MAX_LOADS)
 
     def _read(self, key: CallKey) -> StoredValue | None:
-        """Read a value from the server, and keep it in memory."""
+        """Read a value from the server. Keep it in memory if the function has a near cache."""
         if self._near is None:
             return self._store.read(key)
         with self._near.reading((key,), self._client.caller) as reading:
@@ -312,7 +317,7 @@ class FunctionCache:
         return stored
 
     def _read_many(self, wanted: Sequence[CallKey]) -> Sequence[StoredValue | None]:
-        """Read values from the server, and keep them in memory."""
+        """Read values from the server. Keep them in memory if the function has a near cache."""
         if self._near is None:
             return self._store.read_many(wanted)
         with self._near.reading(wanted, self._client.caller) as reading:
@@ -335,7 +340,10 @@ class FunctionCache:
         return loaded
 
     def _served(self, key: CallKey, work: UserWork[Any], stored: StoredValue | None) -> Loaded:
-        """Return a value that is old, or missing: refresh it in the background, or load it."""
+        """Return the result of a call for which no fresh value is stored.
+
+        If a usable value is stored, return it and refresh it in the background; otherwise load one.
+        """
         if stored is not None and stored.is_usable:
             loaded = self._results.loaded(stored.body, stored.flags)
             if loaded is not None:
@@ -356,7 +364,8 @@ class FunctionCache:
         """Call the function without its cache, because the server is not available.
 
         Args:
-            problem: the error of the server; None: it failed a moment ago.
+            problem: the error of the server; None: it was not called now, because it failed a
+                moment ago.
             args: arguments of the call.
             kwargs: arguments of the call.
         """
@@ -386,5 +395,6 @@ class FunctionCache:
 
 
 def arguments_of(call: Any) -> tuple[Any, ...]:
-    """Return the arguments of one of several calls: a tuple has several, other values are one."""
+    """Return the arguments of *call*, an item of the argument of `many`: a tuple has all arguments;
+    any other value is the only argument."""
     return call if type(call) is tuple else (call,)

@@ -30,15 +30,15 @@ REPLY_BYTES: Final = 4 << 20
 """Approximate maximum bytes of values in one reply."""
 
 _NO_KEY: Final = -2
-"""Reply of `PTTL` for a key that does not exist. For one without a lifetime it is -1, so its value
-counts as too old."""
+"""Reply of `PTTL` for a key that does not exist. The reply for a key without an expiry is -1, which
+another program must have caused: its value then counts as too old."""
 
 _KEYS_AT_ONCE: Final = 250
 """Maximum number of keys in one read."""
 
 FAILED_MS: Final = 5000
-"""Milliseconds for which the server keeps why a load failed. For so long, no process tries again to
-refresh the value."""
+"""Milliseconds for which the server keeps the reason why a load failed. During this time no process
+tries to refresh the value again."""
 
 _LONGEST_REASON: Final = 300
 
@@ -68,8 +68,8 @@ class ValueStore:
     def read(self, key: CallKey) -> StoredValue | None:
         """Return a value if a valid one is stored, in one round trip.
 
-        Its age follows from how long the server still keeps it. Two plain commands take a fifth of
-        the server's time of a script.
+        Compute the age of the value from the remaining lifetime of its key. So two plain commands
+        are enough; they take a fifth of the server's time that a script takes.
         """
         if self._is_cluster and key.tags:
             return (self.read_many([key]))[0]
@@ -80,12 +80,15 @@ class ValueStore:
         if replies is None:
             return (self.read_many([key]))[0]
         (stored, *epochs), left_ms = replies
-        if left_ms == _NO_KEY:  # it has expired meanwhile
+        if left_ms == _NO_KEY:  # the value has expired between the two commands
             return None
         return parsed(stored, epochs, left_ms=left_ms)
 
     def read_many(self, wanted: Sequence[CallKey]) -> list[StoredValue | None]:
-        """Return those of the values that are valid: one call per slot, or one on one server."""
+        """Return each value, or None if no valid one is stored, in few calls.
+
+        In a cluster, a call can only read keys of one slot.
+        """
         parts: dict[int, tuple[Unit, dict[str, None]]] = {}
         for key in wanted:
             for unit, names in ((key.unit, (key.value, key.guards[0])), *_tags(key)):
@@ -136,7 +139,7 @@ class ValueStore:
         local, others = len(key.tags), list[Argument]()
         names = key.guards[1:]
         if self._is_cluster and key.tags:
-            # Before the lease, so that a later invalidation is never missed.
+            # Read these epochs before the value is leased, so that no later invalidation is missed.
             steps: list[Step] = [(unit, OPEN.keys(unit), [kept_ms]) for unit in key.tags]
             others = self._run(OPEN, steps, harmless=True)
             local, names = 0, ()
@@ -155,7 +158,7 @@ class ValueStore:
     def commit(
         self, key: CallKey, claim: LoadClaim, lifetimes: Lifetimes, flags: int, body: bytes
     ) -> bool:
-        """Store a value. Return whether the lease still stood."""
+        """Store a value. Return False if it was not stored, because the lease was lost."""
         kept_ms = life_ms(lifetimes) + EPOCH_MARGIN_MS
         if kept_ms > self._options.longest_life_ms:  # `ttl` is a function of the result
             units = (key.unit, *key.tags)
@@ -187,7 +190,10 @@ class ValueStore:
         self._caller.call(ABANDON, key.unit, [key.load], args, harmless=True, durable=False)
 
     def invalidate(self, wanted: Sequence[CallKey]) -> int:
-        """Drop values, and refuse the results of current loads. Return how many were dropped."""
+        """Drop values, and end the leases of current loads, so that their results are not stored.
+
+        Return how many values were dropped.
+        """
         steps: list[Step] = [
             (key.unit, [key.value, key.load], [key.events.channel]) for key in wanted
         ]
@@ -195,8 +201,10 @@ class ValueStore:
             return sum(self._run(INVALIDATE, steps, harmless=True, durable=True))
 
     def raise_epochs(self, units: Sequence[Unit]) -> int:
-        """Set a new epoch in each of *units*, which invalidates their values. Return how many had
-        one."""
+        """Replace the epoch of each of *units* that has one, which invalidates its values.
+
+        Return the number of these units. A unit without an epoch has no valid values.
+        """
         steps: list[Step] = [(unit, RAISE.keys(unit), []) for unit in units]
         try:
             return sum(self._run(RAISE, steps, harmless=True, durable=True))
@@ -206,7 +214,8 @@ class ValueStore:
 
     @contextmanager
     def _dropping(self, wanted: Iterable[CallKey]) -> Iterator[None]:
-        """Remove values from memory when this context ends, because its body changes them."""
+        """Remove values from the memory of this process when this context ends: it changes them on
+        the server."""
         try:
             yield
         finally:  # An error does not mean that nothing was changed.
@@ -221,7 +230,7 @@ class ValueStore:
         harmless: bool = False,
         durable: bool = False,
     ) -> list[Any]:
-        """Run *steps* and return their replies; raise the first error."""
+        """Run *script* once for each of *steps* and return the replies; raise the first error."""
         if len(steps) == 1:
             [(unit, names, args)] = steps
             only = self._caller.call(script, unit, names, args, harmless=harmless, durable=durable)

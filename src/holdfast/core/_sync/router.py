@@ -59,7 +59,7 @@ class Router:
 
     @property
     def unknown_server(self) -> Unsent:
-        """Return the outcome of a call to a unit with an unknown server."""
+        """Return the outcome of a call about a unit if its server is unknown."""
         problem = self._problem
         if problem is None:
             return Unsent(self._settings.nowhere)
@@ -148,7 +148,7 @@ class Router:
         return address
 
     def discover(self, seen: int) -> None:
-        """Discover the servers again, unless that was done after generation *seen*."""
+        """Discover the servers, unless another call has done so since `generation` was *seen*."""
         if self._settings.topology == "standalone":
             return
         with self._discovery:
@@ -258,7 +258,10 @@ class Router:
     def _ask(
         self, address: Address, request: Request, settings: Settings, *, sentinel: bool
     ) -> Outcome:
-        """Send *request* on a new connection. Keep the connection only if it is still opening."""
+        """Send *request* on a new connection, and close it afterwards.
+
+        If it is still being opened then, keep it for the next discovery.
+        """
         connection = self._discovering.pop(address, None)
         if connection is None:
             connection = Connection(settings, address, sentinel=sentinel)

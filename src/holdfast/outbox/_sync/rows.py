@@ -16,7 +16,8 @@ from ..sent import Sent
 from ..table import FAILED, WAITING
 
 IDLE_IN_TRANSACTION: Final = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
-"""Lets PostgreSQL free the rows of a relay that is suspended."""
+"""Lets PostgreSQL end the transaction of a relay that does nothing in it for a minute, for example
+because its process is suspended. This unlocks the rows."""
 
 
 class OutboxRows:
@@ -43,13 +44,15 @@ class OutboxRows:
     def send_batch(self, queue: str, most: int, send: UserFunction[OutboxBatch, Sent]) -> Sent:
         """Send the next batch of *queue*, and record the outcome.
 
-        The name of a new batch is committed before the batch is sent. While it is sent, its first
-        row is locked, so that no other relay sends rows of this queue.
+        The name of a new batch is committed before the batch is sent, so that after a crash the
+        same rows are sent again under the same name. While a batch is sent, its first row is
+        locked, so that no other relay sends rows of this queue.
 
         Args:
             queue: the queue.
             most: how many rows a new batch has at most.
-            send: sends the batch. If it raises, the batch stays.
+            send: sends the batch. If it raises an exception, the rows stay in the outbox as a
+                batch with the same name.
         """
         with self._transaction() as connection:
             if not self._locks_first(connection, queue):
@@ -66,7 +69,7 @@ class OutboxRows:
         return Sent.nothing()
 
     def check_table(self) -> None:
-        """Raise a ValueError if the database answers, but not for the table of the outbox."""
+        """Raise ValueError if the database answers, but the table of the outbox cannot be read."""
         from sqlalchemy import literal, select
         from sqlalchemy.exc import DBAPIError
 
@@ -74,7 +77,7 @@ class OutboxRows:
             with self._engine.connect() as connection:
                 connection.execute(select(literal(1)))
         except database_errors():
-            return  # the server does not answer
+            return  # the database does not answer
         try:
             with self._engine.connect() as connection:
                 connection.execute(select(self._table).limit(0))
@@ -125,12 +128,13 @@ class OutboxRows:
             yield connection
 
     def _locks_first(self, connection: Any, queue: str, name: str | None = None) -> bool:
-        """Lock the first row of *queue*, unless another relay has; return whether it is locked.
+        """Lock the first row of *queue*. Return False if another relay has locked it.
 
         Args:
             connection: in a transaction.
             queue: the queue.
-            name: the batch that the row must belong to; None: any batch, or none.
+            name: batch to which the row must belong; return False if it belongs to another one, or
+                to none. None: accept any row.
         """
         statements, values = self._statements, {"of": queue}
         locked = (connection.execute(statements.lock_first, values)).first()
@@ -168,6 +172,6 @@ class OutboxRows:
             connection.execute(statements.delete, enqueued)
         if sent.refused:
             connection.execute(statements.fail, {**chosen, "why": sent.refused})
-        elif sent.is_full:  # a smaller batch may fit
+        elif sent.is_full:  # dissolve the batch, because a smaller one may fit into the queue
             connection.execute(statements.name_batch, {**chosen, "named": None})
         return sent

@@ -35,7 +35,7 @@ LISTED_QUEUES: Final = 50
 """Maximum number of queues in one batch of calls that reads their first schedules."""
 
 FIRST_PAGE: Final = 50
-"""Maximum number of schedules of each queue in such a batch."""
+"""Maximum number of schedules of each queue that such a batch of calls reads."""
 
 _REASONS: Final = {
     b"declared": "code declares it; change it there, or choose another name",
@@ -71,13 +71,14 @@ class ScheduleStore:
     def define(self, definition: ScheduleDefinition, *, op_id: str | None = None) -> bool:
         """Store a definition, and the next instant of its schedule.
 
-        Return False if code declares the schedule, and it has fired the last time, perhaps in
-        another queue. Then nothing is stored.
+        Return False if *definition* is declared in code, and its last instant has been fired,
+        perhaps in another queue. Then nothing is stored.
 
         Raises:
-            ScheduleExists: The schedule is in another queue; or it is declared in code, and this
-                definition is not, or the other way round.
-            ValueError: The queue has partitions, and the tasks a key.
+            ScheduleExists: A schedule of this name is in another queue; or one of the two
+                definitions is declared in code, and the other was stored by `hf.schedule`.
+            ValueError: The queue has partitions, and the tasks of the schedule are unique or have
+                a limit key; or the schedule has no instant left.
         """
         unit = self._unit(definition.queue)
         if has_key(definition):
@@ -109,7 +110,7 @@ class ScheduleStore:
     def refresh(self, definition: ScheduleDefinition) -> bool:
         """Report that this process still declares *definition*.
 
-        Return whether it is in force, or has ended.
+        Return whether this definition is in force, or the schedule has ended.
         """
         unit = self._unit(definition.queue)
         facts = (definition.name, definition.packed(), "", 0, unit.channel)
@@ -166,8 +167,9 @@ class ScheduleStore:
 
         The queue of a declared schedule that has ended stays noted, because it has a record there.
 
-        The last task may define it again meanwhile. So this notes the queue again if the schedule
-        is back, and `define` notes it once more after it has stored the schedule.
+        Another program, or the last task of the schedule, may define the schedule again meanwhile.
+        So this notes the queue again if the schedule exists, and `define` notes the queue once more
+        after it has stored the schedule.
         """
         self._name(name, "", queue)
         _, stored = self._read(self._unit(queue), name)
@@ -182,10 +184,10 @@ class ScheduleStore:
         return SchedulesReply.parsed(reply)
 
     def listed(self, queues: Iterable[str], limit: int) -> list[StoredSchedule]:
-        """Return schedules of some queues, *limit* of them at most.
+        """Return schedules of *queues*, *limit* schedules at most.
 
         Raises:
-            DecodeError: Another program changed one of them.
+            DecodeError: Another program changed one of the schedules.
         """
         found: list[StoredSchedule] = []
         units = [self._unit(queue) for queue in queues]
@@ -218,8 +220,9 @@ class ScheduleStore:
         """Note the queue of *definition*. Remove a declared schedule from another queue.
 
         Returns:
-            The schedule that was removed: an occurrence that is due there is not lost. Or what is
-            left of a declared schedule that has ended, here or there; then nothing is changed.
+            The schedule that was removed, from which the caller takes an occurrence that was due.
+            Or the record of a declared schedule that has ended, in this queue or the other one;
+            then nothing is changed. None: neither.
         """
         name, queue = definition.name, definition.queue
         moved: StoredSchedule | None = None
@@ -268,7 +271,7 @@ def _readable(reply: SchedulesReply) -> list[StoredSchedule]:
 
 
 def _has_ended(definition: ScheduleDefinition, stored: StoredSchedule) -> bool:
-    """Return whether a declared schedule has fired the last time, so that it is not stored."""
+    """Return whether a declared schedule has fired its last instant, so that it is not stored."""
     last_ms = stored.record.last_ms
     if not definition.declared or stored.definition or not last_ms:
         return False
@@ -281,13 +284,13 @@ def _begin(definition: ScheduleDefinition, stored: StoredSchedule, now_ms: int) 
     Raises:
         ValueError: It has no instant left.
     """
-    # A schedule of code that had this name may have left a record.
+    # A declared schedule of this name may have left its record. It does not count for a stored one.
     is_known = stored.definition or definition.declared
     record, timing = stored.record if is_known else ScheduleRecord(), definition.timing
     if stored.definition and stored.next_ms <= now_ms:  # an occurrence that is due is not lost
         return int(stored.next_ms), int(stored.next_ms)
-    # A change before the first occurrence keeps the grid: changes that follow each other, as in a
-    # rolling deployment, must not postpone it again and again.
+    # A change before the first occurrence keeps the instant from which intervals count. Otherwise
+    # changes that follow each other, as in a rolling deployment, would postpone the occurrence.
     anchor_ms = record.last_ms or record.anchor_ms or now_ms
     after_ms = record.last_ms if isinstance(timing, Once) else max(now_ms, record.last_ms)
     next_ms = timing.next_after(after_ms, anchor_ms)
