@@ -31,9 +31,12 @@ Client = TypeVar("Client", "Holdfast", "AsyncHoldfast")
 
 
 def _one_server(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
-    """Refuse two servers, but let an option take precedence over a variable of the other kind.
+    """End the command if both `--url` and `--embedded` are given, or both of their variables.
 
-    The parser handles options before variables, so the decision is made at the second parameter.
+    An option takes precedence over the variable of the other option. Return None for the variable.
+
+    The parser handles options before variables, and calls this function for each of them. So the
+    call for the second parameter decides.
     """
     rival = {"url": "embedded", "embedded": "url"}[str(param.name)]
     if value is None or ctx.params.get(rival) is None or ctx.resilient_parsing:

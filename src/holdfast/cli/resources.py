@@ -112,7 +112,7 @@ def list_resources(
         hf: the client.
         resources: the kinds. They have the same columns.
         as_json: whether to print JSON instead of a table.
-        nothing: the word for the things in the message that there are none.
+        nothing: the noun in the message for an empty list; by default the plural of the first kind.
     """
     found = [(each, each.read_all(hf)) for each in resources]
     lines = sorted(

@@ -134,7 +134,7 @@ def _show_row(hf: Holdfast, name: str, text: str, *, as_json: bool) -> None:
 
 
 def _parse_id(text: str) -> Any:
-    """Parse a row id in JSON. Any other text is an id as it is."""
+    """Return the row id that *text* contains as JSON. If it is no such JSON, return *text*."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -225,7 +225,7 @@ def _timing(cron: str | None, tz: str, every: float | None, at: str | None) -> C
     """Return the timing that the command line gives.
 
     Raises:
-        ValueError: It is wrong; the message says why.
+        ValueError: the timing is not valid; the message says why.
     """
     from .. import Cron, Every, Once
 

@@ -1,4 +1,4 @@
-"""`holdfast tasks history`: the tasks of a queue that ended last."""
+"""`holdfast tasks history`: list the tasks of a queue that ended last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast tasks steps` and `holdfast tasks signal`: what a task waits for, and how it goes on."""
+"""`holdfast tasks steps` and `tasks signal`: show what a task waits for, and send it a signal."""
 
 from __future__ import annotations
 

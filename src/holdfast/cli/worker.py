@@ -240,7 +240,7 @@ def _weights(queues: list[str] | None) -> dict[str, int] | None:
 
 
 def _check_queues(queues: Iterable[str], tasks: TaskRegistry) -> None:
-    """Warn of queues that no task names: a typing error, or queues with other producers."""
+    """Warn of queues that no task names. The name may be mistyped, unless other programs use it."""
     for queue in queues:
         if queue not in tasks.queues():
             named = ", ".join(map(repr, tasks.queues())) or "none"

@@ -53,7 +53,7 @@ def configure_logging(config: Path | None, form: LogFormat | None, *, quiet: boo
 
 
 def _apply(config: Path) -> None:
-    """Configure logging with `logging.config.dictConfig`. End the command if it is invalid."""
+    """Configure logging from the file *config*. End the command if the file is invalid."""
     given = _read(config)
     # By default `dictConfig` disables existing loggers, which include those of Holdfast.
     given.setdefault("disable_existing_loggers", False)

@@ -1,8 +1,8 @@
 """Use Holdfast from Django 6: a backend for `django.tasks`, a worker, and an outbox.
 
 Add `holdfast.django` to `INSTALLED_APPS`; see `docs/django.md`. It needs the extra
-`holdfast[django]`, and Python 3.12 as Django 6 does. Each name is loaded when it is first used,
-because models can only be imported once all applications are known.
+`holdfast[django]`, and Python 3.12 as Django 6 does. Each name of this module is imported when it
+is first used, because Django allows the import of models only after it has loaded all applications.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The outbox in the admin: a list that shows which tasks wait, and which have failed and why."""
+"""Show the outbox in the admin: which tasks wait, and which have failed and why."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
 
 @admin.register(OutboxTask)
 class OutboxTaskAdmin(ModelAdmin):
-    """Shows the rows of the outbox, and changes none: `holdfast outbox` retries and discards."""
+    """Shows the rows of the outbox, but does not change them; `holdfast outbox` can do that."""
 
     list_display: tuple[str, ...] = ("task", "queue", "state", "written", "error", "task_id")
     list_filter: tuple[str, ...] = ("state", "queue")
@@ -49,13 +49,13 @@ class OutboxTaskAdmin(ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        """Show the list, with links to the dashboards of the backends that name one."""
+        """Show the list, with links to the dashboards in the options of the backends."""
         context = {"holdfast_dashboards": dashboards(), **(extra_context or {})}
         return super().changelist_view(request, context)
 
 
 def dashboards() -> list[tuple[str, str]]:
-    """Return the alias and the dashboard of each backend that names one."""
+    """Return the alias of each backend with the option `dashboard`, and its value, a URL."""
     return [
         (backend.alias, backend.settings.dashboard)
         for backend in task_backends.all()

@@ -1,4 +1,4 @@
-"""The application of Django: its name, and its label in tables of migrations."""
+"""Define the Django application `holdfast.django` with the label `holdfast` in migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One attempt of a task of Django, in a worker."""
+"""Run one attempt of a task of Django in a worker, and report its start and its failure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .stored_task import ResultId, TaskFacts, as_configured
 STARTED: Final = "started"
 FAILED: Final = "failed"
 EVENT: Final = "django_task"
-"""The key of the events that an attempt reports; its value is one of the two."""
+"""The key of the events that an attempt reports; its value is `STARTED` or `FAILED`."""
 
 TRACEBACK_CHARACTERS: Final = 10_000
 """Maximum characters of a traceback in an event. The beginning of a longer one is cut off."""
@@ -31,12 +31,12 @@ WORKER: Final = "django_worker"
 
 
 def function_of(task: Task, alias: str, sender: type) -> Callable[..., Any]:
-    """Return the function that a worker runs for *task*: async if the task is.
+    """Return the function that a worker runs for *task*: an async one if the task is async.
 
     Args:
         task: the task.
         alias: name of the backend.
-        sender: class of the backend, the sender of signals.
+        sender: class of the backend; Django's signals about the task have it as their sender.
     """
     if iscoroutinefunction(task.func):
 
@@ -73,14 +73,14 @@ def function_of(task: Task, alias: str, sender: type) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True)
 class TaskAttempt:
-    """An attempt that runs here.
+    """Holds an attempt that runs in this process.
 
     Attributes:
         running: the task in Holdfast.
         facts: how the task was enqueued.
-        result: the result, as receivers of signals and the context of the task see it. The names of
-            the workers of earlier attempts are empty in it.
-        sender: the class of the backend, which is the sender of signals.
+        result: the result that receivers of signals and the context of the task get. In its
+            `worker_ids`, the names of the workers of earlier attempts are empty.
+        sender: the class of the backend; the signals have it as their sender.
     """
 
     running: RunningTask
@@ -90,7 +90,7 @@ class TaskAttempt:
 
     @classmethod
     def of(cls, task: Task, alias: str, sender: type) -> TaskAttempt:
-        """Return the attempt that begins here, and report that to the readers of its result."""
+        """Return the attempt that begins now, and report its start as an event of the task."""
         running = current_task()
         facts = TaskFacts.enqueued(task.module_path, running.headers, running.enqueued_ms)
         worker = str(running.state.get(WORKER, ""))
@@ -114,7 +114,7 @@ class TaskAttempt:
 
     @property
     def context(self) -> tuple[TaskContext, ...]:
-        """Return what the function gets before its arguments."""
+        """Return the first arguments of the function: the context, if the task takes it."""
         if not self.result.task.takes_context:
             return ()
         return (TaskContext(task_result=self.result),)
@@ -142,7 +142,7 @@ class TaskAttempt:
         }
 
     def failed(self, error: Exception) -> None:
-        """Report *error*, unless the task only asked to run later."""
+        """Report *error* as an event of the task. Do not report a `Snooze`, which is no failure."""
         if isinstance(error, Snooze):
             self._set(status=TaskResultStatus.READY)
             return
@@ -153,11 +153,11 @@ class TaskAttempt:
         text = text.encode(errors="backslashreplace").decode()[-TRACEBACK_CHARACTERS:]
         self.result.errors.append(TaskError(exception_class_path=path, traceback=text))
         self._set(status=TaskResultStatus.FAILED)
-        with contextlib.suppress(RuntimeError):  # the attempt is over: its time has passed
+        with contextlib.suppress(RuntimeError):  # raised if the attempt has timed out
             self.running.emit({EVENT: FAILED, "exception": path, "traceback": text})
 
     def _set(self, **changes: Any) -> None:
-        """Change the result, which is frozen, as the backends of Django do."""
+        """Change attributes of the frozen result in the way of the backends of Django."""
         changes["finished_at"] = as_configured(datetime.now(UTC))
         for name, value in changes.items():
             object.__setattr__(self.result, name, value)

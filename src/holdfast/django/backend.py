@@ -1,4 +1,4 @@
-"""The backend for `django.tasks` that enqueues tasks in Holdfast."""
+"""Define the backend for `django.tasks` that enqueues tasks in Holdfast."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class HoldfastBackend(BaseTaskBackend):
         params: `QUEUES` and `OPTIONS` of the setting.
 
     Attributes:
-        settings: its options.
+        settings: the options of the backend.
     """
 
     supports_defer = True
@@ -67,7 +67,7 @@ class HoldfastBackend(BaseTaskBackend):
         return client_of(self.settings.server)
 
     def check_server(self) -> None:
-        """Raise ImproperlyConfigured if the options name no server. It does not connect."""
+        """Raise ImproperlyConfigured if the options name no server. Do not connect to it."""
         if problem := self.settings.server.problem():
             raise ImproperlyConfigured(f"TASKS[{self.alias!r}]['OPTIONS']: {problem}")
 
@@ -81,7 +81,7 @@ class HoldfastBackend(BaseTaskBackend):
             )
 
     def call(self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call[Any]:
-        """Return the call of Holdfast that runs *task*. It has the id of a new task.
+        """Return a call of Holdfast that runs *task*, with the id that the new task will have.
 
         Raises:
             InvalidTask: the task cannot run, or no worker would find it.
@@ -132,12 +132,12 @@ class HoldfastBackend(BaseTaskBackend):
         """Return the result with this id, from any process.
 
         Raises:
-            TaskResultDoesNotExist: there is none, or it is not kept any more.
+            TaskResultDoesNotExist: there is no such result, or it is not kept any more.
         """
         return read_result(self.client, result_id, alias=self.alias, modules=self.settings.modules)
 
     def check(self, **kwargs: Any) -> list[CheckMessage]:
-        """Return what is wrong with the options. It does not connect to the server."""
+        """Return what is wrong with the options. Do not connect to the server."""
         where = f"TASKS[{self.alias!r}]"
         found: list[CheckMessage] = list(super().check(**kwargs))
         if unknown := unknown_options(self.options):
@@ -159,7 +159,7 @@ def backend_of(task: Task) -> HoldfastBackend:
     """Return the backend of *task*.
 
     Raises:
-        TypeError: it is no `HoldfastBackend`.
+        TypeError: the backend is no `HoldfastBackend`.
     """
     backend = task.get_backend()
     if not isinstance(backend, HoldfastBackend):
@@ -172,7 +172,7 @@ def configured_backend(alias: str) -> HoldfastBackend:
     """Return the backend called *alias* in the setting `TASKS`.
 
     Raises:
-        ImproperlyConfigured: it is no `HoldfastBackend`, or there is none of this name.
+        ImproperlyConfigured: the backend is no `HoldfastBackend`, or there is none of this name.
     """
     from django.tasks import task_backends
 

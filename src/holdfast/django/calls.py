@@ -1,4 +1,4 @@
-"""Tasks of Django as calls of Holdfast, and calls that wait for the commit of a transaction."""
+"""Convert tasks of Django to calls of Holdfast, and enqueue calls when a transaction commits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TaskCall(Call[Any], frozen=True, eq=False):
 
 
 def task_call(task: Task, *args: Any, **kwargs: Any) -> Call[Any]:
-    """Return a task of Django with its arguments, for `enqueue_on_commit` and `outbox_enqueue`.
+    """Return a call of a task of Django, for `enqueue_on_commit` and `outbox_enqueue`.
 
     Args:
         task: a task with a `HoldfastBackend`, also with other options: `task.using(…)`.
@@ -41,10 +41,10 @@ def task_call(task: Task, *args: Any, **kwargs: Any) -> Call[Any]:
 
 
 def identified(call: Any) -> Call[Any]:
-    """Return *call* with an id of its task.
+    """Return *call* with a task id: its own, or a new one if it has none.
 
     Raises:
-        TypeError: it is no call.
+        TypeError: *call* is no `Call`.
     """
     if not isinstance(call, Call):
         got = type(call).__name__
@@ -59,8 +59,8 @@ def enqueue_on_commit(
 ) -> str:
     """Enqueue *call* after the transaction commits; at once if there is no transaction.
 
-    If the process is killed after the commit and before the call is enqueued, or the server is
-    away, then the task is lost. `outbox_enqueue` has no such gap.
+    The task is lost if the process is killed after the commit and before the call is enqueued, or
+    if the server is unavailable then. `outbox_enqueue` does not lose tasks.
 
     Args:
         call: the result of `task.call(…)` of a `TaskRegistry`, or of `task_call`.

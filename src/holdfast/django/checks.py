@@ -1,4 +1,4 @@
-"""System checks of the application. Those of the options are in `HoldfastBackend.check`."""
+"""Define the system checks of the application. `HoldfastBackend.check` checks the options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .models import OutboxTask
 
 @checks.register
 def check_outbox_database(**_: Any) -> list[checks.CheckMessage]:
-    """Warn if the outbox would be in a database that it cannot be in. It does not connect."""
+    """Warn if the database of the outbox is not supported. Do not connect to the database."""
     return list(_messages())
 
 

@@ -1,4 +1,4 @@
-"""The clients of this process: one for each server and namespace, shared by all threads."""
+"""Share the clients of this process: all threads use one for each server and namespace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _lock: Final = threading.Lock()
 def client_of(server: ServerOptions) -> Holdfast:
     """Return the client of *server*. It stays open until the process ends.
 
-    Django makes a backend for each thread, so the backends share their clients.
+    Django makes a backend for each thread. The backends of all threads get the same client.
     """
     with _lock:
         client = _clients.get(server)
@@ -28,7 +28,7 @@ def client_of(server: ServerOptions) -> Holdfast:
 
 
 def close_clients() -> None:
-    """Close all clients. The next use opens them again."""
+    """Close all clients. The next call of `client_of` opens a new one."""
     with _lock:
         clients = list(_clients.values())
         _clients.clear()

@@ -1,4 +1,4 @@
-"""Database connections around tasks, as Django handles them around requests."""
+"""Close database connections around tasks, as Django does around requests."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class DatabaseConnections:
-    """A middleware that closes database connections that are old or broken.
+    """Middleware that closes database connections that are old or broken.
 
-    The worker of `holdfast.django` has it. Give it to a `TaskRegistry` of your own that uses the
-    ORM: `TaskRegistry(middleware=[DatabaseConnections()])`.
+    The worker of `holdfast.django` has this middleware. If tasks of a `TaskRegistry` of your own
+    use the ORM, give it to that registry: `TaskRegistry(middleware=[DatabaseConnections()])`.
 
-    - Around a plain function it does, in the thread of the task, what Django does around a request:
-      it closes connections that are broken or older than `CONN_MAX_AGE`.
-    - Around an async function it does what Django does around an ASGI request: the calls of the ORM
-      run in a thread of this task's own. Their connections are closed at the end.
+    - Before and after a plain function, it closes the connections of the thread that are broken or
+      older than `CONN_MAX_AGE`, as Django does around a request.
+    - For an async function, the calls of the ORM run in a thread of this task's own, as Django does
+      for an ASGI request. The connections of that thread are closed at the end.
     """
 
     def around_plain(self, _task: RunningTask, call_next: Callable[[], Any]) -> Any:
-        """Run around a plain task, in its thread."""
+        """Run a plain task, in its thread, and close old connections before and after it."""
         close_old_connections()
         try:
             return call_next()
@@ -35,7 +35,7 @@ class DatabaseConnections:
     async def around_async(
         self, _task: RunningTask, call_next: Callable[[], Awaitable[Any]]
     ) -> Any:
-        """Run around an async task."""
+        """Run an async task, and close the connections of its calls of the ORM at the end."""
         async with ThreadSensitiveContext():
             try:
                 return await call_next()

@@ -1,4 +1,4 @@
-"""The clock of the database, as an expression of Django."""
+"""Define an expression of Django that reads the clock of the database."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ SUPPORTED: Final = ("postgresql", "sqlite")
 
 
 class NowMs(Func):
-    """The time of the database when the statement runs, in ms since 1970."""
+    """Evaluates to the time of the database when the statement runs, in ms since 1970."""
 
     arity = 0
     output_field: Any = BigIntegerField()
 
     def as_postgresql(self, compiler: Any, connection: Any) -> Any:
-        """Return the SQL: `now()` would be when the transaction began."""
+        """Return the SQL for PostgreSQL; `now()` would be when the transaction began."""
         template = "CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)"
         return self.as_sql(compiler, connection, template=template)
 
     def as_sqlite(self, compiler: Any, connection: Any) -> Any:
-        """Return the SQL."""
+        """Return the SQL for SQLite."""
         template = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
         return self.as_sql(compiler, connection, template=template)

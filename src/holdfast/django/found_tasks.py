@@ -1,4 +1,7 @@
-"""Finds the tasks of Django that a worker may run. A name from the server imports nothing."""
+"""Find the tasks of Django that a worker may run.
+
+The names of tasks on the server do not decide which modules are imported: only the settings do.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def import_tasks(modules: Sequence[str]) -> None:
 def found_tasks(modules: Sequence[str]) -> dict[str, Task]:
     """Import the modules with tasks. Return the tasks in them by their module paths.
 
-    Tasks in other modules of the installed applications are found as well, if they are imported.
+    Return also the tasks in other modules of the installed applications that are imported already.
     """
     import_tasks(modules)
     found: dict[str, Task] = {}
@@ -62,7 +65,10 @@ def task_at(path: str) -> Task | None:
 
 
 def _attribute(module: ModuleType, names: Sequence[str]) -> object:
-    """Return what is stored under *names*, without running code of the module or of a class."""
+    """Return the attribute `a.b` of *module* for the names `a` and `b`; None if there is none.
+
+    Read the `__dict__` of each object, so that no code of the module or of a class runs.
+    """
     found: object = module
     for name in names:
         found = vars(found).get(name) if hasattr(found, "__dict__") else None

@@ -1,4 +1,4 @@
-"""The outbox as a model of Django, with the table that `holdfast outbox run` relays."""
+"""Define the model of the outbox. `holdfast outbox run` relays the tasks in its table."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ else:
 
 
 class OutboxTask(Model):
-    """A task in the outbox that no relay has enqueued, or none can enqueue.
+    """Represents a task in the outbox that no relay has enqueued yet, or that cannot be enqueued.
 
     The table and its columns are those of `holdfast.Outbox`.
     """
 
     class State(IntegerChoices):
-        """What becomes of the row."""
+        """Says whether a relay will enqueue the task, or could not because of `error`."""
 
         WAITING = 0, "waiting"
         FAILED = 1, "failed"

@@ -1,4 +1,4 @@
-"""The options of a `HoldfastBackend` in the setting `TASKS`."""
+"""Define and check the options of a `HoldfastBackend` in the setting `TASKS`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ URL_EXAMPLE: Final = "redis://localhost:6379"
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Where the queues are.
+    """Names the server and the namespace of the queues.
 
     Attributes:
         url: the URL of the server; None for an embedded one.
@@ -36,7 +36,7 @@ class ServerOptions:
         return Holdfast.embedded(self.embedded, namespace=self.namespace)
 
     def problem(self) -> str:
-        """Return why no client can be made of it; empty if one can. It sends nothing."""
+        """Return why no client can be made of these options; '' if one can. Do not connect."""
         if (self.url is None) == (self.embedded is None):
             return f"give either 'url', such as {URL_EXAMPLE!r}, or 'embedded', a folder"
         if not isinstance(self.url, str | None):
@@ -50,7 +50,7 @@ class ServerOptions:
 
 @dataclass(frozen=True, slots=True)
 class BackendOptions:
-    """The `OPTIONS` of a backend.
+    """Holds the `OPTIONS` of a backend.
 
     Attributes:
         url: see `ServerOptions`.
@@ -74,21 +74,21 @@ class BackendOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """Return the known options of the setting. `problems` finds the others."""
+        """Return the known ones of *options*. `unknown_options` returns the names of the others."""
         return cls(**{name: options[name] for name in _names() if name in options})
 
     @property
     def server(self) -> ServerOptions:
-        """Return where the queues are."""
+        """Return the server and the namespace of the queues."""
         return ServerOptions(self.url, self.embedded, self.namespace)
 
     @property
     def retry(self) -> Retry:
-        """Return what happens when a task raises."""
+        """Return how often a task that raises is tried again."""
         return Retry(attempts=self.attempts)
 
     def problems(self) -> list[str]:
-        """Return what is wrong. It sends nothing to the server."""
+        """Return what is wrong with the values. Do not connect to the server."""
         found = [self.server.problem()]
         if isinstance(self.modules, str) or not all(isinstance(name, str) for name in self.modules):
             found.append("'modules' must be a list of names of modules")
@@ -103,7 +103,7 @@ class BackendOptions:
 
 
 def unknown_options(options: Mapping[str, Any]) -> list[str]:
-    """Return the names in *options* that no option has."""
+    """Return the names in *options* that are not names of options."""
     return sorted(set(options) - set(_names()))
 
 

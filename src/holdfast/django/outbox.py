@@ -1,4 +1,4 @@
-"""The transactional outbox: a task is stored in the transaction of Django that it belongs to."""
+"""Write tasks into the transactional outbox, in the current transaction of Django."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _check_database(alias: str) -> None:
 
 
 def _notify(alias: str) -> None:
-    """Wake the relays when the transaction commits. PostgreSQL drops it if it is rolled back."""
+    """Wake the relays when the transaction commits; PostgreSQL sends the notification only then."""
     if connections[alias].vendor == "postgresql":
         with connections[alias].cursor() as cursor:
             cursor.execute("SELECT pg_notify(%s, '')", [Outbox.channel])

@@ -25,7 +25,7 @@ STATES: Final[Mapping[str, Any]] = {
 }
 
 WITHOUT_EXCEPTION: Final = "holdfast.TaskFailed"
-"""The class of an error of a task that ended without an exception: its worker died, for example."""
+"""Class in the error of a task that failed without an exception, such as after its worker died."""
 
 
 def read_result(
@@ -35,12 +35,12 @@ def read_result(
 
     Args:
         client: the client of the backend.
-        result_id: its id.
+        result_id: the id of the result.
         alias: name of the backend.
         modules: modules with tasks, besides those of the installed applications.
 
     Raises:
-        TaskResultDoesNotExist: the server does not know the task, or not any more.
+        TaskResultDoesNotExist: the server does not have the task, or has dropped its result.
     """
     where = ResultId.parsed(result_id)
     try:
@@ -55,7 +55,7 @@ def read_result(
     if status.state == "done" and not status.reason:
         try:
             payload = handle.result(timeout=0)
-        except TaskFailed as error:  # its time has passed since
+        except TaskFailed as error:  # the result has expired meanwhile
             raise TaskResultDoesNotExist(result_id) from error
     stored: Mapping[str, Any] = payload if isinstance(payload, Mapping) else {}
     facts = _facts(status, history, stored)
@@ -68,12 +68,12 @@ def read_result(
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The events that the attempts of a task reported.
+    """Holds the events that the attempts of a task reported.
 
     Attributes:
         started: attempt → the event at its start.
         failed: the events of exceptions, in order.
-        facts: how the task was enqueued; None if no event has it.
+        facts: how the task was enqueued; None if no event contains this.
     """
 
     started: Mapping[int, TaskEvent]
@@ -94,7 +94,11 @@ class History:
         return cls(started, [event for event in own if _kind(event) == FAILED], facts)
 
     def errors(self, status: TaskStatus) -> list[TaskError]:
-        """Return the errors of the attempts, and why the task is dead if no exception says so."""
+        """Return the errors of the attempts.
+
+        Add the reason of the task if it failed but its last attempt has reported no exception, or
+        if its return value could not be stored.
+        """
         errors = [
             TaskError(
                 exception_class_path=str(event.data.get("exception")),
@@ -170,7 +174,7 @@ def _facts(status: TaskStatus, history: History, stored: Mapping[str, Any]) -> T
 
 
 def _task(path: str, modules: Sequence[str]) -> Task | None:
-    """Return the task at *path*, after the import of all modules with tasks if that is needed."""
+    """Return the task at *path*, or None. Import all modules with tasks if that is needed."""
     found = task_at(path)
     if found is None:
         import_tasks(modules)

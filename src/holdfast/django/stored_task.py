@@ -1,5 +1,4 @@
-"""The facts about a task of Django that are stored besides its arguments, and the ids of
-results."""
+"""Store how a task of Django was enqueued, besides its arguments, and define the ids of results."""
 
 from __future__ import annotations
 
@@ -18,12 +17,13 @@ PRIORITY_HEADER: Final = "django-priority"
 RUN_AFTER_HEADER: Final = "django-run-after"
 
 MAX_QUEUE_CHARACTERS: Final = 30
-"""Django promises that the id of a result is shorter than 64 characters."""
+"""Characters of a queue name at most. The id of a result contains the name, and Django promises
+that this id has fewer than 64 characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultId:
-    """The id of a result: `queue:task_id`. Holdfast finds a task by the two.
+    """Represents the id of a result: `queue:task_id`. Holdfast needs both to find a task.
 
     Attributes:
         queue: the name of the queue.
@@ -46,7 +46,7 @@ class ResultId:
         """Return the parts of *result_id*.
 
         Raises:
-            TaskResultDoesNotExist: it is not the id of a result.
+            TaskResultDoesNotExist: *result_id* is not the id of a result.
         """
         queue, colon, task_id = str(result_id).rpartition(":")
         if not colon or not queue or not task_id:
@@ -56,7 +56,10 @@ class ResultId:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """How a task was enqueued. Its events and its result have it, because a done task is erased.
+    """Holds how a task was enqueued.
+
+    The events and the result of the task contain these facts, because the server drops the task
+    itself when it is done.
 
     Attributes:
         path: module path of the task.
@@ -72,7 +75,7 @@ class TaskFacts:
 
     @classmethod
     def enqueued(cls, path: str, headers: Mapping[str, str], enqueued_ms: int) -> Self:
-        """Return the facts in the envelope of a task."""
+        """Return the facts of a task that is still stored, from its *path* and its *headers*."""
         stored = {
             "path": path,
             "priority": headers.get(PRIORITY_HEADER, "0"),
@@ -83,7 +86,7 @@ class TaskFacts:
 
     @classmethod
     def parsed(cls, stored: object) -> Self | None:
-        """Return them from JSON; None if another program has changed it."""
+        """Return the facts in *stored*; None if another program has changed it."""
         if not isinstance(stored, Mapping):
             return None
         try:
@@ -98,7 +101,7 @@ class TaskFacts:
             return None
 
     def stored(self) -> dict[str, Any]:
-        """Return them for JSON."""
+        """Return the facts as a dict of JSON values."""
         return {
             "path": self.path,
             "priority": self.priority,
@@ -108,7 +111,7 @@ class TaskFacts:
 
     @property
     def enqueued_at(self) -> datetime | None:
-        """Return when it was enqueued; None if that is not known."""
+        """Return when the task was enqueued; None if that is not known."""
         if self.enqueued_ms <= 0:
             return None
         return as_configured(datetime.fromtimestamp(self.enqueued_ms / 1000, UTC))
@@ -121,7 +124,10 @@ class TaskFacts:
 
 
 def headers_of(task: Task) -> dict[str, str]:
-    """Return headers with the values that the options of a call would not store exactly."""
+    """Return headers with the priority and the `run_after` of *task*.
+
+    The options of a call do not store them exactly: Holdfast has three priorities.
+    """
     headers = {}
     if task.priority:
         headers[PRIORITY_HEADER] = str(task.priority)
@@ -131,14 +137,14 @@ def headers_of(task: Task) -> dict[str, str]:
 
 
 def level_of(priority: int) -> Literal["high", "medium", "low"]:
-    """Return the level of Holdfast for a priority of Django."""
+    """Return the priority in Holdfast for *priority*, the priority in Django."""
     if priority == 0:
         return "medium"
     return "high" if priority > 0 else "low"
 
 
 def as_configured(instant: datetime | None) -> datetime | None:
-    """Return *instant* as the setting `USE_TZ` wants it: aware, or naive in the local time zone."""
+    """Return *instant* as the setting `USE_TZ` requires: aware, or naive in the local time zone."""
     if instant is None or settings.USE_TZ:
         return instant
     return timezone.make_naive(instant)

@@ -1,4 +1,4 @@
-"""Base classes of Django as type checkers see them, because Django has no types.
+"""Declare base classes of Django for type checkers, because Django has no types.
 
 This module is never imported when a program runs.
 """

@@ -1,4 +1,4 @@
-"""A worker for the tasks of Django."""
+"""Make a worker for the tasks of Django."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .found_tasks import found_tasks
 
 
 def task_registry(alias: str = DEFAULT_TASK_BACKEND_ALIAS) -> TaskRegistry:
-    """Return all tasks of Django, as a worker for the backend *alias* runs them."""
+    """Return a registry of all tasks of Django, with the options of the backend *alias*."""
     backend = configured_backend(alias)
     options = backend.settings
     registry = TaskRegistry(lifespan=_lifespan, middleware=[DatabaseConnections()])
@@ -44,9 +44,9 @@ def worker(
 
     Args:
         alias: name of the backend in the setting `TASKS`.
-        queues: queue → weight; None: the `QUEUES` of the backend, with equal weights. If the
-            setting allows any queue, the queues that the tasks name.
-        options: others of `Holdfast.worker`, such as *concurrency*.
+        queues: queue → weight; None: the `QUEUES` of the backend, with equal weights. If `QUEUES`
+            is empty, the worker serves the queues of its tasks.
+        options: other options of `Holdfast.worker`, such as *concurrency*.
     """
     backend = configured_backend(alias)
     chosen = queues or dict.fromkeys(sorted(backend.queues), 1) or None

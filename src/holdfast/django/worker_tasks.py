@@ -1,4 +1,4 @@
-"""The tasks that `manage.py holdfast_worker` serves: `holdfast worker` imports this module."""
+"""Provide the registry of the tasks of Django, which `holdfast worker` imports from here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BACKEND_VARIABLE: Final = "HOLDFAST_DJANGO_BACKEND"
 
 
 def __getattr__(name: str) -> Any:
-    """Return the registry `tasks`. It is made when it is first used, because it sets up Django."""
+    """Return the registry `tasks`. Set up Django and make the registry at the first use."""
     if name != "tasks":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import django

@@ -26,8 +26,8 @@ def lifespan(
 ) -> Lifespan:
     """Return a lifespan for `FastAPI(lifespan=…)` or `Starlette(lifespan=…)`.
 
-    It opens one client when the application starts, and closes it at the end. `request.state` and
-    `app.state` have it as `holdfast`.
+    It opens one client when the application starts, and closes it at the end. The client is in
+    `request.state.holdfast` and `app.state.holdfast`.
 
     Args:
         connect: URL of the server, as for `AsyncHoldfast.from_url`; or a function that returns the
@@ -63,7 +63,7 @@ def lifespan(
 
 
 def holdfast(connection: HTTPConnection) -> AsyncHoldfast:
-    """Return the client of the application: a dependency, for requests and WebSockets.
+    """Return the client of the application. It is a dependency for requests and WebSockets.
 
     In tests, replace it: `app.dependency_overrides[holdfast] = lambda: hf`.
 

@@ -1,4 +1,4 @@
-"""Answer a repeated request as the first one, by its header field Idempotency-Key."""
+"""Answer a request that repeats an Idempotency-Key with the response to the first request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UserOf = Callable[[Scope], str | None]
 
 
 class _RefusedRequest(Exception):
-    """Answers a request with a problem."""
+    """Raised to answer a request with a problem (RFC 9457)."""
 
     def __init__(self, status: int, title: str, detail: str, **headers: str) -> None:
         super().__init__(detail)
@@ -39,26 +39,27 @@ class IdempotencyMiddleware:
     """Runs a request with a header field Idempotency-Key once. It needs no framework but ASGI.
 
     - A repeated request gets the answer of the first one, with `Idempotent-Replayed: true`.
-    - The key with another method, path, query or body: status 422.
-    - While the first request runs: status 409, or it waits.
+    - A request with the same key but another method, path, query or body gets status 422.
+    - A repeated request gets status 409 while the first one runs, unless *wait* lets it wait.
     - Answers with status 5xx, 401, 403, 408, 409, 425 and 429 are not kept, nor is a request that
       raised an exception: a repetition runs again.
     - If the process dies, the key is free when the lease ends.
-    - While the server of Holdfast cannot be reached: status 503, and nothing is run.
+    - While the server of Holdfast cannot be reached, a request with a key gets status 503 and does
+      not run.
 
     Args:
         app: the application.
-        user: returns who sends the request, from the ASGI scope; None: it is not known, so the
-            request runs without its key. Each user has keys of its own. It must be a user that the
-            application has authenticated.
+        user: returns who sends the request, from the ASGI scope; None: the user is not known,
+            so the request runs without its key. Each user has separate keys. Return only a user
+            that the application has authenticated.
         name: name of the store.
         hf: the client; None: that of the application, see `lifespan`.
         methods: methods of the requests; others run without their key.
         required: whether a request without a key gets status 400.
-        wait: seconds to wait at most while the first request runs; then it is status 409.
+        wait: seconds that a repeated request waits while the first one runs; then it gets 409.
         ttl: seconds for which an answer is kept.
         lease: seconds after which the key of a process that died is free.
-        max_body: largest body of a request in bytes; larger: status 413.
+        max_body: largest body of a request with a key, in bytes; a larger one gets status 413.
 
     Raises:
         TypeError: *methods* is a str.
@@ -115,7 +116,7 @@ class IdempotencyMiddleware:
     async def _run(
         self, call: AsyncIdempotentCall, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Run the application. Store its response, or free the key, before it ends."""
+        """Run the application. Store the response, or free the key, before the response ends."""
 
         async def end(recorder: ResponseRecorder) -> None:
             if recorder.is_kept:
@@ -177,7 +178,7 @@ class IdempotencyMiddleware:
 
 
 async def _store(call: AsyncIdempotentCall, response: StoredResponse) -> None:
-    """Store the response. The client gets it even if that fails."""
+    """Store the response. Only log a failure, because the client must get the response anyway."""
     try:
         if not await call.finish(response.packed()):
             logger.warning("%r lost its key before it ended: it may run a second time", call)
@@ -187,7 +188,7 @@ async def _store(call: AsyncIdempotentCall, response: StoredResponse) -> None:
 
 async def _release(call: AsyncIdempotentCall) -> None:
     """Free the key now, so that a repetition can run as soon as the client has the answer."""
-    with suppress(HoldfastError):  # then it is free when the lease ends
+    with suppress(HoldfastError):  # the key is then free when the lease ends
         await call.release()
 
 
@@ -202,7 +203,7 @@ async def _replay(answer: bytes, send: Send) -> None:
 
 
 def _replayed_body(body: bytes, receive: Receive) -> Receive:
-    """Return a function that returns *body*, and then what *receive* does."""
+    """Return an ASGI function that returns *body* at first, and then calls *receive*."""
     pending: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

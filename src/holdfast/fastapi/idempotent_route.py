@@ -22,7 +22,7 @@ def idempotent_route(*, user: UserOf, **options: Any) -> type[APIRoute]:
     """
 
     class IdempotentRoute(APIRoute):
-        """A route that answers a repeated request as the first one."""
+        """Answers a repeated request with the response to the first one."""
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)

@@ -36,7 +36,7 @@ def parsed_rate(text: str) -> Limit:
 
 
 def address_of(request: Request) -> str:
-    """Return the address of the client; for IPv6 its network of 64 bits."""
+    """Return the address of the client, or its /64 network if the address is IPv6."""
     return client_address(request.scope)
 
 
@@ -81,7 +81,8 @@ class RequestLimit:
             raise ValueError(f"the limit of requests {name!r} needs a rate, such as 10/minute")
         if wrong := [each for each in self._limits if not isinstance(each, Limit)]:
             raise TypeError(f"give a rate such as 10/minute, or a Limit, got {wrong[0]!r}")
-        # FastAPI reads the parameters here, so that the key may be any dependency.
+        # FastAPI reads the parameters of `__call__` from this signature, so that *key* can be any
+        # dependency.
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__: inspect.Signature = inspect.Signature(
             [

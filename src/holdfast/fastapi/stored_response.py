@@ -9,7 +9,8 @@ import msgspec
 from starlette.types import Message, Send
 
 MOST_BYTES: Final = (1 << 20) - 64
-"""Largest response that is kept, with its header fields: an answer of 1 MiB."""
+"""Bytes of the largest response that is stored, with its header fields. Packed, it fits into 1 MiB,
+which is the limit for a stored answer."""
 
 TOO_LARGE: Final = 0
 """Status of a stored response that was too large to be kept."""
@@ -18,7 +19,7 @@ _TRY_AGAIN: Final = frozenset((401, 403, 408, 409, 425, 429))
 
 
 class StoredResponse(msgspec.Struct, array_like=True):
-    """A response as it is stored.
+    """Holds a response that is stored, to be sent again.
 
     Attributes:
         status: status of the response; `TOO_LARGE`: the response was not kept.
@@ -31,7 +32,7 @@ class StoredResponse(msgspec.Struct, array_like=True):
     body: bytes = b""
 
     def packed(self) -> bytes:
-        """Return it as bytes."""
+        """Return the response as bytes, for the store."""
         return msgspec.msgpack.encode(self)
 
     @classmethod
@@ -68,7 +69,7 @@ class ResponseRecorder:
         self._size = 0
 
     async def __call__(self, message: Message) -> None:
-        """Take one message of the application."""
+        """Record one message of the application, and send it to the client."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             fields = message.get("headers", ())
@@ -89,7 +90,7 @@ class ResponseRecorder:
 
     @property
     def is_kept(self) -> bool:
-        """Return whether a repetition must not run again."""
+        """Return whether to store the response, so that a repeated request does not run again."""
         return self._status < 500 and self._status not in _TRY_AGAIN
 
     def stored(self) -> StoredResponse:

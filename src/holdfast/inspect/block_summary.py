@@ -22,10 +22,10 @@ NEARLY_FULL: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class BlockSummary:
-    """The state of one block.
+    """Summarizes the state of one block.
 
     Attributes:
-        kind: kind of the units of the block.
+        kind: kind of the block, such as `lock` or `mailbox`.
         title: name of the block on screens.
         amount: number of units, in words.
         level: how serious *attention* is.

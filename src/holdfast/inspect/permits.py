@@ -12,12 +12,13 @@ from .formats import counted
 
 @dataclass(frozen=True, slots=True)
 class PermitList:
-    """The holders and waiters of a lock, a reader-writer lock or a semaphore.
+    """Holds the holders and waiters of a lock, a reader-writer lock or a semaphore.
 
     Attributes:
         name: name of the lock or semaphore.
         kind: `lock`, `rw_lock` or `semaphore`.
-        limit: number of permits; None: it is not defined yet, or readers hold a lock.
+        limit: number of permits; None: the semaphore is not defined yet, or readers hold the
+            reader-writer lock.
         fence: fence of the holder or the writer of a lock; None: there is none.
         holders: the holders of permits.
         waiters: names of the waiters, the next one first.
@@ -62,9 +63,9 @@ class PermitList:
 
     @property
     def held_of_limit(self) -> str:
-        """Return the numbers of held and of all permits, as in `2/5`; `?` for an unknown limit.
+        """Return how many of all permits are held, as in `2/5`, or `2/?` for an unknown limit.
 
-        Of a reader-writer lock, return what its holders do, as in `3 readers`.
+        For a reader-writer lock, return the number of readers or writers, as in `3 readers`.
         """
         if self.kind == "rw_lock":
             mode = "reader" if self.limit is None else "writer"

@@ -41,10 +41,11 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class SurveyLimits:
-    """The largest number of units of each kind that a survey reads, the last used first.
+    """Sets how many units of each kind a survey reads at most, the last used first.
 
-    With 0, a survey reads no unit of that kind, but it still counts their names: of counters up to
-    *counter_names*, and of all kinds of locks none.
+    With 0, a survey reads no unit of that kind, but it still counts the names in `Survey.known`.
+    There are two exceptions: it counts no locks and no cached functions then, and of counters at
+    most *counter_names*.
 
     Attributes:
         queues: queues; 2 calls each.
@@ -76,7 +77,7 @@ class SurveyLimits:
 
 @dataclass(frozen=True, slots=True)
 class CounterWindow:
-    """The latest samples of a counter, in its finest precision.
+    """Holds the latest samples of a counter, in its finest precision.
 
     Attributes:
         precision: length of a sample in seconds.
@@ -99,7 +100,7 @@ class CounterWindow:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The state of a namespace and its servers at one moment.
+    """Holds the state of a namespace and its servers at one moment.
 
     Attributes:
         at: time of the survey, by the clock of this machine.

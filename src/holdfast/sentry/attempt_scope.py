@@ -1,4 +1,4 @@
-"""One attempt of a task, as Sentry sees it."""
+"""Report one attempt of a task to Sentry."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _STATUS: Final = {
     "dead": "internal_error",
     "release": "cancelled",
 }
-"""The status of the transaction for each outcome."""
+"""Outcome of an attempt that raised an exception → status of its transaction."""
 
 
 class AttemptScope:
-    """A context manager for one attempt: its isolation scope, its transaction and its event.
+    """Gives one attempt an isolation scope and a transaction, and reports its failure as an event.
 
     Args:
         task: the running task.
-        reported: takes what was reported.
+        reported: remembers the reported attempts, so that each failure is only one event.
         each_attempt: whether failures of attempts that are tried again are reported.
     """
 
@@ -121,7 +121,7 @@ def _started(task: RunningTask) -> AbstractContextManager[Any]:
 
 
 def _describe(scope: Scope, task: RunningTask) -> None:
-    """Put into *scope* which task runs there."""
+    """Set the transaction name, tags and context of *scope* to those of *task*."""
     scope.clear_breadcrumbs()
     scope.set_transaction_name(task.task, source="task")
     scope.set_tags(

@@ -1,4 +1,4 @@
-"""Middleware that reports each attempt of a task to Sentry."""
+"""Define the middleware that reports each attempt of a task to Sentry."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class SentryMiddleware:
     """Reports attempts of tasks to Sentry, after `sentry_sdk.init(…)`.
 
     - Each attempt has an isolation scope and a transaction of its own.
-    - The exception of a task that is dead-lettered is an event; that of an attempt which is tried
-      again is none. `Snooze` and `RetryAfter` are no errors while the task runs again.
+    - The exception of a task that is dead-lettered becomes an event. The exception of an attempt
+      that is tried again does not. `Snooze` and `RetryAfter` are not reported while the task runs
+      again.
     - With `tasks.on_enqueue(sentry.on_enqueue)`, the transaction continues the trace of the caller.
 
     Without a call of `sentry_sdk.init`, it does nothing.
@@ -34,14 +35,14 @@ class SentryMiddleware:
         self._reported: Final = ReportedAttempts.installed()
 
     async def around_async(self, task: RunningTask, call_next: Callable[[], Awaitable[Any]]) -> Any:
-        """Run around an async task."""
+        """Run an async task, and report the attempt."""
         if not sentry_sdk.is_initialized():
             return await call_next()
         with AttemptScope(task, self._reported, each_attempt=self._each_attempt):
             return await call_next()
 
     def around_plain(self, task: RunningTask, call_next: Callable[[], Any]) -> Any:
-        """Run around a plain task, in its thread."""
+        """Run a plain task, in its thread, and report the attempt."""
         if not sentry_sdk.is_initialized():
             return call_next()
         with AttemptScope(task, self._reported, each_attempt=self._each_attempt):

@@ -20,8 +20,9 @@ ORIGIN: Final = "auto.queue.holdfast"
 def published(call: Call[R]) -> Call[R]:
     """Return *call* with the headers of the current trace.
 
-    If there is a span, they name a new one of the kind `queue.publish`. If the headers of the call
-    are too long then, the baggage is left out. Headers of a trace that the call has are kept.
+    If there is a current span, add a child span `queue.publish`, and use the headers of this child.
+    If the headers of *call* get too long, leave out the baggage, or all trace headers. If *call*
+    has trace headers already, return it unchanged.
     """
     if any(name in call.headers for name in TRACE_HEADERS):
         return call
@@ -53,6 +54,6 @@ def _with_trace(call: Call[R]) -> Call[R]:
     trace, baggage = sentry_sdk.get_traceparent(), sentry_sdk.get_baggage()
     for values in ((trace, baggage), (trace, None)):
         found = zip(TRACE_HEADERS, values, strict=True)
-        with suppress(ValueError):  # there is no room for them
+        with suppress(ValueError):  # the headers of *call* would be too long
             return call.options(headers={name: value for name, value in found if value})
     return call

@@ -1,4 +1,4 @@
-"""Make one event of a failure, which middleware sees, and which the worker logs."""
+"""Make only one event of a failure that both the middleware reports and the worker logs."""
 
 from __future__ import annotations
 
@@ -12,39 +12,42 @@ from sentry_sdk.scope import add_global_event_processor
 from .. import RunningTask
 
 _LIMIT: Final = 1_000
-"""Attempts that are remembered."""
+"""Attempts that are remembered at most."""
 
 _MARK: Final = "holdfast_reported"
-"""The attribute of records of reported attempts; a child process sends it to its worker."""
+"""Attribute of the log records of attempts that the middleware has reported. A child process of a
+worker sends it to the worker together with the record."""
 
 _MIDDLEWARE: Final = "middleware"
 _LOG: Final = "log"
 
 
 class ReportedAttempts:
-    """Which attempts this process has reported, and how.
+    """Remembers which attempts this process has reported: by the middleware or by a log record.
 
-    The worker logs a dead task at the level ERROR, and the SDK makes an event of each such record.
-    That is as it should be for what no middleware sees, such as wrong arguments. A failure that
-    middleware has reported must not become a second event. After its timeout, the thread of a plain
-    task may report it after the record was written; then the record is the event.
+    The worker logs a dead task at the level ERROR, and the Sentry SDK makes an event of each such
+    record. Failures that the middleware does not see, such as wrong arguments, are reported only in
+    this way. A failure that the middleware has reported must not become a second event. The thread
+    of a plain task that ran into its timeout may end after the worker has logged the failure. Then
+    the record is the event, and the middleware reports nothing.
     """
 
     def __init__(self) -> None:
-        # Changed only by methods that are atomic: an interrupted thread could not release a lock.
+        # Changed only by atomic methods, without a lock: a thread that is interrupted while it has
+        # the lock might not release it.
         self._by: dict[tuple[object, ...], str] = {}
 
     @classmethod
     @cache
     def installed(cls) -> ReportedAttempts:
-        """Return those of this process, which handle its records."""
+        """Return the instance of this process. Register it with the log and the SDK once."""
         found = cls()
         logging.getLogger("holdfast.worker").addFilter(found.mark)
         add_global_event_processor(found.process)
         return found
 
     def add(self, task: RunningTask) -> bool:
-        """Note that middleware reports the attempt. Return False if its record was reported."""
+        """Record that the middleware reports the attempt; return False if a log record has."""
         return self._is_first((task.queue, task.task_id, task.attempt), _MIDDLEWARE)
 
     def mark(self, record: logging.LogRecord) -> bool:
@@ -54,7 +57,7 @@ class ReportedAttempts:
         return True
 
     def process(self, event: Any, hint: Any) -> Any:
-        """Return *event* as it is sent; None if it is made of a record that needs no event."""
+        """Return *event* to send it, or None if the middleware has reported the attempt already."""
         record: Any = (hint or {}).get("log_record")
         attempt = _attempt_of(record)
         if not all(attempt):
@@ -70,7 +73,7 @@ class ReportedAttempts:
 
     def _is_first(self, attempt: tuple[object, ...], by: str) -> bool:
         while len(self._by) >= _LIMIT:
-            with suppress(RuntimeError, StopIteration):  # another thread removes one
+            with suppress(RuntimeError, StopIteration):  # another thread has changed the dict
                 self._by.pop(next(iter(self._by)), None)
         return self._by.setdefault(attempt, by) == by
 

@@ -73,7 +73,7 @@ class Instruments:
 
     def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
         """Record a delay; see `Telemetry.delayed`."""
-        del what  # There is one kind.
+        del what  # There is only one kind of delay.
         self._lateness.record(seconds, {names.DESTINATION: unit.name})
 
     def ended(

@@ -22,7 +22,7 @@ OTHER: Final = "other"
 
 
 class _Labels:
-    """Assigns labels to names: the first `MOST_NAMES` names are their own labels."""
+    """Assigns labels: the first `MOST_NAMES` names are their own labels; all others get `OTHER`."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -99,7 +99,7 @@ class Meters:
     def during(
         self, verb: Verb, unit: Unit, amount: int, facts: Mapping[str, Fact]
     ) -> _MeasuredActivity:
-        """Return an activity, as `Telemetry.during` does."""
+        """Return a context manager that measures an operation, as `Telemetry.during` requires."""
         return _MeasuredActivity(self, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
@@ -117,7 +117,7 @@ class Meters:
 
     def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
         """Implement `Telemetry.delayed`."""
-        del what  # There is one kind.
+        del what  # There is only one kind of delay.
         self._lateness.labels(self._queues.of(unit.name)).observe(seconds)
 
     def ended(self, activity: _MeasuredActivity, seconds: float, outcome: str) -> None:

@@ -1,7 +1,7 @@
 """Test applications with a real server, a client for each test, and control over its tasks.
 
 The fixtures are in `plugin.py`, which pytest loads; see `docs/testing.md`. Each name of this
-package is loaded when it is first used. Type checkers read `__init__.pyi`.
+package is imported when it is first used. Type checkers read `__init__.pyi`.
 """
 
 from __future__ import annotations

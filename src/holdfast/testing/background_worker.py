@@ -28,7 +28,7 @@ class AsyncBackgroundWorker:
         await self._running
 
     async def yield_briefly(self) -> None:
-        """Sleep, so that the worker can run. Raise what it has ended with."""
+        """Sleep, so that the worker can run. Raise the exception that has ended the worker."""
         await asyncio.sleep(PAUSE_S)
         if self._running.done():
             self._running.result()
@@ -52,7 +52,7 @@ class BackgroundWorker:
         self._raise_error()
 
     def yield_briefly(self) -> None:
-        """Sleep, so that the worker can run. Raise what it has ended with."""
+        """Sleep, so that the worker can run. Raise the exception that has ended the worker."""
         time.sleep(PAUSE_S)
         self._raise_error()
 

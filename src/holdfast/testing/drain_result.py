@@ -10,7 +10,7 @@ from .. import Throughput
 
 @dataclass(frozen=True, slots=True)
 class DrainResult:
-    """The number of tasks that a drain ran, by result, and of the tasks that remain.
+    """Counts the tasks that a drain ran, by result, and the delayed tasks that remain.
 
     Attributes:
         done: tasks that succeeded.

@@ -65,8 +65,8 @@ def holdfast_inline(
 ) -> Iterator[Callable[..., Holdfast]]:
     """Return a function that returns a client: `hf = holdfast_inline(tasks)`.
 
-    The client runs each task when the task is enqueued. `holdfast_inline(tasks, state={…})` gives
-    the state in place of the lifespan of the tasks.
+    The client runs each task when the task is enqueued. `holdfast_inline(tasks, state={…})` sets
+    `current_task().state`, in place of the lifespan of the tasks.
     """
     from ._sync.inline_client import InlineHoldfast
 

@@ -1,4 +1,4 @@
-"""Describe the enqueued task that a test expects, and find it among others."""
+"""Describe the task that a test expects, and find it among the enqueued tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class TaskMatcher:
-    """The properties that an enqueued task must have.
+    """Holds the properties that an enqueued task must have.
 
     Attributes:
         name: name of the task.
@@ -66,7 +66,7 @@ class TaskMatcher:
         return cls(task.name, args, known, task=task, **options)
 
     def matches(self, status: TaskStatus) -> bool:
-        """Return whether the task of *status* has these properties. Ignores its queue."""
+        """Return whether the task of *status* has these properties. Do not compare its queue."""
         return (
             status.task == self.name
             and (self.priority is None or status.priority == self.priority)
@@ -82,8 +82,8 @@ class TaskMatcher:
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return arguments in a form that can be compared, as JSON represents them.
 
-        If the signature is known, it does not matter which of them are positional. Return None if
-        they do not fit the signature.
+        If the signature is known, it does not matter which arguments are positional. Return None
+        if the arguments do not fit the signature.
         """
         if self.task is not None:
             try:

@@ -25,7 +25,7 @@ def combined_app(gateway: Starlette, dashboard: Starlette, metrics: Starlette) -
         ]
     )
     app.router.redirect_slashes = False
-    app.router.default = gateway  # not a mount, which matches no path with a line break
+    app.router.default = gateway  # a mount matches no path with a line break
     app.state.shared = gateway.state.shared
     return app
 

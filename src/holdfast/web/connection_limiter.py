@@ -40,7 +40,9 @@ class ConnectionLimiter:
         self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
 
     def admit(self, transport: Transport, count: int) -> str | None:
-        """Count a new connection. Return a name for `release`; None if there are too many.
+        """Count a new connection. Return a name for `release`, or None if there are too many.
+
+        The name is '' if the connection counts only in total.
 
         Args:
             transport: the transport of the connection.

@@ -11,8 +11,8 @@ from .. import Limit
 class Limits:
     """Defines the limits of a gateway.
 
-    All processes of a namespace count the rates together, each process its connections and waiting
-    requests (docs/gateway.md#limits).
+    All processes of a namespace count the rates together. Each process counts only its own
+    connections and waiting requests (docs/gateway.md#limits).
 
     Attributes:
         user: cost of the requests and frames of one user. Each costs 1 unit, and more if it is
@@ -25,8 +25,8 @@ class Limits:
         members: members of a chat that a user creates, or adds a member to, through the gateway.
         chats: chats that one user creates.
         invitations: how often one user adds the same other user to chats.
-        unanswered: messages from one user to the mailbox of another user who has not answered in
-            that time.
+        unanswered: messages from one user to the mailbox of another user who has not answered
+            within the period of the limit.
         arriving: WebSockets of one address that have not sent a valid token yet.
         connections: open connections of one address (`holdfast serve` only).
         all_connections: open connections of all addresses (`holdfast serve` only). It is lower if

@@ -16,10 +16,10 @@ from .problems import too_many
 from .token_buckets import MAX_NAMES, TokenBuckets
 
 ALONE_S: Final = 5.0
-"""Seconds for which a process counts alone after the server could not count."""
+"""Seconds for which a process counts only its own requests after the server could not count."""
 
 WARNING_S: Final = 60.0
-"""Seconds between two warnings that a process counts alone."""
+"""Seconds between two warnings that a process counts only its own requests."""
 
 REMEMBERED_S: Final = 1.0
 """Longest time for which a process refuses a name without asking the server again."""
@@ -28,7 +28,9 @@ logger: Final = logger_of("holdfast.web")
 
 
 class RequestRates:
-    """Makes the rate limiters of one application. While the server cannot count, they count alone.
+    """Makes the rate limiters of one application.
+
+    While the server cannot count, each process counts only its own requests.
 
     Args:
         hf: the client of the Valkey or Redis server.
@@ -50,11 +52,11 @@ class RequestRates:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether this process counts alone now."""
+        """Return whether this process now counts only its own requests."""
         return self.clock() < self._alone_until
 
     def count_alone(self, error: HoldfastError) -> None:
-        """Count alone for a while, because of *error*.
+        """Count only the requests of this process for `ALONE_S`, because of *error*.
 
         Raises:
             ClientClosed: the client of the application is closed.
@@ -81,14 +83,15 @@ class RequestRate:
     async def require(self, name: str, detail: str, cost: int = 1) -> AsyncPermit | None:
         """Charge *name* with *cost*, unless its limit does not allow it now.
 
-        A cost above the amount of the limit needs that nothing has passed in the last period.
+        A cost above the amount of the limit is allowed only if *name* was not charged in the last
+        period.
 
         Returns:
             the permit, with which the cost can be corrected; None if the server did not count.
 
         Raises:
-            Problem: the limit does not allow it. The text of the problem is *detail* and the
-                seconds until it does.
+            Problem: the limit does not allow the cost. The text of the problem is *detail* and the
+                seconds until the limit allows it.
         """
         if not cost:
             return None
@@ -121,7 +124,7 @@ class RequestRate:
             await asyncio.sleep(wait_s)
 
     async def has_passed(self, name: str) -> bool:
-        """Return whether *name* was charged in the last period; False if the server is away."""
+        """Return whether *name* was charged in the last period; False if the server cannot say."""
         with suppress(HoldfastError):
             [usage] = (await self._limiter.of(name).peek()).limits
             return usage.used > 0
@@ -154,7 +157,7 @@ class RequestRate:
 
 
 class _Refusal(NamedTuple):
-    """A cost that the server refused.
+    """Holds a cost that the server refused, so that the server need not be asked again soon.
 
     Attributes:
         cost: the refused cost.
@@ -170,7 +173,7 @@ class _Refusal(NamedTuple):
 async def add_cost(permit: AsyncPermit, cost: int) -> None:
     """Charge *cost* in addition to what *permit* was charged, even above the limit.
 
-    If the server cannot do it, the cost is not charged: the work is already done.
+    If the server fails, do not charge *cost* and do not raise: the work is already done.
     """
     if cost:
         with suppress(HoldfastError):

@@ -77,7 +77,7 @@ class Revocations:
         self._instants = TimedCache(self._instant, READ_EVERY_S)
 
     async def covers(self, user: str, issued_at: float) -> bool:
-        """Return whether a token of *user* is revoked that was issued at *issued_at* (epoch s)."""
+        """Return whether a token of *user* is revoked, issued *issued_at* seconds after 1970."""
         return issued_at <= await self._instants.get(user)
 
     async def _instant(self, user: str) -> float:

@@ -51,7 +51,7 @@ def _steps(text: bytes) -> list[int]:
 
 
 def _repetitions(items: Sequence[int]) -> set[int]:
-    """Return the positions at which three items end that also occur earlier in this order."""
+    """Return the positions at which a run of three items ends that also occurs earlier."""
     seen, found = set[tuple[int, ...]](), set[int]()
     for i in range(2, len(items)):
         three = tuple(items[i - 2 : i + 1])

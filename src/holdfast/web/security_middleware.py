@@ -143,7 +143,10 @@ def is_secure(request: Request) -> bool:
 
 
 def _check_origin(scope: Scope, headers: Headers, host: str) -> None:
-    """Refuse requests from pages of another origin. A request without Origin is not from a page."""
+    """Refuse requests from pages of another origin.
+
+    Browsers send an Origin with these requests, so a request without one is not from a page.
+    """
     origin = headers.get("origin")
     if origin is not None:
         scheme, _, name = origin.lower().partition("://")

@@ -19,8 +19,8 @@ from . import stream_connection
 from .connection_limiter import ConnectionLimiter, ThrottledLogger
 
 HEAD_S: Final = 10.0
-"""Seconds within which the request line and headers must arrive. They start when the connection
-opens or, in later requests, with the first byte."""
+"""Seconds within which the request line and headers must arrive, counted from the opening of the
+connection or, for later requests, from the first byte."""
 
 BODY_S: Final = 60.0
 """Seconds within which a whole request body must arrive."""
@@ -36,14 +36,15 @@ STALL_BYTES: Final = 32 << 10
 otherwise."""
 
 LINGER_S: Final = 1.0
-"""Seconds that the last frame has to reach a client that never sent a valid token."""
+"""Seconds after which the server aborts the connection of a client that never sent a valid token.
+Until then, the last frame can reach the client."""
 
 PENDING_BYTES: Final = 256 << 10
-"""Bytes that may be unsent when another ping arrives."""
+"""Unsent bytes at most when a client sends a ping; it loses the connection otherwise."""
 
 EARLY_BYTES: Final = 16 << 10
-"""Bytes of further requests that are read while one is handled. The end of a connection is only
-noticed while the server reads."""
+"""Bytes of further requests that the server reads while it handles one. It keeps reading, because
+otherwise it would not notice that the client has disconnected."""
 
 FRAGMENTS: Final = 1024
 """Fragments of one message at most, because even empty fragments cost memory."""
@@ -112,7 +113,7 @@ class HttpProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Process *data* from the client, and set the deadline of what must follow."""
+        """Process *data* from the client, and set the deadline of the data that must follow."""
         super().data_received(data)
         if self.conn.their_state is h11.DONE and len(self.conn.trailing_data[0]) < EARLY_BYTES:
             self.flow.resume_reading()
@@ -174,7 +175,7 @@ class HttpProtocol(H11Protocol):
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """Serves a WebSocket. Until it sends a valid token, it has a low size limit and a deadline."""
+    """Serves a WebSocket. Limits the size of the first frame and the time until a valid token."""
 
     def __init__(
         self, config: ServerConfig, server_state: ServerState, *args: Any, **more: Any
@@ -209,7 +210,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     async def send(self, message: Any) -> None:
         """Send a message. After a refusal that has a body, mark the handshake as complete.
 
-        uvicorn does not, so it logs an error for each refusal.
+        uvicorn does not mark it, and would log an error for each refusal.
         """
         await super().send(message)
         is_body = message["type"] == "websocket.http.response.body"

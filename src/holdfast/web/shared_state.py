@@ -112,7 +112,10 @@ class SharedState(Generic[Identity]):
             raise await self._refused(connection, token, "revoked")
 
     def validity(self, token: str | None) -> Validity | None:
-        """Return how long *token* is valid, or None if the authenticator does not know it."""
+        """Return how long *token* is valid.
+
+        Return None if it is missing or forged, or if the authenticator's tokens do not expire.
+        """
         return None if self._dated is None or token is None else self._dated.validity(token)
 
     async def _refused(self, connection: HTTPConnection, token: str | None, reason: str) -> Problem:

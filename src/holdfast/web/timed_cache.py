@@ -29,7 +29,7 @@ class TimedCache(Generic[V]):
     """Reads the value of each of many names at most once per *lifetime_s*.
 
     All calls share a read that started less than *lifetime_s* seconds ago, even if it has not
-    finished. So no value is older than this. The cache drops a failed read.
+    finished. So no value is older than *lifetime_s*. The cache drops a failed read.
 
     Args:
         read: reads the value of a name.

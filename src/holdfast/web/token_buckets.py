@@ -16,7 +16,8 @@ MAX_NAMES: Final = 10_000
 class TokenBuckets:
     """Limits the rate of each of many names with a token bucket.
 
-    A bucket holds the amount of the limit, and fills up in its period.
+    A bucket holds as many tokens as the amount of the limit. An empty bucket is full again after
+    the period of the limit.
 
     Args:
         limit: the limit of each name.

@@ -107,7 +107,8 @@ class Tokens:
         now = self._clock()
         facts: list[Any] = [self._signing, round(now + seconds, 3), user, round(now, 6)]
         if named := [_task(each) for each in tasks]:
-            facts.append(named)  # gateways of earlier versions accept only tokens without tasks
+            # Omitted if empty: gateways of earlier versions refuse tokens that have this claim.
+            facts.append(named)
         claims = msgspec.json.encode(facts)
         signed = f"{_VERSION}.{_text(claims)}"
         token = f"{signed}.{_text(self._signature(self._signing, signed))}"
@@ -214,7 +215,7 @@ class Authenticator(Protocol):
 
 @runtime_checkable
 class TaskAuthenticator(Protocol):
-    """Authenticates with tokens that name the tasks that their users may follow, as `Tokens`."""
+    """Authenticates with tokens that name the tasks that a user may follow, as `Tokens` does."""
 
     def may_follow(self, token: str, queue: str, task_id: str) -> bool:
         """Return whether *token* is genuine, and names this task."""

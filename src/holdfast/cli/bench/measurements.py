@@ -62,13 +62,13 @@ def blocking(hf: Holdfast, tasks: TaskRegistry, seconds: float) -> Iterator[Meas
 
 
 async def concurrent(hf: AsyncHoldfast, task: CountedTask, seconds: float) -> list[Measurement]:
-    """Measure the asyncio half; the worker runs the tasks that were enqueued before."""
+    """Measure the asyncio client; its worker runs the tasks that `blocking` has enqueued."""
     crowd = await repeat_in_coroutines(CROWDED, hf.lock("bench").inspect, seconds, COROUTINES)
     return [crowd, await _worker(hf, task, seconds)]
 
 
 async def _worker(hf: AsyncHoldfast, task: CountedTask, seconds: float) -> Measurement:
-    """Measure from the first task to the last, or to the end of the time."""
+    """Measure a worker from its first task to its last one, but at most for *seconds*."""
     task.left = (await hf.queue("bench").stats()).ready
     worker = hf.worker(task.registry, concurrency=COROUTINES)
     running = asyncio.create_task(worker.run())

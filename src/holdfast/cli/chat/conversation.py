@@ -1,4 +1,4 @@
-"""The messages of a chat or mailbox, as text and as JSON."""
+"""Read the messages of a chat or mailbox, and format them as text and as JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Conversation:
         return self.source.history(limit=limit)
 
     def after(self, seq: int) -> list[AnyMessage]:
-        """Return all messages after number *seq*; all messages if a new chat has this name now."""
+        """Return all messages after number *seq*; all if the chat was deleted and created again."""
         newest = self.newest(1)
         last = newest[-1].seq if newest else seq
         found: list[AnyMessage] = []
@@ -67,7 +67,7 @@ class Conversation:
         return self.source.history(after=seq, limit=PAGE)
 
     def check_exists(self) -> None:
-        """End the command if nothing was ever written to it."""
+        """End the command if the chat or mailbox does not exist."""
         # The list of names is bounded, so it may lack a mailbox that has messages.
         known = self.newest(1) or isinstance(self.source, Chat)
         if not known and self.name not in self.resource.names(self._hf):
@@ -78,7 +78,10 @@ class Conversation:
 def conversation(
     hf: Holdfast, name: str, *, mailbox: bool, must_exist: bool = True
 ) -> Iterator[Conversation]:
-    """Yield the conversation of a command, which ends if there is no such chat."""
+    """Yield the chat or mailbox *name*. End the command if the chat does not exist.
+
+    If *must_exist*, also end the command if the mailbox does not exist.
+    """
     found = Conversation(hf, name, mailbox=mailbox)
     try:
         if must_exist:
@@ -111,7 +114,7 @@ def message_table(messages: Iterable[AnyMessage]) -> Table:
 
 
 def message_json(message: AnyMessage) -> dict[str, Any]:
-    """Return the JSON of one message; bytes are base64, under a name of their own."""
+    """Return the JSON fields of one message: `body`, or `base64` if the body is bytes."""
     fields: dict[str, Any] = {
         "seq": message.seq,
         "sender": message.sender,

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 FENCE: Final = "HOLDFAST_FENCE"
 """The environment variable with the fence of the lock."""
 
-# Report the lease often, so that the guard does not take a pause of the machine for its end.
+# Limits of the seconds between two reports of the lease to the guard. Reports are frequent, so
+# that the guard does not take a short delay of this process for the end of the lease.
 _SHORTEST_S: Final = 0.05
 _LONGEST_S: Final = 1.0
 
@@ -42,7 +43,7 @@ class ChildExit:
 
 
 def is_executable(program: str) -> bool | None:
-    """Return whether *program* can be run; None if it is a file that cannot."""
+    """Return whether *program* can be run; None if it is a file that cannot be run."""
     if shutil.which(program) is not None:
         return True
     return None if os.sep in program and Path(program).exists() else False
@@ -54,7 +55,8 @@ def run_under(
     """Run a command until it ends, or until the lease is lost.
 
     The command gets its own process group, so that the processes that it starts end with it. On a
-    terminal it gets none, because only the foreground group can use the terminal.
+    terminal it stays in the group of this process, because only the foreground group can use the
+    terminal.
 
     Raises:
         OSError: the command could not be started.

@@ -1,11 +1,12 @@
-"""The guard ends a command when its lock is lost: `python guard.py GRACE ENDS_AT`.
+"""End a command when its lock is lost: `python guard.py GRACE ENDS_AT`.
 
-It reads lines from its standard input: the process to guard (negative: a process group), then again
-and again the monotonic time at which the lease ends, and `done` at the end. If that time passes, or
-the input ends, it ends the command. So the command also ends when `holdfast locks run` hangs, was
-stopped, or was killed by `kill -9`.
+This program, the guard, reads lines from its standard input: first the process id of the command
+(negative: a process group), then repeatedly the monotonic time at which the lease ends, and `done`
+when the command has ended. If that time passes, or the input ends without `done`, the guard ends
+the command. So the command also ends when `holdfast locks run` hangs, was stopped, or was killed by
+`kill -9`.
 
-It is a program of its own that imports only the standard library, so that it starts fast.
+The guard imports only the standard library, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ ENDED: Final = 1
 """Exit code: the guard ended the command."""
 
 _PIPE: Final = 65_536
-"""The capacity of a pipe: one read takes all its lines, and each line was written at once."""
+"""Bytes of one read: the capacity of a pipe, so that one read takes all lines in the pipe. No read
+ends within a line, because each line is written at once."""
 
 _POLL_S: Final = 0.02
 

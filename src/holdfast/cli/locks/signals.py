@@ -1,4 +1,4 @@
-"""Signals that `holdfast locks run` receives and passes on to its command."""
+"""Pass the signals that `holdfast locks run` receives on to its command."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class _NoProgress:
 
 
 class _SpeedColumn(ProgressColumn):
-    """Bytes per second in binary units; the column of Rich has decimal ones."""
+    """Shows bytes per second in binary units; the column of Rich shows decimal units."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -91,7 +91,7 @@ class _ProgressBar:
         self._before = self._current = 0
 
     def report(self, name: str, published: int) -> None:
-        """Show that so many bytes of this file are published."""
+        """Show that *published* bytes of the file *name* have been published."""
         if name != self._name:
             self._name, self._before = name, self._before + self._current
         self._current = published

@@ -76,7 +76,8 @@ def send(
                 on_progress=progress.report,
                 follow_links=follow_links,
             )
-        # The consumers learn of damage, and another try would find the same.
+        # Seal the feed despite damaged files: another try would find the same damage, and the
+        # consumers learn of it.
         settled = all(isinstance(error, DamagedFile) for error in result.failed.values())
         if settled and not keep_open:
             target.seal()

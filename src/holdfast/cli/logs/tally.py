@@ -92,7 +92,7 @@ def _missing_extra() -> Iterator[None]:
 
 
 def _table(geo: list[Path] | None, locations: Path | None) -> GeoTable:
-    """Return the table that the options name. End the command if they are wrong."""
+    """Return the geo table that the options name. End the command if the options are wrong."""
     if not geo:
         fail("which table of places? Give --geo FILE, as of GeoLite2", code=WRONG_USAGE)
     try:
@@ -105,7 +105,7 @@ def _table(geo: list[Path] | None, locations: Path | None) -> GeoTable:
 
 
 def _read(geo: list[Path], locations: Path | None) -> GeoTable:
-    """Return the table of these files; end the command if they do not fit together."""
+    """Return the geo table in the files. End the command if they do not make one table."""
     if all(file.suffix == ".csv" for file in geo):
         if locations is None:
             fail("a .csv of networks needs the .csv of its places: --locations", code=WRONG_USAGE)
@@ -164,7 +164,7 @@ def top(
 
 
 def _day(tally: Tally, name: str, day: str | None) -> str:
-    """Return *day* or the last one; end the command if it has no lines."""
+    """Return *day*, or the last day if it is None. End the command if that day has no lines."""
     if day is None:
         days = list(tally.days())
         if not days:
@@ -178,7 +178,7 @@ def _day(tally: Tally, name: str, day: str | None) -> str:
 
 
 def count_table(counts: Sequence[Count], dimension: str, lines: int) -> Table:
-    """Return *counts*, at least one, with bars; their day has so many *lines*."""
+    """Return a table of *counts* (at least one) with bars; *lines* is the total of the day."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column(untrusted(dimension), overflow="fold")
     table.add_column("lines", justify="right")

@@ -62,8 +62,8 @@ class SupervisorLink:
     def reached(self, limit: str) -> None:
         """Report that this process has reached *limit*.
 
-        The supervisor then starts a successor. When this is ready, the supervisor retires this
-        process.
+        The supervisor then starts a successor. When the successor claims tasks, the supervisor
+        sends the command `RETIRE` to this process.
         """
         self._report(f"{LIMIT}{limit}")
 

@@ -82,7 +82,7 @@ class ProcessSlot:
         """Read the reports of the processes, and find out which of them have ended."""
         for process in self.processes:
             code = process.code
-            process.receive()  # also what a process that has ended reported last
+            process.receive()  # also the last reports of a process that has ended
             self.was_ready = self.was_ready or process.is_ready
             if code is not None:
                 process.close()

@@ -44,12 +44,12 @@ class SignalInbox:
         self._writes.close()
 
     def wake(self) -> None:
-        """Wake `wait`. From any thread."""
+        """End the current or next `wait` at once. Call it from any thread."""
         with contextlib.suppress(OSError):
             self._writes.send(b"\0")
 
     def wait(self, seconds: float, sockets: Sequence[socket.socket]) -> None:
-        """Wait for a signal, a wake-up or news on one of *sockets*, at most *seconds*."""
+        """Wait for a signal, for `wake`, or for data on one of *sockets*; at most *seconds*."""
         if self._reads in select.select([self._reads, *sockets], [], [], seconds)[0]:
             with contextlib.suppress(BlockingIOError):
                 while self._reads.recv(1024):

@@ -58,6 +58,6 @@ class Keyboard:
             typed = b""
         if not typed:
             asyncio.get_running_loop().remove_reader(sys.stdin)
-        if not typed.startswith(b"\x1b"):  # arrows and the like
+        if not typed.startswith(b"\x1b"):  # else an arrow key, for example
             for key in typed.decode(errors="ignore"):
                 self._on_key(key)

@@ -29,7 +29,10 @@ async def follow(
     fail: Callable[[HoldfastError], None],
     going: asyncio.Event,
 ) -> None:
-    """Read a snapshot every *every_s* seconds while *going* is set, also after a failure."""
+    """Read a snapshot every *every_s* seconds while *going* is set.
+
+    Pass each snapshot to *show*. If it cannot be read, pass the error to *fail*, and go on.
+    """
     loop = asyncio.get_running_loop()
     while True:
         await going.wait()
@@ -62,7 +65,7 @@ class LiveTop:
 
     Args:
         console: a terminal.
-        screen: what it shows.
+        screen: draws the snapshots.
         explain: returns why a snapshot failed, for people.
     """
 
@@ -143,7 +146,7 @@ async def _until(over: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
 def _signals(
     end: Callable[[], None], *, resized: Callable[[], None] | None = None
 ) -> Iterator[None]:
-    """Call the given functions when signals arrive, within the context."""
+    """Call *end* at the signals `ENDS`, and *resized* at SIGWINCH, within the context."""
     loop = asyncio.get_running_loop()
     handlers = dict.fromkeys(ENDS, end) | ({signal.SIGWINCH: resized} if resized else {})
     for number, handler in handlers.items():

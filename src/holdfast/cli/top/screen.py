@@ -32,14 +32,14 @@ HELP: Final = "tab next   p pause   q quit"
 
 @dataclass(slots=True)
 class TopScreen:
-    """What the screen shows.
+    """Holds what the screen shows, and draws it.
 
     Attributes:
         server: name of the server.
         every_s: seconds between two snapshots.
         view: which sections are shown.
-        snapshot: the last one; None: there is none yet.
-        problem: why there is no later one; empty if there is no problem.
+        snapshot: the last snapshot; None: there is none yet.
+        problem: why no later snapshot could be read; empty if there is no problem.
         paused: whether the user has paused the updates.
         keys: whether there is a keyboard.
     """
@@ -112,7 +112,7 @@ class TopScreen:
 
 
 def plain_parts(snapshot: TopSnapshot, server: str, width: int | None) -> Iterator[RenderableType]:
-    """Return the whole *snapshot* in parts; *width* as of `section_table`."""
+    """Yield the whole *snapshot* as texts and tables; see `section_table` for *width*."""
     found = snapshot.survey
     yield Text(f"{printable(found.namespace)}   {printable(server)}   {utc(found.at)} UTC")
     for line in server_lines(snapshot):
@@ -124,8 +124,10 @@ def plain_parts(snapshot: TopSnapshot, server: str, width: int | None) -> Iterat
 
 
 def share_rows(wanted: Sequence[int], height: int) -> list[int]:
-    """Return how many rows each section gets. They are dealt out in turns; a first row needs a
-    title."""
+    """Return how many rows each section gets in *height* lines; *wanted* has the rows of each.
+
+    Give each section one row in turn. The first row of a section also takes a line for the title.
+    """
     given = [0] * len(wanted)
     while True:
         before = height
@@ -139,7 +141,10 @@ def share_rows(wanted: Sequence[int], height: int) -> list[int]:
 
 
 def section_table(section: Section, rows: int, width: int | None = None) -> Table:
-    """Return the first *rows* of a section; *width* None: each cell is as wide as its text."""
+    """Return a table with the first *rows* rows of a section, for *width* columns of a terminal.
+
+    If *width* is None, each cell is as wide as its text.
+    """
     drawn = Table(
         box=None,
         pad_edge=False,

@@ -125,7 +125,7 @@ def counters(snapshot: TopSnapshot) -> Section:
 
 
 def row_caches(snapshot: TopSnapshot) -> Section:
-    """Return the row caches, the one with the latest row first."""
+    """Return the row caches, the one with the most overdue row first."""
     rows = [
         (
             _name(name),

@@ -30,7 +30,7 @@ LISTED: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class UnreadLine:
-    """A mailbox or a chat with unread messages.
+    """Describes a mailbox or a chat, with the number of its unread messages.
 
     Attributes:
         name: name of the mailbox or chat.
@@ -103,7 +103,7 @@ class TopSnapshot:
 
     @property
     def row_caches(self) -> list[tuple[str, RowCacheStatus]]:
-        """Return the row caches, the one with the latest row first."""
+        """Return the row caches, the one with the most overdue row first."""
         return sorted(self.survey.row_caches.items(), key=lambda each: (-each[1].lag, each[0]))
 
     @property

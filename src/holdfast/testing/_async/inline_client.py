@@ -20,7 +20,8 @@ class AsyncInlineHoldfast(AsyncHoldfast):
     """A client with an `enqueue` that returns after a worker has run the task once.
 
     The task is stored on the server and claimed by a worker, as in production. A delayed task stays
-    on the server. If the task raises, its handle has the error; a retry does not run.
+    on the server. If the task raises, `handle.status().reason` has the error; a retry does not
+    run.
 
     Call `inline` before the first `enqueue`.
     """
@@ -34,8 +35,8 @@ class AsyncInlineHoldfast(AsyncHoldfast):
 
         Args:
             tasks: the tasks.
-            state: `current_task().state`, in place of their lifespan. Without it, the lifespan runs
-                in each call of `enqueue` and `enqueue_many`.
+            state: the value of `current_task().state`, in place of the lifespan of *tasks*. Without
+                *state*, the lifespan runs in each call of `enqueue` and `enqueue_many`.
         """
         self._tasks = tasks if state is None else tasks.with_lifespan(lambda _: nullcontext(state))
         return self

@@ -66,7 +66,8 @@ class TaskBench:
             task: the task, its name, or a call with all its arguments.
             args: positional arguments. If there are no arguments at all, any arguments match.
             kwargs: keyword arguments. If *task* is a task, it does not matter which arguments are
-                positional. If it is a name or a call, they must be given as in the enqueue.
+                positional. If *task* is a name or a call, each argument must be positional or
+                keyword, as it was in the call that was enqueued.
             queue: name of the queue; by default the queue of the task, or any queue for a name.
             delay: seconds between the enqueue and the due time; 0: no delay; None: any delay.
             within: seconds by which the delay may differ.
@@ -121,18 +122,18 @@ class TaskBench:
     ) -> DrainResult:
         """Run all due tasks, and the tasks that they enqueue, with a real worker in this process.
 
-        Delayed tasks remain, and failed tasks that wait for their next attempt. So do tasks that
-        must not start yet because of the rate of a limit, or of a pause of its key.
+        These tasks remain: delayed tasks, failed tasks that wait for their next attempt, and tasks
+        that must not start yet, because of the rate or the pause of their limit key.
 
         Args:
             tasks: the tasks that can run.
             queues: names of the queues; by default the queues of *tasks*.
             timeout: seconds within which all due tasks must end.
-            state: `current_task().state`, in place of their lifespan.
+            state: the value of `current_task().state`; the lifespan of *tasks* does not run then.
 
         Raises:
             AssertionError: due tasks remain after *timeout*.
-            LifespanFailed: their lifespan raised an exception.
+            LifespanFailed: the lifespan of *tasks* raised an exception.
         """
         __tracebackhide__ = True
         if state is not None:
@@ -163,12 +164,12 @@ class TaskBench:
         timeout: float = 30.0,
         state: Mapping[str, Any] | None = None,
     ) -> DrainResult:
-        """Run what happens in the next *by* seconds, without waiting for it.
+        """Run what happens in the next *by* seconds, without waiting for that time.
 
-        Schedules enqueue their tasks, and tasks that sleep or wait for a signal wake up. Each such
-        event comes in its turn, and is drained before the next one. A second call continues where
-        the first one ended. Other delayed tasks remain, and `ScheduleHandle.status` counts none of
-        these occurrences.
+        Schedules enqueue their tasks, and tasks that sleep or wait for a signal wake up. These
+        events happen in the order of their times. After each of them, all due tasks run before the
+        next event, as in `drain`. A second call continues at the time where the first one ended.
+        Other delayed tasks remain, and `ScheduleHandle.status` does not count these occurrences.
 
         Args:
             tasks: the tasks that can run; their declared schedules count too.
@@ -204,7 +205,7 @@ class TaskBench:
         raise AssertionError(f"there are more than {EVENTS:,} events: advance by less")
 
     def _busy(self, names: Sequence[str]) -> list[str]:
-        """Return the queues with due or running tasks. A limited task waits for another one."""
+        """Return the queues with running tasks, or with ready tasks that no limit holds back."""
         stats = {name: self._hf.queue(name).stats() for name in names}
         return [name for name, one in stats.items() if one.ready > one.limited or one.running]
 

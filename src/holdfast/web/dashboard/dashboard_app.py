@@ -173,7 +173,7 @@ def _for_visitors(serve: Served) -> Endpoint:
             await shared.user_rate.require(visitor.name, TOO_MANY)
             return await serve(request, visitor)
         except ClientDisconnect:
-            return Response(status_code=400)  # Starlette needs a response that is never sent
+            return Response(status_code=400)  # never sent, but Starlette needs one
         except Problem as problem:
             if problem.status == 401 and not wants_json(request):
                 return _to_login(request)
@@ -185,7 +185,7 @@ def _for_visitors(serve: Served) -> Endpoint:
 
 
 def _for_everyone(serve: Endpoint) -> Endpoint:
-    """Return an endpoint that calls *serve* without a pass, and answers exceptions."""
+    """Return an endpoint that needs no pass. Answer exceptions of *serve* with an error page."""
 
     async def endpoint(request: Request) -> Response:
         try:

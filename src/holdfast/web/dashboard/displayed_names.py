@@ -19,7 +19,7 @@ _JOINED: Final = "\t\r\n\u200c\u200d"
 """Line breaks, and what joins letters in some scripts, or the parts of an emoji."""
 
 _WORD_END: Final = re.compile(r"(?<=[^\W_][_.:/@])(?=[^\W_])")
-"""Between a separator and the next word."""
+"""Matches the position between a separator and the next word, where a name may wrap."""
 
 SHORT: Final = 16
 """Length of a name that fits into the first column of each table (`td.name`)."""

@@ -14,10 +14,10 @@ from ...inspect.survey import Kind, Survey
 from .displayed_names import in_text
 
 LONG_WAIT_S: Final = 300.0
-"""Seconds of waiting of a task above which its queue is a finding."""
+"""Seconds after which a waiting task makes its queue a finding."""
 
 NEARLY_FULL: Final = 0.9
-"""Share of its capacity from which a queue is a finding."""
+"""Share of the capacity of a queue; a queue that is at least as full is a finding."""
 
 _NAMED: Final = 3
 """Queues that one finding names at most."""

@@ -11,7 +11,8 @@ PAGE_SIZE: Final = 50
 """Names on one page by default."""
 
 MAX_NAMES: Final = 10_000
-"""Names of queues, of chats and so on that the server keeps. A list searches all of them."""
+"""How many names of queues the server keeps at most; the same for chats and so on. A page reads all
+of them to search them."""
 
 
 def page_of(

@@ -64,8 +64,8 @@ async def create(request: UserRequest) -> Response:
 async def _was_created(request: UserRequest) -> bool:
     """Return whether an earlier request with this idempotency key has created the chat.
 
-    The operation id becomes the id of the chat, so the gateway can look the chat up. It does not
-    count the invitations a second time.
+    The operation id becomes the id of the chat, so the gateway can look the chat up. If it
+    exists, the gateway does not count the invitations a second time.
     """
     if not request.has_own_key:
         return False

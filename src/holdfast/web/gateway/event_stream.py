@@ -1,8 +1,9 @@
-"""A response that lasts as long as a task: its events, as Server-Sent Events.
+"""Send the events of a task as Server-Sent Events until the task has ended.
 
-The gateway fetches events only after the client has taken those before, so a slow client costs the
-memory of one page. A client that takes nothing for `STALL_S` loses the connection. When it comes
-back with `Last-Event-ID`, it gets what the task still keeps, and a gap for the rest.
+The gateway fetches events only after the client has read the earlier ones, so a slow client costs
+the memory of one page of events. A client that reads nothing for `STALL_S` loses the connection.
+When it connects again with `Last-Event-ID`, it gets the later events that the server still keeps,
+and a frame `gap` for events that are lost.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ HEARTBEAT: Final = b": heartbeat\n\n"
 
 
 class ClientGone(Exception):
-    """The client has disconnected, or reads nothing."""
+    """Raised when the client has disconnected, or has read nothing for `STALL_S`."""
 
 
 class EventStream(Response):
-    """The events of one task after a given one, for one client.
+    """Sends the events of one task after a given event to one client.
 
     Args:
         request: the request.
         handle: the task.
         after: number of the last event that the client has.
-        held: what the response occupies while it lasts, such as a place among the user's streams.
+        held: counts this stream among the open streams of the user; closed when it ends.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class EventStream(Response):
             except HoldfastError:
                 await asyncio.sleep(RETRY_S)
             else:
-                if status.state not in ("queued", "delayed", "running"):  # it was not replayed
+                if status.state not in ("queued", "delayed", "running"):  # else it was replayed
                     await self._write(_frame("end", {"state": status.state}))
                     return
 
@@ -114,7 +115,7 @@ class EventStream(Response):
         while True:
             await asyncio.sleep(KEEP_ALIVE_S)
             request = self._request
-            with suppress(ServerUnavailable):  # the next check will find a revocation
+            with suppress(ServerUnavailable):  # then the next check finds a revocation
                 if await request.state.authenticate(request.http) != request.user:
                     raise Problem("unauthorized", "the token now belongs to another user")
             await self._write(HEARTBEAT)

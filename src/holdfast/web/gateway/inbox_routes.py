@@ -18,7 +18,8 @@ from .message_schema import acknowledging, batch_json
 from .user_request import UserRequest, route
 
 MAX_READS: Final = 20
-"""Reads of the inbox in one request: chats that the user may not read can fill a whole result."""
+"""Reads of the inbox in one request at most. A request reads again if a result contains only chats
+that the user may not read."""
 
 
 class InboxAck(msgspec.Struct, forbid_unknown_fields=True):
@@ -60,8 +61,8 @@ async def ack(request: UserRequest) -> Response:
 async def ack_all(request: UserRequest) -> Response:
     """Acknowledge everything in several chats up to a position in each.
 
-    What is refused for one chat, by the application or by the server, stops no other chat. The
-    answer is then the first problem.
+    If the application or the server refuses this for one chat, acknowledge the other chats, and
+    then answer with the problem.
     """
     given = await request.json(InboxAckAll)
     await request.require(costs.of_inbox(len(given.positions)))
@@ -99,7 +100,7 @@ async def allowed_batches(
 ) -> InboxBatches:
     """Return the unacknowledged messages of the chats that the user may read.
 
-    Read again, beyond the chats that the user may not read, until there are messages to return.
+    If a read returns only messages of other chats, read again after those messages.
     """
     ends_at, after = time.monotonic() + timeout, dict[str, Position]()
     for _ in range(MAX_READS):

@@ -117,10 +117,10 @@ async def _cost(state: GatewayState, user: str, hello: frames.HelloFrame) -> int
 
 
 class StreamSession:
-    """A stream of one authenticated user.
+    """Serves the stream of one authenticated user.
 
     Args:
-        state: what all requests share.
+        state: the objects that all requests share.
         socket: the WebSocket.
         user: the user of the token.
         token: the token of the user. The session checks it repeatedly, because it may end or be
@@ -178,7 +178,7 @@ class StreamSession:
     async def _ping(self) -> None:
         while True:
             await asyncio.sleep(PING_S)
-            with suppress(ServerUnavailable):  # the next check will find a revocation
+            with suppress(ServerUnavailable):  # then the next check finds a revocation
                 await self._check_token()
             await self._write(frames.PING)
 
@@ -217,10 +217,10 @@ class StreamSession:
         await self._state.inbox_rate.wait_for(self._user, costs.of_inbox(chats))
 
     async def _deliver(self, frame: dict[str, Any], *, charged: bool) -> None:
-        """Write a batch. If *charged*, charge the user for its size, and wait until it fits.
+        """Write a batch. If *charged*, charge the user for its size when the rate limit allows it.
 
-        Charge only for the batches that a device gets at the start: it could connect repeatedly to
-        get them again.
+        Charge only for the batches that a device gets at the start: a device could connect
+        repeatedly to get them again.
         """
         size = await self._write(frame)
         if charged:
@@ -309,7 +309,7 @@ class StreamSession:
 
 
 def _resume_positions(hello: frames.HelloFrame) -> tuple[Position | None, dict[str, Position]]:
-    """Return the position up to which the device has the mailbox, and that of each chat."""
+    """Return the positions after which to deliver: that of the mailbox, and those of the chats."""
     found = {frames.chat_of(source): parse_position(text) for source, text in hello.resume.items()}
     mail = found.pop(None, None)
     return mail, {chat: at for chat, at in found.items() if chat is not None}

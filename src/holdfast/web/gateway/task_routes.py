@@ -25,7 +25,7 @@ CLIENT: Final = "task_events.js"
 
 
 async def events(request: UserRequest) -> Response:
-    """Return the events of a task, and those to come, until the task has ended."""
+    """Send the events of a task, past and future ones, until the task has ended."""
     queue, task_id = request.name("queue"), request.name("id")
     await _require(request, queue, task_id)
     handle = request.hf.queue(queue).handle(task_id)
@@ -60,7 +60,7 @@ def _after(request: UserRequest) -> int:
 
 
 async def _client(request: Request) -> Response:
-    """Return the client for browsers, a module of JavaScript."""
+    """Return the JavaScript module with which a page reads the events of a task."""
     del request
     text = resources.files(__package__).joinpath(CLIENT).read_text(encoding="utf-8")
     return Response(text, media_type="text/javascript")

@@ -186,7 +186,7 @@ def route(path: str, **handlers: Handler) -> Route:
                 made = UserRequest(state, request, user, key, charged)
                 return await _respond(handlers[request.method], made)
         except ClientDisconnect:
-            return Response(status_code=400)  # Starlette needs a response that is never sent
+            return Response(status_code=400)  # never sent, but Starlette needs one
         except Exception as error:  # noqa: BLE001 (the last handler: `problem_of` logs it)
             return problem_of(error, key).response()
 

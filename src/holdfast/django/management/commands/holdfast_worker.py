@@ -1,4 +1,4 @@
-"""`manage.py holdfast_worker`: run the tasks of a backend."""
+"""Define `manage.py holdfast_worker`, which runs the tasks of a backend."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ else:
 
 
 class Option(NamedTuple):
-    """An option that `holdfast worker` has as well.
+    """Defines an option that is passed on to `holdfast worker`.
 
     Attributes:
-        name: its name, without the dashes.
-        metavar: its value in the help; empty for a flag.
-        help: what it does.
+        name: the name of the option, without the dashes.
+        metavar: the name of its value in the help; empty for a flag.
+        help: the text that describes the option in the help.
     """
 
     name: str
@@ -61,7 +61,7 @@ OPTIONS: Final = (
 
 
 class Command(BaseCommand):
-    """Becomes `holdfast worker`, with the server and the tasks of a backend."""
+    """Runs `holdfast worker` in this process, with the server and the tasks of a backend."""
 
     help = "Run the tasks of a HoldfastBackend until SIGTERM or Ctrl-C."
 
@@ -117,7 +117,11 @@ def _arguments(backend: HoldfastBackend, options: dict[str, Any]) -> list[str]:
 
 
 def _environment(backend: HoldfastBackend) -> dict[str, str]:
-    """Return the variables of the worker. A URL may hold a password, so it is no argument."""
+    """Return the environment variables of the worker.
+
+    The URL of the server is one of them, because it may hold a password, which other users of the
+    machine could read in the arguments of a process.
+    """
     server: ServerOptions = backend.settings.server
     found = {**os.environ, BACKEND_VARIABLE: backend.alias, "HOLDFAST_NAMESPACE": server.namespace}
     for name in ("HOLDFAST_URL", "HOLDFAST_EMBEDDED"):

@@ -20,7 +20,7 @@ MAX_READ: Final = 400
 """How many counters to list: those that match the search and were used most recently."""
 
 DEFAULT_S: Final = 60
-"""Seconds. A chart shows the precision nearest to this by default."""
+"""Seconds. By default, a chart shows the precision of the counter that is nearest to this."""
 
 LENGTHS: Final = (30, 60, 120, 240, 500)
 """Numbers of samples among which the reader of a chart can choose."""

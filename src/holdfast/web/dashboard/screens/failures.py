@@ -112,7 +112,8 @@ async def replay(action: ActionRequest) -> ActionResult:
         and is_like(one.reason, reason)
         and (until is None or one.ended_at is None or one.ended_at <= until)
     ]
-    # Call it without ids too: a repeated request must return the number of the first one.
+    # Call `replay` even if *ids* is empty: a repeated request must return the number that the first
+    # request has replayed.
     replayed = await queue.replay(ids, op_id=action.op_id)
     return ActionResult(f"Replayed {counted(replayed, 'task')} of {in_text(queue.name)}.", replayed)
 

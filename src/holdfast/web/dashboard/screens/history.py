@@ -1,4 +1,4 @@
-"""The tasks of a queue that ended last."""
+"""Show the tasks of a queue that ended last."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ async def show_history(view: PageRequest) -> dict[str, Any]:
         search=search or None,
         before=before or None,
     )
-    # The tasks of several partitions have no numbers.
+    # Tasks of a queue with several partitions have no numbers, so there is no page of older ones.
     older = tasks[-1].number or None if len(tasks) == PAGE_SIZE else None
     return {**found, "queue": name, "tasks": tasks, "next": older}

@@ -67,7 +67,7 @@ async def _limiter(hf: AsyncHoldfast, name: str) -> AsyncRateLimiter | None:
 
 
 async def reset(action: ActionRequest) -> ActionResult:
-    """Forget the calls that have passed a rate limiter, or one subject of it."""
+    """Reset a rate limiter, or one subject of it: forget the calls that have passed."""
     name = action.text("name")
     subject = action.text("subject") if action.flag("subject") else ""
     limiter = await _limiter(action.hf, name)

@@ -120,7 +120,7 @@ async def resume(action: ActionRequest) -> ActionResult:
 
 
 async def replay(action: ActionRequest) -> ActionResult:
-    """Replay the dead tasks of the queue, those that died first in front."""
+    """Replay the dead tasks of the queue, starting with the one that died first."""
     queue = _queue(action)
     replayed = await queue.replay(op_id=action.op_id)
     left = (await queue.stats()).dead

@@ -60,7 +60,7 @@ def _row_fields(explanation: RowExplanation) -> dict[str, Any]:
 
 
 def id_of(given: str) -> Any:
-    """Parse a row id in JSON: `42`, `"42"` or `["eu", 7]`. Any other text is an id as it is."""
+    """Parse a row id in JSON: `42`, `"42"` or `["eu", 7]`. Return other texts unchanged."""
     try:
         found = json.loads(given)
     except (ValueError, RecursionError):

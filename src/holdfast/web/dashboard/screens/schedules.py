@@ -67,7 +67,10 @@ async def _last_state(hf: AsyncHoldfast, schedule: ScheduleStatus) -> str:
 
 
 async def _last_runs(hf: AsyncHoldfast, queue: str, name: str = "") -> dict[str, list[float]]:
-    """Return schedule → how long its last runs took in ms, the latest last; of one or of all."""
+    """Return schedule → durations of its last runs in ms, the latest last.
+
+    Read the runs of all schedules of *queue*, or only of the schedule *name* if it is given.
+    """
     durations: dict[str, list[float]] = defaultdict(list)
     for ended in await hf.queue(queue).history(limit=HISTORY, search=f"{name}@"):
         found = durations[ended.task_id.rpartition("@")[0]]
@@ -85,7 +88,7 @@ async def show_schedule(view: PageRequest) -> dict[str, Any]:
         instants = await handle.next(INSTANTS)
     except NoSuchSchedule:
         return {"name": name, "known": False}
-    except ModuleNotFoundError:  # the extra `cron` is not installed here: the stored one is known
+    except ModuleNotFoundError:  # the extra `cron` is not installed: show the stored instant
         instants = [schedule.next_at] if schedule.next_at else []
     runs = await _last_runs(view.hf, schedule.queue, name)
     return {
