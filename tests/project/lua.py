@@ -16,7 +16,7 @@ ARGUMENT = re.compile(r"-- ARGV\[(\d+)\] +([a-z]+) +(\S.*)")
 RETURNS = re.compile(r"-- returns +([a-z]+) +(\S.*)")
 INCLUDE = re.compile(r"-- include (\w+)")
 CONTINUED = re.compile(r"-- {2,}\S.*")
-EXPECTS = re.compile(r"Expects: ([\w, ]+)\.")
+EXPECTS = re.compile(r"Needs the parts: ([\w, ]+)\.")
 FUNCTION = re.compile(r"local function (\w+)\(.*\)")
 CONSTANT = re.compile(r"local ([A-Z][A-Z_]*(?:, [A-Z][A-Z_]*)*) = (.+)")
 

@@ -1,4 +1,4 @@
-"""Write and read the stored limits of a limiter, and name its subjects."""
+"""Write and read the stored limits of a limiter, and make the stored names of its subjects."""
 
 from __future__ import annotations
 

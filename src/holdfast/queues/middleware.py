@@ -72,7 +72,7 @@ class MiddlewareStack:
         )
 
     def check_task(self, name: str, *, is_async: bool) -> None:
-        """Refuse a task that a middleware would silently not run around.
+        """Refuse a task around which a middleware would silently not run.
 
         Raises:
             TypeError: a middleware has no function for this kind of task, and has not set it to

@@ -40,7 +40,7 @@ def others(unit: Snapshot) -> Iterable[str]:
 
 
 def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
-    """Return nothing, because the checks need no sizes of values."""
+    """Return no keys, because no check here uses the size of a value."""
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Count lines by a key function of the user."""
+"""Count the lines of files by a key function that the user gives."""
 
 from __future__ import annotations
 

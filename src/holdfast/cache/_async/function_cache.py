@@ -51,8 +51,7 @@ _PREPARED_BYTES: Final = 1024
 """Largest size of the arguments of such a call."""
 
 _SIMPLE: Final = (int, str)
-"""Types of arguments for which equal arguments mean the same call. `True` and `1.0` equal `1`, but
-have other types and mean other calls."""
+"""Types of arguments for which equal means the same. `True` and `1.0` are other calls than `1`."""
 
 
 class AsyncFunctionCache:
@@ -118,11 +117,9 @@ class AsyncFunctionCache:
         self._direct_calls = LocalResource(lambda: LocalSemaphore(options.outage_concurrency))
 
     def key(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallKey:
-        """Return the keys of a call.
+        """Return the keys of a call. Keep those of simple calls, because they are used again.
 
-        Keep the keys if all arguments are positional and of a type in `_SIMPLE`, because such calls
-        are often repeated. With `key=` keep none: what that function returns may depend on more
-        than the arguments, such as the current language.
+        With `key=` keep none: that function may depend on more, such as the current language.
         """
         simple = not kwargs and self._options.key is None
         for each in args:

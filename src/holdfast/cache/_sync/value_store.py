@@ -214,8 +214,8 @@ class ValueStore:
 
     @contextmanager
     def _dropping(self, wanted: Iterable[CallKey]) -> Iterator[None]:
-        """Remove values from the memory of this process when this context ends: it changes them on
-        the server."""
+        """Remove values from the memory of this process after the body, which changes them on the
+        server."""
         try:
             yield
         finally:  # An error does not mean that nothing was changed.

@@ -14,10 +14,10 @@
 -- ARGV[6]  int     kept_ms   how long the epochs live at least
 -- ARGV[7]  int     tags      number of epochs of tags in KEYS
 -- ARGV[8]  string  first of the epochs of tags that are on other servers
--- returns  array   1: load: the caller has the lease; the epochs follow
---                     wait: another process has it; ms until it ends, and its token follow
+-- returns  array   1: load: the caller has the lease; from 3 on: the epochs of the unit and of the tags
+--                     wait: another process has it; 3: ms until the lease ends, 4: its token
 --                     newer: a newer value is stored
---                     failed: the awaited load has failed; the reason follows
+--                     failed: the awaited load has failed; 3: the reason
 --                  2: now (ms)
 -- include clock
 -- include epochs

@@ -564,8 +564,7 @@ class AsyncHoldfast:
     ) -> AsyncScheduleHandle:
         """Store a schedule: the workers of the queue enqueue *call* at each instant of *timing*.
 
-        If a schedule of this name exists, it is changed: it keeps its counts, and stays paused if
-        it is paused.
+        An existing schedule of this name is changed; it keeps its counts, and whether it is paused.
         Each occurrence is enqueued once, as the task `name@instant` (in ms since 1970), within a
         second while a worker of the queue lives.
 
@@ -699,9 +698,7 @@ class AsyncHoldfast:
         return AsyncGroupHandle(group_id, self._resources.groups, self._resources.notifier)
 
     async def groups(self, *, limit: int = LISTED) -> list[GroupStatus]:
-        """Return the status of the groups that exist, the latest first.
-
-        Groups that are members of another group are left out.
+        """Return the status of the groups, the latest first, without groups inside of others.
 
         Args:
             limit: maximum number of groups.

@@ -563,8 +563,7 @@ class Holdfast:
     ) -> ScheduleHandle:
         """Store a schedule: the workers of the queue enqueue *call* at each instant of *timing*.
 
-        If a schedule of this name exists, it is changed: it keeps its counts, and stays paused if
-        it is paused.
+        An existing schedule of this name is changed; it keeps its counts, and whether it is paused.
         Each occurrence is enqueued once, as the task `name@instant` (in ms since 1970), within a
         second while a worker of the queue lives.
 
@@ -696,9 +695,7 @@ class Holdfast:
         return GroupHandle(group_id, self._resources.groups, self._resources.notifier)
 
     def groups(self, *, limit: int = LISTED) -> list[GroupStatus]:
-        """Return the status of the groups that exist, the latest first.
-
-        Groups that are members of another group are left out.
+        """Return the status of the groups, the latest first, without groups inside of others.
 
         Args:
             limit: maximum number of groups.

@@ -1,4 +1,4 @@
-"""Call scripts and commands on the servers of their units.
+"""Call scripts and commands on the servers that have the keys of their units.
 
 A call is sent again only if it was certainly not applied, or if it changes nothing: after a
 redirection of a cluster, while the server is busy, if the server does not know the script, and

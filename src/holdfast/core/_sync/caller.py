@@ -1,5 +1,5 @@
 # Generated from _async/caller.py by tools/unasync.py: edit that, then run `make sync`.
-"""Call scripts and commands on the servers of their units.
+"""Call scripts and commands on the servers that have the keys of their units.
 
 A call is sent again only if it was certainly not applied, or if it changes nothing: after a
 redirection of a cluster, while the server is busy, if the server does not know the script, and

@@ -158,7 +158,7 @@ class _Loan:
         lender: the connection.
 
     Attributes:
-        turns: increases while a thread reads.
+        turns: a number that the reading thread increases, to show that it still reads.
     """
 
     def __init__(self, lent: socket.socket, lender: Lender) -> None:

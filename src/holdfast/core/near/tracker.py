@@ -152,7 +152,10 @@ class _Tracking:
         self._warned_at = -_WARN_S
 
     def guard(self, slot: int) -> Guard:
-        """Return the guard of *slot*. Any thread may call this."""
+        """Return the guard of *slot*: whether values that were read from its server may be served.
+
+        Any thread may call this.
+        """
         by_slot = self._by_slot
         return self._only if by_slot is None else by_slot[slot]
 
@@ -339,10 +342,9 @@ class _Tracking:
 def _prefix_ends(key: str) -> Iterator[int]:
     """Yield the positions in *key* where a prefix that near caches track may end.
 
-
-    The prefixes are those of one kind of keys of a unit (`ns:{rows:stock/0}:row:`), of all units
-    with a number (`ns:{values:f/`), and of all units of a kind (`ns:{tag:`). Names in a key
-    contain neither a colon nor a brace.
+    For a row in shard 0 of the row cache `stock`, the prefixes are `ns:{rows:stock/0}:row:` (the
+    rows of this shard), `ns:{rows:stock/` (the keys of all shards) and `ns:{rows:` (those of all
+    row caches). Names in a key contain neither a colon nor a brace.
     """
     name_ends = key.find("}:")
     yield key.find(":", name_ends + 2) + 1

@@ -168,7 +168,8 @@ class LocalFile:
         """Return the index of the mark that fits this file and has the largest offset.
 
         Args:
-            marks: pairs (offset, mark).
+            marks: pairs of an offset and the digest of a file up to there. A mark fits if this file
+                has the same digest up to the offset.
 
         Returns:
             The index; None if no mark fits.

@@ -24,7 +24,9 @@ from ..waiters import WaiterRegistry
 
 
 class _ContendedCalls(NamedTuple):
-    """The calls of a process that has a subscription, because it has waited. Packed in advance.
+    """The calls of a process that has waited for a permit, and so has a subscription.
+
+    They are encoded in advance.
 
     Attributes:
         channel: channel of the subscription.

@@ -57,7 +57,7 @@ def restored_failure(step: str, data: bytes) -> BaseException:
     """Return the exception that is stored as *data*.
 
     The class of the exception is not imported: its module must be loaded already. The `__init__` of
-    the class runs only if it comes from Python or from `outcomes`; otherwise only `args` is
+    the class runs only if Python or `outcomes` defines the class; otherwise only `args` is
     restored. If the exception cannot be restored, return a `StepFailed` that names the class.
     """
     failure = msgspec.json.decode(data, type=StoredFailure)

@@ -229,7 +229,8 @@ class FairShare:
         placed = min(claimed, self.free)
         self._free -= placed
         share.progress += placed * share.stride
-        # No queue that competes has a smaller pass. This queue has competed until now.
+        # The smallest pass of the queues that compete is the present one. This queue competed until
+        # now, so it counts although it may have no more tasks.
         present = min(other.started for other in (share, *self._competing()))
         self._present = max(self._present, present)
         return placed

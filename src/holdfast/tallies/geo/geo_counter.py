@@ -237,7 +237,7 @@ def _grouped(addresses: pl.Series, days: pl.Series) -> pl.DataFrame:
     """
     rows = pl.DataFrame({"key": addresses, "day": days}).with_row_index("first")
     day = days[0]
-    if day is not None and (days == day).all(ignore_nulls=False):  # the usual case: a faster key
+    if day is not None and (days == day).all(ignore_nulls=False):  # usual: one day
         return _counted(rows).select("lines", "first", address="key", day=pl.lit(day))
     # Days get numbers as well, because one number is a faster key than two columns.
     numbered = days.cast(pl.Categorical(pl.Categories.random()))

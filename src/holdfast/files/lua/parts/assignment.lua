@@ -1,5 +1,5 @@
 -- The reply of claim.lua that assigns a file.
--- Expects: packed, feed, lifecycle, file.
+-- Needs the parts: packed, feed, lifecycle, file.
 
 -- Saves the feed and returns the reply. If the file has one chunk of at most *small* bytes, the reply contains it.
 local function assignment_reply(feed, number, file, position, small)

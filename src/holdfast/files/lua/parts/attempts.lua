@@ -1,5 +1,5 @@
 -- Counts failed attempts to read a file, and delays the next attempt.
--- Expects: file, lease, consumer_record.
+-- Needs the parts: file, lease, consumer_record.
 
 local ATTEMPTS = 10            -- failures without progress after which a file waits for `retry`
 local FILE_FREE = 3            -- failures of a file in a row that cause no pause

@@ -1,5 +1,5 @@
 -- Begins a feed, and compares the definitions that clients give later with the stored one.
--- Expects: packed, feed, lifecycle.
+-- Needs the parts: packed, feed, lifecycle.
 
 -- Returns whether *options* may be replaced by *other*: mode and consumers are the same.
 local function becomes(options, other)

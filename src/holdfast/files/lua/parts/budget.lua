@@ -1,5 +1,5 @@
 -- The budget: how many bytes a chunk uses, and which chunks groups still need.
--- Expects: feed, consumer_record, file, positions.
+-- Needs the parts: feed, consumer_record, file, positions.
 
 -- Returns the memory that a chunk of this size uses: a size class of the allocator (there are four classes for each
 -- power of two), and 96 bytes for its entry in the hash.

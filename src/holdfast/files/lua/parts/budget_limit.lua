@@ -1,5 +1,5 @@
 -- Limits the part of the budget that a file may use, and registers publishers that wait for room.
--- Expects: stored, packed, feed, file, budget.
+-- Needs the parts: stored, packed, feed, file, budget.
 
 local WAIT_MS = 5000  -- a waiting publisher calls again sooner than that
 

@@ -1,5 +1,5 @@
 -- The stored record of a consumer.
--- Expects: packed.
+-- Needs the parts: packed.
 
 local RECORD_NUMBERS = {'until_ms', 'files', 'bytes', 'damaged', 'missed', 'unreported', 'failing', 'after_ms'}
 

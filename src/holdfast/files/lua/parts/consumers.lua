@@ -1,5 +1,5 @@
 -- Limits the number of consumers, and removes expired sessions and consumers.
--- Expects: feed, consumer_record.
+-- Needs the parts: feed, consumer_record.
 
 local MAX_CONSUMERS = 1000
 local SESSIONS_AT_ONCE = 10  -- expired sessions that one call removes

@@ -1,5 +1,5 @@
 -- Makes room in the budget by dropping chunks and files.
--- Expects: feed, consumer_record, file, positions, budget, budget_limit, retention.
+-- Needs the parts: feed, consumer_record, file, positions, budget, budget_limit, retention.
 
 local FILES_AT_ONCE = 256  -- files that one call checks
 

@@ -1,5 +1,5 @@
 -- The stored state of a feed.
--- Expects: stored, packed.
+-- Needs the parts: stored, packed.
 --
 -- The table *feed* has the keys that a script needs, under their names in keys.py; `now_ms` and `now_us`; and, after
 -- read_feed, the stored fields.

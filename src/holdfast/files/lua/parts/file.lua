@@ -1,5 +1,5 @@
 -- The stored state of a file: see keys.py.
--- Expects: stored, packed, feed.
+-- Needs the parts: stored, packed, feed.
 
 local FILE_NUMBERS = {'count', 'floor', 'bytes', 'kept', 'cost', 'born'}
 local FILE_TEXTS = {'name', 'state', 'digest', 'problem', 'reason'}

@@ -1,5 +1,5 @@
 -- The session that holds a file, and the end of its lease.
--- Expects: stored, packed, feed.
+-- Needs the parts: stored, packed, feed.
 
 local function save_position(feed, group, number, position)
   redis.call('HSET', feed.positions, group .. ':' .. text(number), cmsgpack.pack(position))

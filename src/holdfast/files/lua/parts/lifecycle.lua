@@ -1,5 +1,5 @@
 -- Saves and ends a feed, and renews the leases of its consumers.
--- Expects: packed, feed, consumer_record.
+-- Needs the parts: packed, feed, consumer_record.
 
 local UNUSED_TTL_MS = 24 * 3600 * 1000  -- lifetime of the keys after the last call of a publisher or consumer
 local ENDED_TTL_MS = 3600 * 1000        -- lifetime of `meta` after the feed has ended

@@ -1,5 +1,5 @@
 -- Finds the next file for a group: the first unfinished one that is neither held by a live session nor paused.
--- Expects: packed, feed, file, positions, attempts.
+-- Needs the parts: packed, feed, file, positions, attempts.
 
 local FILES_AT_ONCE = 1000  -- files that one call checks
 

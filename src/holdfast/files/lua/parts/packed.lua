@@ -1,5 +1,5 @@
 -- Values that are stored as MessagePack.
--- Expects: stored.
+-- Needs the parts: stored.
 
 local function text(number)
   return string.format('%.0f', number)

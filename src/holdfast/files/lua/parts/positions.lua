@@ -1,5 +1,5 @@
 -- The positions of groups in files: see keys.py.
--- Expects: stored, packed, feed, file.
+-- Needs the parts: stored, packed, feed, file.
 
 local POSITION_NUMBERS = {'acked', 'read', 'counted', 'token', 'until_ms', 'tries', 'returns', 'after_ms'}
 

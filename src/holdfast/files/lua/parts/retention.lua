@@ -1,5 +1,5 @@
 -- Counts finished bytes, and drops chunks and files that no group needs.
--- Expects: packed, feed, file, positions, budget.
+-- Needs the parts: packed, feed, file, positions, budget.
 
 local DROPPED_AT_ONCE = 512  -- maximum number of chunks that one call drops; `feed.dropped` counts them
 

@@ -1,5 +1,5 @@
 -- Begins a file that is published, appends chunks to it, and ends it.
--- Expects: packed, feed, file, budget.
+-- Needs the parts: packed, feed, file, budget.
 
 local MAX_PUBLISHING = 1000  -- maximum number of files that are being published
 

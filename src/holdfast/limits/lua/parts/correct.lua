@@ -1,5 +1,5 @@
 -- Corrections of a log.
--- Expects: format, state, log, entries.
+-- Needs the parts: format, state, log, entries.
 
 -- Returns the position of the first entry that passes at the instant *at* or later; behind the last one if none does.
 local function position_of(log, at)

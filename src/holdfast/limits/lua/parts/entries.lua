@@ -1,5 +1,5 @@
 -- Adds costs at the end of a log, and merges entries of a long log.
--- Expects: format, state, log.
+-- Needs the parts: format, state, log.
 
 local function packed_entry(at, cost)
   return struct.pack(ENTRY, at, math.min(cost, MOST_COST))

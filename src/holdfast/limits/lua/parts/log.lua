@@ -1,5 +1,5 @@
 -- The log of one limit: the instants at which costs pass, ascending, from one period ago into the future.
--- Expects: format, state.
+-- Needs the parts: format, state.
 
 local EXACT = 64  -- In a log with fewer entries, none are merged.
 local MOST = 128  -- A log with so many entries is long: its entries are merged.

@@ -1,6 +1,6 @@
 -- The marks of the latest operations on a subject. A mark identifies an operation, so that the operation changes
 -- nothing if it is repeated.
--- Expects: format, state.
+-- Needs the parts: format, state.
 
 -- Returns the instant that the operation with this *mark* got; nil if the operation is new. Returns false if that
 -- cannot be known: its first attempt was up to *age_ms* ago, and later operations have replaced the marks of that time.

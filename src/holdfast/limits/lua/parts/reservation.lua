@@ -1,5 +1,5 @@
 -- A reservation: one decision about one subject.
--- Expects: stored, format, state, marks, log, entries, write_state, reserve_now.
+-- Needs the parts: stored, format, state, marks, log, entries, write_state, reserve_now.
 
 local LONGEST = 100 * 366 * 86400 * 1000  -- longest wait (ms): the state has no room for later instants
 

@@ -1,6 +1,6 @@
 -- Makes the usual reservation: one limit, a new operation, and the costs fit now. The stored state is changed as
 -- text, which takes half the time of unpacking and packing it.
--- Expects: format, log, entries.
+-- Needs the parts: format, log, entries.
 
 local HEAD_BYTES, LOG_BYTES = 9, 8
 local LOG_AND_SUM = '>I2I5BI5'  -- LOG, SUM

@@ -1,5 +1,5 @@
 -- The state of a subject: its clock, the marks of its latest operations, and one log for each limit.
--- Expects: stored, format.
+-- Needs the parts: stored, format.
 
 local function fill_state(state, stored)
   local version, marks, logs, at

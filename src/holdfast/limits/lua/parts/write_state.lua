@@ -1,4 +1,4 @@
--- Storing the state of a subject. Expects: format, state.
+-- Storing the state of a subject. Needs the parts: format, state.
 
 -- Stores the state. It expires when all entries are older than the period of their limit.
 local function write_state(state, key)

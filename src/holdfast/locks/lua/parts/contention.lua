@@ -1,5 +1,5 @@
 -- Functions for locks and semaphores that several clients use.
--- Expects: stored, state.
+-- Needs the parts: stored, state.
 --
 -- These functions share the table *permits*, which a script creates with these fields:
 --   state, holders, wait_queue   the keys

@@ -1,5 +1,5 @@
 -- The end of an acquisition that may hold no permit (any more).
--- Expects: ledger, contention.
+-- Needs the parts: ledger, contention.
 
 -- If a call of the acquisition *id* may be *in_flight*, records that it must do nothing when it arrives.
 -- Returns the reply of release.lua for an acquisition without a permit; nil if the permit is *held*.

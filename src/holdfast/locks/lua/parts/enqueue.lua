@@ -1,5 +1,5 @@
 -- Appends waiters to a wait queue.
--- Expects: stored, state.
+-- Needs the parts: stored, state.
 
 -- Appends *waiter* to a wait queue, unless it is queued already. Returns its ticket: at least the server's time in
 -- microseconds. The lifetime of the queue is extended once an hour.

@@ -1,5 +1,5 @@
 -- Grants of free permits to waiters.
--- Expects: state, contention.
+-- Needs the parts: state, contention.
 
 local CLAIM_MS = 1000          -- longest claim: the time in which a waiter must confirm its grant
 local SHORTEST_CLAIM_MS = 20

@@ -1,5 +1,5 @@
 -- Grants of a reader-writer lock to its waiters.
--- Expects: contention, hand_over, phases.
+-- Needs the parts: contention, hand_over, phases.
 
 -- Returns how many waiting readers may enter now, and begins a read phase if it is time for one.
 local function entering_readers(permits, mode)

@@ -1,5 +1,5 @@
 -- Functions that add holders and waiters, and remove holders with expired leases.
--- Expects: ledger, state, contention.
+-- Needs the parts: ledger, state, contention.
 
 -- Removes holders with expired leases. Returns a list of {id, when its lease ended}. Leaves out
 -- unconfirmed grants, but counts them in `permits.unconfirmed`.

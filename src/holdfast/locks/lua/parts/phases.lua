@@ -1,5 +1,5 @@
 -- Phases of a reader-writer lock: readers enter together, writers one by one, and the phases take turns.
--- Expects: stored, state.
+-- Needs the parts: stored, state.
 --
 -- A reader that comes while a writer waits enters in the next read phase. When that begins, all readers
 -- that wait enter, also those that came after the next writer. So a reader waits for one writer at most,

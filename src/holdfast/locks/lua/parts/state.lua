@@ -1,5 +1,5 @@
 -- The state of a lock or semaphore: a hash.
--- Expects: stored.
+-- Needs the parts: stored.
 --
 -- Fast path: a client that takes a permit while no other client holds one or waits is stored only in
 -- this hash: its name in the field `uncontended`, the end of its lease in `ends_ms`. When it releases

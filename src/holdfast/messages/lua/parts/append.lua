@@ -1,4 +1,4 @@
--- Adds messages to a log. Expects: log.
+-- Adds messages to a log. Needs the parts: log.
 
 -- Adds a message, and drops all but the newest *most* messages; the stream may keep a few more. The message before the
 -- floor stays in the log, so that the position of a reader that has read it can be checked. Call this function before

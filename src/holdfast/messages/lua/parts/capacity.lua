@@ -1,4 +1,4 @@
--- Settings of a mailbox: how many messages may be unread, and what happens to more. Expects: stored, definition.
+-- Settings of a mailbox: how many messages may be unread, and what happens to more. Needs the parts: stored, definition.
 
 local DEFAULT_CAPACITY, DEFAULT_OVERFLOW, LARGEST = 10000, 'reject', 100000
 

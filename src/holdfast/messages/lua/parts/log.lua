@@ -1,5 +1,5 @@
 -- Reads, creates and saves mailboxes and chats, and extends their expiry.
--- Expects: stored.
+-- Needs the parts: stored.
 
 local KEPT_S = 400 * 86400  -- lifetime of an unused mailbox or chat
 

@@ -1,4 +1,4 @@
--- Chooses the entries of several logs that fit into a reply. Expects: entries.
+-- Chooses the entries of several logs that fit into a reply. Needs the parts: entries.
 
 -- Adds entries to the list *given*, as many as fit into *room*: a table with `limit` and `bytes`, the number of messages
 -- and bytes that are left, and `page`, the number of entries to read at a time. Returns false if some did not fit.

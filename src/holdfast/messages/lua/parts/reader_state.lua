@@ -1,5 +1,5 @@
 -- Determines from which message on a reader reads a log.
--- Expects: position.
+-- Needs the parts: position.
 
 local LARGEST = 9007199254740991  -- the largest whole number that Lua represents exactly
 

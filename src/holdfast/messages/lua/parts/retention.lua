@@ -1,4 +1,4 @@
--- Drops messages that a chat does not keep any more. Expects: stored, log, last_seen.
+-- Drops messages that a chat does not keep any more. Needs the parts: stored, log, last_seen.
 
 local MOST = 100000         -- maximum number of messages of a chat, whatever its readers do
 local LARGE = 1000          -- number of messages above which send.lua also searches for messages to drop

@@ -1,5 +1,5 @@
 -- Adds tasks to a queue.
--- Expects: notify, tombstones, limit, key_of, enter.
+-- Needs the parts: notify, tombstones, limit, key_of, enter.
 --
 -- *queue* has the keys bodies, ready and due (three each, by priority), expiring and idle; tombstones,
 -- as `tombstones_in` returns it; now_ms and now_us; and the fields of *limits* (see parts/limit).

@@ -1,7 +1,7 @@
 -- Admits tasks that have a limit key. An admitted task has a permit of its key: it is ready, or due, or
 -- runs. A task without a permit is *kept apart* once its delay is over: it is only in the set `limited`, so
 -- a claim never examines it (see queues/keys.py).
--- Expects: tombstones, limit_key, write_limits, turns.
+-- Needs the parts: tombstones, limit_key, write_limits, turns.
 
 -- Returns how many more tasks of *key* its concurrency allows to admit.
 local function concurrency_left(limits, key)

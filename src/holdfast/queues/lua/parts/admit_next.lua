@@ -1,5 +1,5 @@
 -- Admits the next tasks of a key, once it has room.
--- Expects: limit_key, write_limits, read_ahead, admit.
+-- Needs the parts: limit_key, write_limits, read_ahead, admit.
 
 -- Admits one task of each priority for which none is ready. *left*: how many the concurrency allows.
 local function admit_one_each(limits, key, left)

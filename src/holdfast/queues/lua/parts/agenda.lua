@@ -1,5 +1,5 @@
 -- Finds out when a worker has something to do in a queue again.
--- Expects: without_end.
+-- Needs the parts: without_end.
 --
 -- *step*: see queues/step. *poison_left*: whether a poison task stays queued.
 

@@ -1,5 +1,5 @@
 -- Adds events to a running task.
--- Expects: stored.
+-- Needs the parts: stored.
 
 local EVENTS_LIMIT = 1000     -- events that are kept of a task
 local BYTES_LIMIT = 1048576   -- bytes of them

@@ -1,6 +1,7 @@
 -- The callers that wait for a task to end (see queues/await).
 
--- Returns *key*, the HASH id -> channels separated by blanks; false while it is empty.
+-- Returns *key*, the name of the HASH task id -> channels of its callers, separated by blanks. Returns false while no
+-- caller waits.
 local function awaited_in(key)
   return redis.call('HLEN', key) > 0 and key
 end

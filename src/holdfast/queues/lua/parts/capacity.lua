@@ -1,5 +1,5 @@
 -- Limits how many tasks may be queued or delayed at once.
--- Expects: definition.
+-- Needs the parts: definition.
 
 -- Returns the capacity in effect (0: no limit), and the verdict of `define` on the *given* one ('conflict' and
 -- 'kept' matter to the caller). Stores the given capacity if the verdict is 'store'. *stored* is the one that is

@@ -1,6 +1,6 @@
 -- Puts the arguments and options of a later call into a unique task that waits. The task keeps its id, its
 -- attempts and, unless it is postponed, when it may start.
--- Expects: notify, limit, key_of, add_tasks, remove_limited, waiting_task.
+-- Needs the parts: notify, limit, key_of, add_tasks, remove_limited, waiting_task.
 
 -- Stores that the id of a task in its ready list is a tombstone, because the task moves to a due set.
 local function leave_ready(queue, id)

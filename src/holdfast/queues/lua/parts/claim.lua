@@ -1,5 +1,5 @@
 -- Claims one task for the worker that makes the step.
--- Expects: unique, own_key, record, claims, may_start, claim_known.
+-- Needs the parts: unique, own_key, record, claims, may_start, claim_known.
 
 -- Claims the task *id*. Returns whether the id leaves its list or due set: the task is claimed, has expired, has
 -- another place now, or does not exist.

@@ -1,5 +1,5 @@
 -- Claims one task that was claimed before or may expire.
--- Expects: task_name, unique, own_key, record, claims, give_back, may_start.
+-- Needs the parts: task_name, unique, own_key, record, claims, give_back, may_start.
 
 -- Claims a task that was claimed before or may expire. Returns whether it leaves the queue.
 local function claim_known(step, claims, id, priority, body, task)

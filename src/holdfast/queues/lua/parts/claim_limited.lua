@@ -1,5 +1,5 @@
 -- Decides whether a limited task that a step has taken may start.
--- Expects: limit_key, write_limits, key_of, admit, enter, start_limited, keep_apart.
+-- Needs the parts: limit_key, write_limits, key_of, admit, enter, start_limited, keep_apart.
 
 -- Gives a permit to a task with a delay that is over. Returns whether it has one, and may start at once. Keys that take
 -- turns do so too for tasks with a delay: such a task is queued as a new one.

@@ -1,5 +1,5 @@
 -- Collects the tasks that one step claims for its worker.
--- Expects: step_index.
+-- Needs the parts: step_index.
 --
 -- *claims* has these fields:
 --   count, bytes  how many tasks are claimed, and the size of their envelopes

@@ -1,5 +1,5 @@
 -- Counts crashes of tasks: their workers vanished, or their own processes died.
--- Expects: record, return_task.
+-- Needs the parts: record, return_task.
 
 -- Counts a crash of a task. If this was its last allowed crash, then the task is dead, with *reason*.
 -- Otherwise it is queued again, and due since *due_ms*.

@@ -1,5 +1,5 @@
 -- Decides what happens to each task of a batch.
--- Expects: unique, enqueue_unique, placement, is_held.
+-- Needs the parts: unique, enqueue_unique, placement, is_held.
 
 -- Returns, for the tasks in *args* from *first* on; *known* has the envelopes that are stored under their *ids*:
 --   a digit for each (see queues/enqueue); nil if the producer wants an error

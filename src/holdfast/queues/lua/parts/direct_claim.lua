@@ -1,5 +1,5 @@
 -- Claims a new task for an idle worker, so that the worker begins it without a step.
--- Expects: notify, member.
+-- Needs the parts: notify, member.
 --
 -- The channel of a worker that accepts this ends with `@WORKER`. The worker gets the message `+TOKEN NOW_MS EVENTS
 -- BYTES ID ENVELOPE` without the blank between ID and ENVELOPE; BYTES is the length of the id, and EVENTS is 1 if a

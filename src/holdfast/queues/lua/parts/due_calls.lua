@@ -1,6 +1,6 @@
 -- Finds the tasks that a group has to enqueue and the end that its parent has to count, and sets how long the group
 -- is kept.
--- Expects: group_record, group_decision.
+-- Needs the parts: group_record, group_decision.
 
 -- Returns the payload with which the member *name* ended; '' if it has none.
 local function payload_of(ends, name)

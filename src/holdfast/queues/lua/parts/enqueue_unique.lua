@@ -1,5 +1,5 @@
 -- Decides what happens to a unique task that is to be enqueued.
--- Expects: unique, key_holder.
+-- Needs the parts: unique, key_holder.
 
 -- Returns what happens, and the id of the task that holds the key, if another one does:
 --   '1'       the task is stored, and takes the key

@@ -1,5 +1,5 @@
 -- Queues limited tasks: those that are new, and those with a delay that is over.
--- Expects: key_of, write_limits, idle_keys, admit, keep_apart.
+-- Needs the parts: key_of, write_limits, idle_keys, admit, keep_apart.
 
 -- Queues a task. Returns whether it is admitted; otherwise it is kept apart until its key has room.
 local function enter(limits, limit, id, priority)

@@ -1,5 +1,5 @@
 -- Fires one schedule.
--- Expects: add_tasks, schedule_record, fire_task.
+-- Needs the parts: add_tasks, schedule_record, fire_task.
 
 -- Returns whether the task *id* has not ended.
 local function is_under_way(queue, id)

@@ -1,5 +1,5 @@
 -- Enqueues the task of one occurrence of a schedule.
--- Expects: add_tasks, unique, enqueue_unique, change_task.
+-- Needs the parts: add_tasks, unique, enqueue_unique, change_task.
 
 -- Adds one task to *batch*, or changes the task that holds its key. Returns whether it did, and the id of
 -- the task that runs for this occurrence.

@@ -1,5 +1,5 @@
 -- Deletes the steps of tasks that are done, cancelled or removed.
--- Expects: step_index.
+-- Needs the parts: step_index.
 
 local FIELDS = 100  -- fields deleted by one command
 

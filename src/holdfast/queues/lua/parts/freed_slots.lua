@@ -1,6 +1,6 @@
 -- Finds the limit keys that may admit a task after other tasks of the same key have ended. A worker settles many tasks
 -- in a step, and most of their keys have nothing to admit. So this part reads no record of a key.
--- Expects: limit, limit_key, read_ahead.
+-- Needs the parts: limit, limit_key, read_ahead.
 
 -- Reads the definitions of limits, unless there are very many. Sets in *limits* what all of them have in common:
 --   least_concurrency  the lowest concurrency; 0 if it is not known, math.huge if no definition has one

@@ -1,6 +1,6 @@
 -- Gives back the permits of tasks that do not run any more, or are removed, and admits the next ones. Keys that no
 -- task uses any more are forgotten later (see parts/idle_keys).
--- Expects: limit_key, write_limits, idle_keys, admit, admit_next, freed_slots.
+-- Needs the parts: limit_key, write_limits, idle_keys, admit, admit_next, freed_slots.
 
 -- Returns the slots of the keys of admitted tasks with these *scores*; for each slot, the number of these tasks, and
 -- whether all of them ran.

@@ -1,5 +1,5 @@
 -- Decides what follows from the ends of the members of a group.
--- Expects: group_record.
+-- Needs the parts: group_record.
 
 -- Returns the state of the group: running, done, failed or cancelled. `done` and `cancelled` are final.
 local function state_of(group)

@@ -1,5 +1,5 @@
 -- The history of a queue: a record of each task that ended last (see queues/keys.py).
--- Expects: last_number.
+-- Needs the parts: last_number.
 
 local HISTORY_LIMIT = 1000    -- number of tasks, unless the settings of the queue have another one
 local HISTORY_MS = 604800000  -- the history expires a week after the last task

@@ -1,5 +1,5 @@
 -- Forgets the limit keys that no task uses, and that have no start (for a rate), pause or turn to remember.
--- Expects: limit_key, starts, turns.
+-- Needs the parts: limit_key, starts, turns.
 
 -- Returns whether a key has nothing to remember.
 local function is_forgettable(limits, key)

@@ -1,6 +1,6 @@
 -- Finds out whether a partition has tasks with the unique key or the limit key of a new task, because an earlier
 -- layout put them there.
--- Expects: unique, key_holder, limit, limit_key.
+-- Needs the parts: unique, key_holder, limit, limit_key.
 
 local NEW_KEY = '^0 0 2 %- '  -- the record of a key that has nothing to remember begins so
 

@@ -1,5 +1,5 @@
 -- Keeps limited tasks apart until their key has room for them.
--- Expects: limit_key.
+-- Needs the parts: limit_key.
 
 -- Keeps a task apart, after the others of its key and priority.
 local function keep_apart(limits, key, id, priority)

@@ -1,6 +1,6 @@
 -- Finds the task that holds a key. An entry counts only if its task exists and names the key: so an entry
 -- that was left over, by an older version or another program, blocks nothing.
--- Expects: unique, step_index.
+-- Needs the parts: unique, step_index.
 
 -- Returns the task that holds *key*, as a table; nil if the key is free:
 --   id         of the task

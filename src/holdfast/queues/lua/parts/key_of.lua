@@ -1,5 +1,5 @@
 -- Finds the key of a limited task, and gives it a slot if it has none.
--- Expects: limit, limit_key.
+-- Needs the parts: limit, limit_key.
 
 local MOST_SLOTS = 16777216       -- 2^24
 local IN_USE_MS = 1000000000000   -- the keys do not expire while there are limited tasks

@@ -1,5 +1,5 @@
 -- The limit keys. Each one in use has a slot, which is a number (no hash slot), and a record (see queues/keys.py).
--- Expects: limit.
+-- Needs the parts: limit.
 
 local LIMITED_KEY = 268435456   -- 2^28: how many scores of `limited` belong to one slot
 local LIMITED_LANE = 67108864   -- 2^26: how many of them belong to each priority

@@ -1,5 +1,5 @@
 -- Applies limits to the tasks that a step examines.
--- Expects: limit, limit_key, claim_limited.
+-- Needs the parts: limit, limit_key, claim_limited.
 
 -- Reads the keys of the tasks in *ids*, which a step examines next.
 local function read_slots(limits, ids)

@@ -1,5 +1,5 @@
 -- Notes the ends of members of groups when a worker settles and claims tasks.
--- Expects: member.
+-- Needs the parts: member.
 --
 -- The note in the record of a running task says whether it is a member. So a step need not read the envelopes of
 -- other tasks.

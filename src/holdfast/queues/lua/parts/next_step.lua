@@ -1,5 +1,5 @@
 -- Decides when the worker of a step makes its next one, and whether another worker has something to do.
--- Expects: notify, claims, agenda, queue_limit.
+-- Needs the parts: notify, claims, agenda, queue_limit.
 
 local IDLE_KEY_MS = 600000  -- life of the list of idle workers: no step has a longer `idle_ms`
 

@@ -1,5 +1,5 @@
 -- Takes and releases the keys of unique tasks when a worker claims and settles the tasks.
--- Expects: unique, key_holder, member, member_end.
+-- Needs the parts: unique, key_holder, member, member_end.
 --
 -- The note in the record of a running task says whether it is unique. So a step need not read the envelopes
 -- of other tasks.

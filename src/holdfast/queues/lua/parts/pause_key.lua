@@ -1,5 +1,5 @@
 -- Changes the limit keys of tasks that a worker has claimed.
--- Expects: limit_key, admit.
+-- Needs the parts: limit_key, admit.
 
 -- Returns the key of an admitted task; nil if the task is not limited.
 local function key_of_admitted(limits, id)

@@ -1,5 +1,5 @@
 -- The limit of a whole queue: how many of its tasks run at once, and how many start in a window of time.
--- Expects: starts, agenda.
+-- Needs the parts: starts, agenda.
 --
 -- The setting `limit` of the queue is `CONCURRENCY AMOUNT PER_MS`, with 0 for no limit. The setting `starts` is the
 -- log of the last starts.

@@ -1,5 +1,5 @@
 -- Reads the settings of a queue for a step.
--- Expects: history, limit_key, write_limits.
+-- Needs the parts: history, limit_key, write_limits.
 
 -- Reads the settings. *call* is `redis.call` or `redis.pcall`. Returns whether the queue has limits.
 local function read_settings(step, call)

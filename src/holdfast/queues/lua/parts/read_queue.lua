@@ -1,6 +1,6 @@
 -- Reads a queue before the first write of a step. A write that failed later on a key of another type
 -- would lose the ids that were already taken from a list.
--- Expects: tombstones, awaiting, progress, queue_settings.
+-- Needs the parts: tombstones, awaiting, progress, queue_settings.
 
 -- Reads from every key, which fails if the key has another type. Stores in *step* what it needs.
 local function read_keys(step)

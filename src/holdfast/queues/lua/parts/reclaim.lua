@@ -1,5 +1,5 @@
 -- Takes tasks back when their lease has ended.
--- Expects: task_name, record, crash, give_back.
+-- Needs the parts: task_name, record, crash, give_back.
 
 local RECLAIM_LIMIT = 32  -- leases per step; later steps take back the rest
 

@@ -1,5 +1,5 @@
 -- The record of a task, from its first claim on (see queues/keys.py).
--- Expects: awaiting, progress, history, member_end, own_key.
+-- Needs the parts: awaiting, progress, history, member_end, own_key.
 -- *step*: see queues/step.
 
 local function parse_record(text)

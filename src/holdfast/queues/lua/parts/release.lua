@@ -1,5 +1,5 @@
 -- Releases tasks that a worker has claimed and does not run.
--- Expects: tombstones, record, keep_apart, pause_key, return_task.
+-- Needs the parts: tombstones, record, keep_apart, pause_key, return_task.
 
 -- Puts a task back where it was, without counting the attempt. A task that was due gets its old
 -- score; another one is added to *released*, by priority, and goes to the front of its ready list. If the next task

@@ -1,5 +1,5 @@
 -- Removes a task that has a limit (see parts/limit) from the keys of the limits.
--- Expects: give_back.
+-- Needs the parts: give_back.
 
 -- Removes the task *id* from the tasks that are kept apart until their limit key has room;
 -- otherwise gives back its permit, if it has one. Returns whether it was kept apart (then it is in

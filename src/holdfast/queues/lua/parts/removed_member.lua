@@ -1,5 +1,5 @@
 -- Notes that a member of a group was removed or replayed, by a script that is no step of a worker.
--- Expects: member.
+-- Needs the parts: member.
 
 -- Notes *state* for the task with this *envelope*, if it is a member. *record*: as in queues/keys.py; '' for none.
 -- Returns whether a relay has something to do.

@@ -1,5 +1,5 @@
 -- Returns the reply of a step again, when the worker repeats the step because the first reply was lost.
--- Expects: ledger, progress, member_end, record, claims.
+-- Needs the parts: ledger, progress, member_end, record, claims.
 
 -- Returns what the step wrote to the ledger: one digit for each settlement, and the ids and tokens of its
 -- claims. Raises an error if the entry is not that of a step with *settlements* settlements.

@@ -1,5 +1,5 @@
 -- Puts a task that has not ended back into its queue.
--- Expects: record, own_key.
+-- Needs the parts: record, own_key.
 
 -- Writes the record of a task that goes back to its queue; its attempt does not count.
 local function write_unstarted(step, id, task, note)

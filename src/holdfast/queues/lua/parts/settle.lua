@@ -12,7 +12,7 @@
 --   retry_key, dead_key  as retry and dead, and no task of its limit key starts for ms
 --   release  the task goes back to the front, no attempt is counted
 --   park     the worker does not know the task, no attempt is counted; ms: after so long it is dead
--- Expects: record, return_task, release, settle_one, give_back, forget_steps.
+-- Needs the parts: record, return_task, release, settle_one, give_back, forget_steps.
 
 local SETTLEMENT = 6  -- arguments of each task
 

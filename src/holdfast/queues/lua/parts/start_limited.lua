@@ -1,5 +1,5 @@
 -- Starts tasks that have a limit key.
--- Expects: limit_key, starts, write_limits, turns, admit, admit_next.
+-- Needs the parts: limit_key, starts, write_limits, turns, admit, admit_next.
 
 -- Returns until when no task of *key* may start (ms); nil if one may start now.
 local function blocked_until(limits, key)

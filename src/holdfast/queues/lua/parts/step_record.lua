@@ -1,5 +1,5 @@
 -- Writes the index and the records of the steps of a task (see queues/keys.py).
--- Expects: step_index.
+-- Needs the parts: step_index.
 
 -- Stores the index of a task. The setting `stepped` makes workers examine from now on whether tasks have one.
 local function write_index(keys, id, index)

@@ -1,5 +1,5 @@
 -- Suspends a task that sleeps, or waits for a signal.
--- Expects: record, step_index, waiting_signal.
+-- Needs the parts: record, step_index, waiting_signal.
 
 -- Returns when a task with this index runs again (ms).
 local function wakes_ms(step, index)

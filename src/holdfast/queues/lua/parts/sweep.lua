@@ -1,5 +1,5 @@
 -- Admits tasks after the definition of a limit has changed (see queues/declare_limits).
--- Expects: limit_key, write_limits, admit, admit_next.
+-- Needs the parts: limit_key, write_limits, admit, admit_next.
 
 local SWEEP_SLOTS = 100  -- keys examined in one step; the next steps examine the others
 local SWEEP_TASKS = 500  -- tasks admitted in one step

@@ -1,5 +1,5 @@
 -- Takes the next tasks from the due sets and the ready lists of a queue.
--- Expects: skip_tombstones, record, claims, write_limits, may_start, claim.
+-- Needs the parts: skip_tombstones, record, claims, write_limits, may_start, claim.
 
 local SKIP_LIMIT = 1024  -- poison tasks skipped in one set; tasks behind them are not examined
 local MOVE_LIMIT = 256   -- limited tasks that one step moves, so that it examines others too

@@ -1,5 +1,5 @@
 -- Claims the next tasks of a queue.
--- Expects: take.
+-- Needs the parts: take.
 
 -- Claims tasks until the step has what it wants, those with a higher priority first.
 local function take_next(step, claims)

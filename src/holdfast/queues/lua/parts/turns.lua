@@ -1,6 +1,6 @@
 -- Lets the keys of a fair limit take turns: each has one ready task of each priority at most, and its next
 -- one goes to the end of the ready list when that task is claimed.
--- Expects: limit_key.
+-- Needs the parts: limit_key.
 --
 -- The fields `turns:PRIORITY` of `limit_keys` count the tasks that were put at the end. The `turn` of a key without ready
 -- tasks is that count at the time when its last task was claimed. Once all tasks that were in the list then are

@@ -1,5 +1,5 @@
 -- Finds the signal that ends a wait.
--- Expects: step_index.
+-- Needs the parts: step_index.
 
 -- Returns the position in `index.signals` of the first signal with the name that the *pending* wait waits for, if it was
 -- sent in time; otherwise nil.

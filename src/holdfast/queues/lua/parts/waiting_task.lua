@@ -1,5 +1,5 @@
 -- Reads and writes a unique task that waits, for a later call with the same key.
--- Expects: add_tasks.
+-- Needs the parts: add_tasks.
 --
 -- *queue* is as in parts/add_tasks, with the key `unique`, and with `keys.tombstones`.
 

@@ -1,5 +1,5 @@
 -- Counts the tasks that only a signal can wake.
--- Expects: step_index.
+-- Needs the parts: step_index.
 
 -- Returns how many tasks wait for a signal without a timeout.
 local function without_end(step)

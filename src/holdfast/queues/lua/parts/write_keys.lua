@@ -1,5 +1,5 @@
 -- Writes the records of keys of limits.
--- Expects: limit_key.
+-- Needs the parts: limit_key.
 
 -- Writes the records that have changed, and until when the last key must be remembered (ms).
 local function write_keys(limits)

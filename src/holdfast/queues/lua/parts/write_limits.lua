@@ -1,5 +1,5 @@
 -- Collects what a script changes in the keys about limits, and writes it with one command for each of them.
--- Expects: limit_key, write_keys.
+-- Needs the parts: limit_key, write_keys.
 --
 -- *limits* has what is to be written:
 --   admitted_now  scores and ids for `admitted`

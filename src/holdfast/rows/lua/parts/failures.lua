@@ -1,5 +1,5 @@
 -- Counts failures to load rows.
--- Expects: numbers.
+-- Needs the parts: numbers.
 
 local MAX_FAILED_ROWS = 1000
 local REASON_BYTES = 500

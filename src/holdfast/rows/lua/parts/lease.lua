@@ -1,5 +1,5 @@
 -- Leases of rows that are being loaded: the score of a row is the token of its load.
--- Expects: numbers.
+-- Needs the parts: numbers.
 
 local ENDED_AT_ONCE = 100    -- ended leases that one call removes
 local TOKEN_TTL_MS = 600000  -- lifetime of the latest token after the end of its lease

@@ -1,5 +1,5 @@
 -- Stores loaded rows.
--- Expects: numbers.
+-- Needs the parts: numbers.
 --
 -- The table *written* collects values that one command then writes for all rows:
 --   stored  ids of stored rows
