@@ -79,6 +79,18 @@ async def test_header_fields_and_the_problem(site: Site) -> None:
         assert (problem["status"], problem["title"]) == (429, "Too Many Requests")
 
 
+async def test_a_request_that_could_never_pass_is_refused(site: Site) -> None:
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        limiter = hf.rate_limit("web", Limit(5, per=60.0))
+        app = RateLimitMiddleware(application, limiter=limiter, costs=lambda scope: 6)
+        status, fields, body = await Client(app).get()
+        problem = msgspec.json.decode(body)
+        assert (status, problem["title"]) == (413, "Content Too Large")
+        assert "a cost of 6 never fits" in problem["detail"]
+        assert b"retry-after" not in fields
+        assert (await limiter.of("10.0.0.1").peek()).remaining == {"requests": 5}
+
+
 async def test_a_message_that_the_application_sends_again_has_the_fields_once(site: Site) -> None:
     start = {"type": "http.response.start", "status": 200}
 

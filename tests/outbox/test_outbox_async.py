@@ -318,6 +318,8 @@ async def test_wrong_use(
 ) -> None:
     with pytest.raises(TypeError, match="uses an"):
         hf.outbox_relay(shop.outbox, object())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected a Session"):
+        shop.outbox.enqueue(engine, receipt.call(1))
     async with engine.begin() as connection:
         with pytest.raises(PayloadTooLarge):
             await shop.outbox.enqueue(connection, receipt.call("x" * 2_000_000))  # type: ignore[arg-type]

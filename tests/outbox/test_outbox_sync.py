@@ -315,6 +315,8 @@ def test_two_relays_share_the_work(hf: Holdfast, shop: Shop, engine: Any) -> Non
 def test_wrong_use(hf: Holdfast, shop: Shop, engine: Any, relay: OutboxRelay) -> None:
     with pytest.raises(TypeError, match="uses an"):
         hf.outbox_relay(shop.outbox, object())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected a Session"):
+        shop.outbox.enqueue(engine, receipt.call(1))
     with engine.begin() as connection:
         with pytest.raises(PayloadTooLarge):
             shop.outbox.enqueue(connection, receipt.call("x" * 2_000_000))  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import msgspec
 from ..errors import OutcomeUnknown, ServerUnavailable
 from ..errors.one_line_logger import logger_of
 from ._async.rate_limiter import AsyncRateLimiter
-from .costs import Costs
+from .costs import CostAboveLimit, Costs
 from .decision import Decision
 
 Scope = MutableMapping[str, Any]
@@ -21,6 +21,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _IPV6_PREFIX: Final = 64
+
+_TITLES: Final = {
+    413: "Content Too Large",
+    429: "Too Many Requests",
+    503: "Service Unavailable",
+}
 
 logger: Final = logger_of("holdfast")
 
@@ -44,7 +50,8 @@ class RateLimitMiddleware:
 
     - A request that may not pass gets status 429, `Retry-After`, and a body of
       `application/problem+json`.
-    - All responses get the header fields `RateLimit` and `RateLimit-Policy`.
+    - A request that costs more than a limit allows in all gets status 413: it could never pass.
+    - All other responses get the header fields `RateLimit` and `RateLimit-Policy`.
     - Other protocols, such as WebSockets, are not limited.
 
     Args:
@@ -84,6 +91,9 @@ class RateLimitMiddleware:
         try:
             costs = None if self._costs is None else self._costs(scope)
             decision = await self._limiter.of(subject).try_acquire(costs)
+        except CostAboveLimit as error:
+            await _refuse(send, 413, str(error), {})
+            return
         except (ServerUnavailable, OutcomeUnknown) as error:
             if self._unavailable == "refuse":
                 await _refuse(send, 503, "the rate limiter cannot be reached; try again", {})
@@ -114,7 +124,7 @@ def _with_fields(send: Send, decision: Decision) -> Send:
 
 async def _refuse(send: Send, status: int, detail: str, fields: dict[str, str]) -> None:
     """Answer a request with a problem (RFC 9457)."""
-    title = "Too Many Requests" if fields else "Service Unavailable"
+    title = _TITLES[status]
     problem = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     body = msgspec.json.encode(problem)
     described = {

@@ -22,12 +22,17 @@ OURS: Final = "hf:limit:"
 """The beginning of an `op_id` that this library made; the mark follows."""
 
 
+class CostAboveLimit(ValueError):
+    """A cost is above the amount of its limit, so the call could never pass."""
+
+
 def checked_costs(costs: Costs, limits: Sequence[Limit]) -> tuple[int, ...]:
     """Return the cost for each of *limits*.
 
     Raises:
         TypeError: a cost is not an int.
-        ValueError: a cost is missing, negative, above its limit, or of an unknown name.
+        CostAboveLimit: a cost is above its limit.
+        ValueError: a cost is missing, negative, or of an unknown name.
     """
     if costs is None:
         given: Mapping[str, int] = {}
@@ -39,7 +44,7 @@ def checked_costs(costs: Costs, limits: Sequence[Limit]) -> tuple[int, ...]:
             raise ValueError(f"give the cost of {limit.key!r}, as in {{{limit.key!r}: 1}}")
         cost = checked_int(given.get(limit.key, 1), f"the cost of {limit.key!r}", 0)
         if cost > limit.amount:
-            raise ValueError(
+            raise CostAboveLimit(
                 f"a cost of {cost:,} never fits: the limit of {limit.key!r} is {limit.amount:,}"
                 f" in {limit.per_ms / 1000:g} s"
             )

@@ -87,7 +87,8 @@ class Outbox:
 
         Raises:
             PayloadTooLarge: the arguments are over the limit; nothing was written.
-            TypeError: an argument is no JSON; nothing was written.
+            TypeError: an argument is no JSON, or *session* is something else, such as an engine;
+                nothing was written.
         """
         row = outbox_values(call, self._telemetry)
         return self._stored(session, [row], row["task_id"])
@@ -112,6 +113,11 @@ class Outbox:
 
     def _stored(self, session: Any, rows: list[dict[str, Any]], result: Any) -> Any:
         """Write *rows*. Return *result*, or a coroutine that returns it."""
+        if not hasattr(session, "execute"):
+            raise TypeError(
+                "expected a Session, a Connection or an async one of SQLAlchemy, in the transaction"
+                f" of the application, got {type(session).__name__}"
+            )
         parts = [rows[at : at + _ROWS] for at in range(0, len(rows), _ROWS)]
         statements = [self._storing(session, part) for part in parts]
         if inspect.iscoroutinefunction(session.execute):

@@ -1,5 +1,6 @@
 -- Settles one task.
--- Needs the parts: awaiting, progress, history, member_end, own_key, record, return_task, release, suspend, crash, pause_key.
+-- Needs the parts: awaiting, progress, history, member_end, own_key, record, return_task, release, suspend,
+-- crash, pause_key.
 
 -- Stores the *text* of a done task under the key *result* for *ms*; with 0 it stores none. Its events are kept as
 -- long; *events* is their key if there may be any, otherwise false.
