@@ -27,9 +27,11 @@ class FileStatus:
         bytes: unpacked bytes published so far.
         kept: bytes of the budget that the stored chunks use.
         problem: why the file is damaged; empty if it is not.
-        waits_for: names of the consumers that have not finished the file; with `share` empty.
+        waits_for: names of the consumers that have not finished the file; empty if the feed has the
+            mode `share`.
         failed: True if reading it failed so often that it is not assigned until `FileFeed.retry`.
-        failed_for: names of the consumers that failed so often; with `share` empty.
+        failed_for: names of the consumers that failed so often; empty if the feed has the mode
+            `share`.
         reason: why the latest failed attempt failed; empty if none failed.
     """
 

@@ -86,6 +86,6 @@ def chats(unit: Unit) -> str:
 
 
 def added(unit: Unit) -> str:
-    """HASH chat → `=` and the name of the user who added this user, for chats with a score below
-    0."""
+    """HASH chat → `=` and the name of the user who added this user, for the chats with a score
+    below 0 in `chats`."""
     return unit.key("added")

@@ -117,7 +117,8 @@ def limit_keys(unit: Unit) -> str:
 def admitted(unit: Unit) -> str:
     """ZSET of the tasks with a permit of their limit key. They are ready, due or running.
 
-    The score is 4 times the slot of the key, plus 0 for a task that runs, otherwise its priority.
+    The score is 4 times the slot of the limit key, which is its number in `limit_keys`. For a task
+    that does not run, its priority is added: 1 is high, 3 is low.
     """
     return unit.key("limit:admitted")
 
@@ -125,8 +126,8 @@ def admitted(unit: Unit) -> str:
 def limited(unit: Unit) -> str:
     """ZSET of the tasks that are kept apart: they wait for a permit of their limit key.
 
-    The score is 2²⁸ times the slot of the key, plus 2²⁶ times the priority, plus a number that
-    grows with each task, or is less than the others for a task that is released.
+    The score is 2²⁸ times the slot of the limit key, plus 2²⁶ times the priority, plus a number
+    that grows with each task, or is less than the others for a task that is released.
     """
     return unit.key("limit:waiting")
 

@@ -1,4 +1,4 @@
-"""Define the limits of each user and each address."""
+"""Define what each user and each IP address may send to a gateway, and how often."""
 
 from __future__ import annotations
 

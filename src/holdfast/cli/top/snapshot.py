@@ -119,7 +119,7 @@ class TopSnapshot:
 
     @property
     def known(self) -> dict[str, int]:
-        """Return how many names of each kind the server lists."""
+        """Return how many queues, locks and so on the catalog of the namespace has, by kind."""
         known = self.survey.known
         return {
             "queue": known["queue"],

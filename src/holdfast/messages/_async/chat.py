@@ -125,7 +125,9 @@ class AsyncChat:
         membership = self._messaging.membership
         with self._messaging.caller.writers.operation(op_id, repeat, verb="join") as write:
             score = None
-            if not adder or await self._has(adder):  # only members may add the chat to the list
+            if not adder or await self._has(
+                adder
+            ):  # only members may list the chat for another user
                 [score] = await membership.add([user], self.chat_id, by=adder)
             reply = await self._log.write(JOIN, write, user, first, MAX_MEMBERS, adder)
         if reply[0] not in (b"joined", b"member") and reply[1:] != [b"member"]:

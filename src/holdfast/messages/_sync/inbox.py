@@ -26,9 +26,10 @@ class Inbox(MessageReader):
     which messages it has returned, so it notices when the server loses messages.
 
     A user's *own* chats are those that the user created or joined, or in which the user has sent or
-    acknowledged a message. The inbox reads the 1,000 own chats that were added last, and chats to
-    which other users added this user: as many as fit into the 1,000, but at least 100. If there are
-    more, the list drops the oldest chat of the member who added the user to the most chats.
+    acknowledged a message. The inbox reads the 1,000 own chats that were added last. It also reads
+    chats to which other users added this user: 1,000 less the number of own chats, but at least
+    100. If others add the user to more chats, one of these leaves the user's list: the oldest chat
+    of the member who added the user to the most.
 
     If the user has more than 1,000 own chats, the results give the number of chats that were not
     read: `skipped_chats`.

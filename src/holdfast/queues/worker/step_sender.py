@@ -19,20 +19,22 @@ _MAX_PAUSE_S: Final = 1.0
 
 
 class StepSender:
-    """Sends steps, and repeats each under the same number until it is answered.
+    """Sends steps: calls of `queues/step`, which settle and claim tasks.
+
+    A step is repeated under the same number until it is answered.
 
     Args:
         caller: sends the calls.
         unit: the queue.
         worker: the worker's name, for people to read.
         lease_ms: life of a claim without renewal.
-        damage: notes the steps that fail because of damage.
+        damage: notes the steps that fail because another program has changed the keys of the queue.
         contact: records when the server answers.
 
     Attributes:
         answer_by: until when to wait for replies.
-        has_member_ends: set when the queue has ends of group members for the relay (see
-            `GroupRelay`).
+        has_member_ends: set when tasks of groups have ended, and their groups do not know it yet
+            (see `GroupRelay`).
     """
 
     def __init__(

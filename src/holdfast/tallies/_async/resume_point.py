@@ -34,11 +34,13 @@ async def resume_point(writer: AsyncTallyWriter, file: AsyncSourceFile) -> tuple
 async def _known_files(
     writer: AsyncTallyWriter, file_id: str
 ) -> tuple[str, list[tuple[str, FilePosition]]]:
-    """Look up the files that have or had the id *file_id*.
+    """Look up the files that have or had the id *file_id* in the file system, which uses it again.
+
+    The tally stores each under an id of its own, see `numbered_id`.
 
     Returns:
-        The first id that the tally does not know, for a new file; and id and position of each file
-        that it knows.
+        The first numbered id that the tally does not know, for a new file; and numbered id and
+        position of each file that it knows.
     """
     known: list[tuple[str, FilePosition]] = []
     free_id, first, number, found = "", 0, FIRST_CANDIDATES, 1

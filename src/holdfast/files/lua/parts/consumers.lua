@@ -12,7 +12,7 @@ local function remove_expired_sessions(feed)
   end
 end
 
--- Removes the records of expired consumers, unless the definition names the consumers.
+-- Removes the records of expired consumers, unless the definition of the feed has a list of its consumers.
 local function remove_expired_consumers(feed)
   local records = #feed.options.consumers == 0 and redis.call('HGETALL', feed.consumers) or {}
   for i = 1, #records, 2 do
