@@ -40,7 +40,10 @@ def holders(unit: Unit) -> str:
 
 
 def wait_queue(unit: Unit) -> str:
-    """ZSET of `id channel` of each waiter, scored by rising tickets; it expires after a week."""
+    """ZSET of `id channel` of each waiter, scored by rising tickets.
+
+    It expires a week after the last waiter joined.
+    """
     return unit.key("wait_queue")
 
 

@@ -177,7 +177,6 @@ class WaiterRegistry:
     def arrive(self, unit: Unit, member: str, now: float) -> None:
         """Record that an acquisition begins. Until `depart`, later acquisitions do not queue.
 
-
         Args:
             unit: the lock or semaphore.
             member: name of the acquisition.
@@ -189,7 +188,10 @@ class WaiterRegistry:
         arrivals[member] = now
 
     def depart(self, unit: Unit, member: str) -> None:
-        """Record that an acquisition queues or has ended. Wake the next one: it may queue now."""
+        """Record that an acquisition has joined the queue on the server, or has ended.
+
+        Wake the one that began next in this process: it may join the queue now.
+        """
         arrivals = self._arrivals.get(unit.prefix)
         if arrivals is None or arrivals.pop(member, None) is None:
             return

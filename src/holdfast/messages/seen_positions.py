@@ -79,8 +79,9 @@ def position_text(position: Position | None, *, own: bool) -> str:
 
     Args:
         position: the last position that was returned; None if there is none.
-        own: whether the device gave the position, so that the server must read from it on, and
-            treat a position without time as lost.
+        own: whether the caller gave the position with `after`. Then the server returns all
+            messages after it, acknowledged or not. If it has no time, the server cannot check
+            it, so it is treated as lost.
     """
     if position is None:
         return ""

@@ -277,7 +277,7 @@ def schedule_queues(unit: Unit) -> str:
 
 
 def member_ends(unit: Unit) -> str:
-    """LIST of `group name version state payload`, for members of groups with a changed state.
+    """LIST of `group name version state payload`: an entry for each new state of a member.
 
     Each entry stays until its group has counted it: a worker of the queue sends the entries to the
     groups (see `GroupRelay`). The fields are those of `group_ends`.

@@ -32,7 +32,7 @@ class CancelScope:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a scope needs a task: call this in a coroutine that a task runs")
-        self._loop = task.get_loop()  # `get_running_loop` is a system call on Python 3.11.
+        self._loop = task.get_loop()  # `get_running_loop` makes a system call on Python 3.11.
         self._task = task
         self._before = task.cancelling()
         self._cancelled = False

@@ -33,7 +33,7 @@ local function add_flat(parts, last, page)
   return last, bytes
 end
 
--- Returns a page of entries as a list of its own, and its size in bytes.
+-- Returns a page of entries as a new flat list, and their size in bytes.
 local function flat(page)
   local parts = {}
   local _, bytes = add_flat(parts, 0, page)

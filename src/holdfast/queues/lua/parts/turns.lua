@@ -19,8 +19,8 @@ local function had_turn(limits, key)
     or turns_of(limits, key.priority) - redis.call('LLEN', limits.ready[key.priority]) >= key.turn
 end
 
--- Queues an admitted task of *key*. `limits.follows` is set while a task of the key starts; then the next one goes to
--- the end.
+-- Queues an admitted task of *key*: at the end of its ready list; or before the ready lists, in the due set, if the key
+-- is new. `limits.follows` is set while another task of the key starts; then the key is not new.
 local function take_turn(limits, key, id, priority)
   if not limits.follows and had_turn(limits, key) then
     redis.call('ZADD', limits.due[priority], limits.now_ms, id)

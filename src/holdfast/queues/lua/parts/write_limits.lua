@@ -6,8 +6,8 @@
 --   left          ids that are removed from `limited`
 --   ready_now     ids for the ready lists, by priority
 --   changed_keys  limit keys with a record to write
---   started_now   how many tasks start, by slot; only counted if `is_changed`
--- A script writes all of this before it counts the tasks of a key with a command.
+--   started_now   how many tasks of a key start, by the number of the key (its slot); only counted if `is_changed`
+-- A script writes all of this before it counts the tasks of a key with a command, because that count must include them.
 
 -- Returns *limits* with nothing to write. `is_changed` is whether a definition has ever changed; by default, it may have.
 local function with_writes(limits)

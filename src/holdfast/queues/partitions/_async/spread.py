@@ -1,8 +1,9 @@
 """Enqueues tasks in queues with partitions.
 
-Every operation can be repeated, also after the layout has changed. So each step has a writer that
-depends only on the call and on the versions of layouts. A repetition first asks the partitions of
-the earlier layouts whether they have stored an answer, in the order of the steps.
+Every operation can be repeated, also after the layout has changed. A ledger finds the answer of a
+step by its writer (see `core/ledger.py`). So the writer of a step is computed only from the call
+and the version of the layout; a repetition computes the same one. A repetition first asks the
+partitions of the earlier layouts whether they have an answer, in the order of the steps.
 """
 
 from __future__ import annotations
