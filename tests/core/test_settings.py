@@ -118,7 +118,15 @@ def test_a_url_may_hold_options(url: str, options: dict[str, Any], timeout_s: fl
         ("redis+cluster://a:1,b:port", "Port could not be cast"),
         ("redis+sentinel://a:26379", "a sentinel URL names its service"),
         ("redis+sentinel://a:26379/", "a sentinel URL names its service"),
+        ("redis://a:0", "port of a URL is 1 to 65535"),
+        ("redis+cluster://a:1,b:0", "port of a URL is 1 to 65535"),
         ("redis://a?socket_timeout=soon", "Invalid value for 'socket_timeout'"),
+        ("redis://a?socket_timeout=-1", "more than 0 s and at most a day, not -1 s"),
+        ("redis://a?socket_timeout=nan", "more than 0 s and at most a day, not nan s"),
+        ("redis://a?socket_timeout=inf", "more than 0 s and at most a day, not inf s"),
+        ("redis+cluster://a,b?socket_timeout=86401", "more than 0 s and at most a day"),
+        ("redis://a?protocol=4", "protocol of a URL is 2 or 3"),
+        ("rediss://a?ssl_cert_reqs=CERT_NONE", "wrong options in the URL: .*CERT_NONE"),
         ("redis://a/shop", "number of the database, as in redis://host/3$"),
         ("redis://a/1/2", "number of the database, as in redis://host/3$"),
         ("redis://a/-1", "number of the database"),
@@ -130,6 +138,22 @@ def test_a_url_may_hold_options(url: str, options: dict[str, Any], timeout_s: fl
 def test_what_is_no_url_is_a_value_error(url: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         Settings.from_url(url)
+
+
+@pytest.mark.parametrize(
+    "option", ["connection_class", "credential_provider", "path", "socket_type"]
+)
+def test_an_option_that_is_no_text_is_not_for_urls(option: str) -> None:
+    """It would fail at each call."""
+    with pytest.raises(ValueError, match=f"unknown options in the URL: {option}$"):
+        Settings.from_url(f"redis://a?{option}=1")
+
+
+@HALVES
+def test_a_client_has_a_timeout_that_sockets_accept(half: Any) -> None:
+    with pytest.raises(ValueError, match="more than 0 s and at most a day, not inf s"):
+        Settings.of(half(socket_timeout=float("inf")))
+    assert Settings.of(half(socket_timeout=86_400)).timeout_s == 86_400
 
 
 @pytest.mark.parametrize("url", ["unix+cluster://a", "unix+sentinel://a/main"])

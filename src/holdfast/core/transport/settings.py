@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import redis
 import redis.asyncio
@@ -28,6 +28,9 @@ from .request import Packer
 
 DEFAULT_TIMEOUT_S: Final = 5.0
 """Timeout of a call in seconds, if the user's client has no `socket_timeout`."""
+
+_LONGEST_TIMEOUT_S: Final = 86_400.0
+"""Longest timeout of a call in seconds. The functions of the system accept no endless one."""
 
 Client = redis.Redis | redis.RedisCluster | redis.asyncio.Redis | redis.asyncio.RedisCluster
 """A client of redis-py, blocking or asyncio."""
@@ -77,6 +80,11 @@ _NOT_TAKEN: Final = frozenset(
 
 _OF_POOLS: Final = frozenset(["max_connections", "timeout"])
 """Options of a redis-py URL that apply only to its connection pools."""
+
+_NOT_IN_URLS: Final = frozenset(
+    ["connection_class", "credential_provider", "path", "socket_keepalive_options", "socket_type"]
+)
+"""Options of redis-py that cannot be written as text, and the path of a socket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,11 +272,17 @@ def _common(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that do not depend on the topology."""
     return {
         "options": _options(given),
-        "timeout_s": given.get("socket_timeout") or DEFAULT_TIMEOUT_S,
+        "timeout_s": _timeout_s(given.get("socket_timeout")),
         "security": _security(kind),
         "foreign": None if kind.__module__.startswith("redis.") else kind,
         "protocol": 2 if str(given.get("protocol")) == "2" else 3,
     }
+
+
+def _timeout_s(given: float | None) -> float:
+    if given and not 0 < given <= _LONGEST_TIMEOUT_S:  # NaN is not within the limits either.
+        raise ValueError(f"socket_timeout is more than 0 s and at most a day, not {given:g} s")
+    return given or DEFAULT_TIMEOUT_S
 
 
 def _security(kind: type[Any]) -> str:
@@ -320,11 +334,19 @@ def _of_url(url: str) -> Settings:
     _check_path(url)
     given = parse_url(url)  # type: ignore[no-untyped-call]
     kind = given.pop("connection_class", redis.Connection)
-    unknown = given.keys() - _parameters(kind) - _OF_POOLS
+    unknown = parse_qs(urlsplit(url).query).keys() & _NOT_IN_URLS
+    unknown = unknown or given.keys() - _parameters(kind) - _OF_POOLS
     if unknown:
         raise ValueError(f"unknown options in the URL: {', '.join(sorted(unknown))}")
+    if given.get("protocol", 3) not in (2, 3):
+        raise ValueError("the protocol of a URL is 2 or 3")
     address = (given["path"], 0) if "path" in given else _address(given)
-    return Settings("standalone", (address,), **_common(kind, given))
+    found = Settings("standalone", (address,), **_common(kind, given))
+    try:
+        found.connection(redis.connection, address)  # It checks options without connecting.
+    except redis.RedisError as error:
+        raise ValueError(f"wrong options in the URL: {error}") from error
+    return found
 
 
 def _check_path(url: str) -> None:
@@ -334,7 +356,8 @@ def _check_path(url: str) -> None:
         if parts.netloc.rpartition("@")[2] or not parts.path:
             raise ValueError("a unix URL names its socket: unix:///path/of/the.sock")
         return
-    _ = parts.port  # A wrong port raises here: a `/` in a password ends the host too early.
+    if parts.port == 0:  # A wrong port raises here: a `/` in a password ends the host too early.
+        raise ValueError("the port of a URL is 1 to 65535")
     database = parts.path.strip("/")
     if database and not database.isdecimal():  # Do not quote it: it may be part of a password.
         raise ValueError("the path of a URL is the number of the database, as in redis://host/3")
