@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -22,6 +23,8 @@ from ..version import __version__
 from . import conventions as names
 from .instruments import Attributes, Instruments
 
+_log = logging.getLogger("holdfast.telemetry")
+
 _W3C: Final = TraceContextTextMapPropagator()
 
 _KINDS: Final[Mapping[Verb, SpanKind]] = {
@@ -40,7 +43,11 @@ for work would start a trace."""
 
 
 class Spans:
-    """Records the spans and metrics of clients; see `OpenTelemetry`."""
+    """Records the spans and metrics of clients; see `OpenTelemetry`.
+
+    An exception of a sampler, a span processor or an instrument does not reach the operation: a
+    task that succeeded must not fail because its span could not be recorded.
+    """
 
     def __init__(
         self, tracer_provider: TracerProvider | None, meter_provider: MeterProvider | None
@@ -48,6 +55,7 @@ class Spans:
         scope, url = ("holdfast", __version__), names.SCHEMA_URL
         self._tracer = trace.get_tracer(*scope, tracer_provider, schema_url=url)
         self._instruments = Instruments(metrics.get_meter(*scope, meter_provider, schema_url=url))
+        self._has_failed = False
 
     def during(
         self,
@@ -59,16 +67,52 @@ class Spans:
         facts: Mapping[str, Fact] = NO_FACTS,
     ) -> AbstractContextManager[Activity]:
         """Implement `Telemetry.during`."""
-        span = self._span(verb, unit, amount, trace, facts)
-        return _SpanActivity(self._instruments, span, verb, unit, amount, facts)
+        span = None
+        try:
+            span = self._span(verb, unit, amount, trace, facts)
+        except Exception:  # noqa: BLE001 (see the class)
+            self.failed()
+        return _SpanActivity(self, span, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """Implement `Telemetry.count`."""
-        self._instruments.count(what, unit, amount, result)
+        try:
+            self._instruments.count(what, unit, amount, result)
+        except Exception:  # noqa: BLE001 (see the class)
+            self.failed()
 
     def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
         """Implement `Telemetry.delayed`."""
-        self._instruments.delayed(what, unit, seconds)
+        try:
+            self._instruments.delayed(what, unit, seconds)
+        except Exception:  # noqa: BLE001 (see the class)
+            self.failed()
+
+    def measure(
+        self,
+        verb: Verb,
+        unit: Unit,
+        amount: int,
+        facts: Mapping[str, Fact],
+        seconds: float,
+        outcome: str,
+        error: str,
+    ) -> None:
+        """Record the metrics of an operation that has ended; see `Instruments.ended`."""
+        try:
+            self._instruments.ended(verb, unit, amount, facts, seconds, outcome, error)
+        except Exception:  # noqa: BLE001 (see the class)
+            self.failed()
+
+    def failed(self) -> None:
+        """Log the exception that is handled now, if it is the first one of this object."""
+        if not self._has_failed:
+            self._has_failed = True
+            _log.warning(
+                "OpenTelemetry raised an exception: spans or metrics are lost; further exceptions "
+                "are not logged",
+                exc_info=True,
+            )
 
     def _span(
         self,
@@ -109,10 +153,10 @@ class _SpanActivity:
         "_amount",
         "_error",
         "_facts",
-        "_instruments",
         "_outcome",
         "_since",
         "_span",
+        "_spans",
         "_token",
         "_unit",
         "_verb",
@@ -120,14 +164,14 @@ class _SpanActivity:
 
     def __init__(
         self,
-        instruments: Instruments,
+        spans: Spans,
         span: Span | None,
         verb: Verb,
         unit: Unit,
         amount: int,
         facts: Mapping[str, Fact],
     ) -> None:
-        self._instruments = instruments
+        self._spans = spans
         self._span = span
         self._verb = verb
         self._unit = unit
@@ -176,15 +220,22 @@ class _SpanActivity:
         span = self._span
         if span is not None and self._token is not None:
             context.detach(self._token)
-            if self._outcome:
-                span.set_attribute(names.OUTCOME, self._outcome)
-            if error:
-                span.set_attribute(names.ERROR, error)
-                span.set_status(StatusCode.ERROR)  # Without the error's text: it may quote data.
-            span.end()
-        self._instruments.ended(
+            try:
+                _end(span, self._outcome, error)
+            except Exception:  # noqa: BLE001 (see `Spans`)
+                self._spans.failed()
+        self._spans.measure(
             self._verb, self._unit, self._amount, self._facts, seconds, self._outcome, error
         )
+
+
+def _end(span: Span, outcome: str, error: str) -> None:
+    if outcome:
+        span.set_attribute(names.OUTCOME, outcome)
+    if error:
+        span.set_attribute(names.ERROR, error)
+        span.set_status(StatusCode.ERROR)  # Without the error's text: it may quote data.
+    span.end()
 
 
 def _current_context() -> Context | None:
