@@ -1,5 +1,6 @@
 """Schedules in tests: their occurrences run without waiting for them."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -77,9 +78,18 @@ async def test_a_paused_schedule_does_not_run(site: Site) -> None:
 async def test_too_many_occurrences_are_an_error(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.testing._async.task_bench.EVENTS", 3)
+    monkeypatch.setattr(sys.modules[AsyncTaskBench.__module__], "EVENTS", 3)
     hf, bench = await bench_of(site)
     async with hf:
         await hf.schedule("digest-42", digest.call(42), Every(60))
         with pytest.raises(AssertionError, match="more than 3 events: advance by less"):
             await bench.advance(tasks, 600, queues=["digests"])
+
+
+@pytest.mark.parametrize("by", [-1.0, timedelta(seconds=-1), float("nan"), float("inf")])
+async def test_impossible_times_are_rejected(site: Site, by: float | timedelta) -> None:
+    hf, bench = await bench_of(site)
+    async with hf:
+        with pytest.raises(ValueError, match="0 seconds or more"):
+            await bench.advance(tasks, by)
+        assert await bench.advance(tasks, timedelta(days=1)) == DrainResult(done=1)

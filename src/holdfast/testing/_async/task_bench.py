@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
+from math import inf
 from typing import Any, Final
 
 from ... import AsyncHoldfast, Call, Task, TaskRegistry, TaskStatus
@@ -180,11 +181,15 @@ class AsyncTaskBench:
         Raises:
             AssertionError: there are more than 1,000 events, or one is not drained in time.
             LifespanFailed: see `drain`.
+            ValueError: *by* is negative or not finite.
         """
         __tracebackhide__ = True
         names = sorted(tasks.queues() if queues is None else queues)
+        seconds = by.total_seconds() if isinstance(by, timedelta) else by
+        if not 0 <= seconds < inf:  # NaN included: it would spoil the time of all later calls
+            raise ValueError(f"advance by 0 seconds or more, not by {by!r}")
         at_s = self._advanced_s
-        self._advanced_s += by.total_seconds() if isinstance(by, timedelta) else by
+        self._advanced_s += seconds
         schedules = self._hf._resources.future_schedules(names)  # noqa: SLF001 (only for tests)
         await schedules.declare(tasks)
         result = DrainResult()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
+from math import inf
 from typing import Any, Final
 
 from ... import Call, Holdfast, Task, TaskRegistry, TaskStatus
@@ -181,11 +182,15 @@ class TaskBench:
         Raises:
             AssertionError: there are more than 1,000 events, or one is not drained in time.
             LifespanFailed: see `drain`.
+            ValueError: *by* is negative or not finite.
         """
         __tracebackhide__ = True
         names = sorted(tasks.queues() if queues is None else queues)
+        seconds = by.total_seconds() if isinstance(by, timedelta) else by
+        if not 0 <= seconds < inf:  # NaN included: it would spoil the time of all later calls
+            raise ValueError(f"advance by 0 seconds or more, not by {by!r}")
         at_s = self._advanced_s
-        self._advanced_s += by.total_seconds() if isinstance(by, timedelta) else by
+        self._advanced_s += seconds
         schedules = self._hf._resources.future_schedules(names)  # noqa: SLF001 (only for tests)
         schedules.declare(tasks)
         result = DrainResult()
