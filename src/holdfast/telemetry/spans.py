@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -19,11 +18,12 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from ..core.names import Unit
 from ..core.telemetry import NO_FACTS, Activity, Delay, Fact, Verb, What
 from ..core.trace import TraceContext, current_trace
+from ..errors.one_line_logger import logger_of
 from ..version import __version__
 from . import conventions as names
 from .instruments import Attributes, Instruments
 
-_log = logging.getLogger("holdfast.telemetry")
+_log = logger_of("holdfast.telemetry")
 
 _W3C: Final = TraceContextTextMapPropagator()
 
