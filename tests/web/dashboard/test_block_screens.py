@@ -50,6 +50,9 @@ def test_a_mailbox_shows_whether_its_owner_was_here(live: RunningApp) -> None:
     box.ack(5)
     [listed] = see(live, "mailboxes")["mailboxes"]
     assert (listed["name"], listed["status"]["unread"]) == ("jill", 20)
+    box.ack(25)
+    page = live.visitor("viewer", Accept="text/html").get("/mailboxes").text
+    assert '<td class="tight">—</td>' in page  # no unread message, so no oldest one
     seen = see(live, "mailbox", name="jill")
     assert seen["status"]["last_seen_at"]
     assert len(seen["messages"]) == 20

@@ -86,8 +86,10 @@ def test_an_empty_namespace_is_well(live: RunningApp) -> None:
     assert (seen["health"]["level"], seen["queues"], seen["ready"]) == ("ok", 0, 0)
     client = live.visitor("viewer", Accept="text/html")
     for path in EMPTY:
-        assert '<pre tabindex="0"><code>' in client.get(f"/{path}").text, path
-        assert '<p class="as-of">as of <time datetime="' in client.get(f"/{path}").text, path
+        page = client.get(f"/{path}").text
+        assert '<pre tabindex="0"><code>' in page, path
+        assert '<p class="as-of">as of <time datetime="' in page, path
+        assert " whose " not in page, path
 
 
 def test_the_overview_counts_what_ended(live: RunningApp) -> None:
