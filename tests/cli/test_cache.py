@@ -25,7 +25,7 @@ def test_functions_are_listed_shown_and_invalidated(site: Site) -> None:
         assert json.loads(run("cache", "ls", "--json").stdout)["hit_rate"] == 0.5
         shown = run("cache", "show", "app.double").stdout
         assert "1 min + 10 min stale" in shown
-        assert "50 %" in shown
+        assert "50.0 %" in shown
         found = json.loads(run("cache", "show", "app.double", "--json").stdout)
         assert (found["function"], found["calls"], found["loads"]) == ("app.double", 4, 2)
         assert run("cache", "show", "app.single").exit_code == 3

@@ -64,7 +64,10 @@ def test_counts_have_their_noun(count: int, text: str) -> None:
     assert formats.counted(2, "mailbox", "mailboxes") == "2 mailboxes"
 
 
-@pytest.mark.parametrize(("share", "text"), [(0.931, "93.1 %"), (1, "100 %"), (0, "0 %")])
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.931, "93.1 %"), (0.08, "8.0 %"), (0, "0.0 %"), (0.9999, "100 %"), (1, "100 %")],
+)
 def test_shares(share: float, text: str) -> None:
     assert formats.percent(share) == text
 

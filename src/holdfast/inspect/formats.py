@@ -46,8 +46,9 @@ def size(octets: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return *share*, a number from 0 to 1, as in `93.1 %` and `100 %`."""
-    return f"{share * 100:.1f}".removesuffix(".0") + " %"
+    """Return *share*, a number from 0 to 1, as in `93.1 %`, `8.0 %` and `100 %`."""
+    text = f"{share * 100:.1f}"
+    return f"{'100' if text == '100.0' else text} %"
 
 
 def duration(seconds: float) -> str:
