@@ -88,6 +88,7 @@ def test_a_counter_is_shown_in_any_precision_and_as_a_sheet(live: RunningApp) ->
     [listed] = see(live, "counters")["counters"]
     assert listed["recent"][0] == 0  # the sample before the first count; none earlier
     assert (listed["total"], len(listed["recent"]) <= 3) == (7, True)
+    assert (seen["least"], seen["most"]) == (7, 7)  # not the empty minutes before the first count
     seen = see(live, "counter", name=name, precision=3600, last=500)
     assert (seen["total"], seen["state"]["keep"]) == (7, 10)
     viewer = live.visitor("viewer")

@@ -55,7 +55,7 @@ async def _recent(hf: AsyncHoldfast, name: str) -> dict[str, Any] | None:
         "precision": precision,
         "window": precision * len(samples),
         "total": sum(sample.value for sample in samples),
-        "recent": [sample.value for sample in samples[_first_busy(samples) :]],
+        "recent": [sample.value for sample in samples[max(0, _first_busy(samples) - 1) :]],
     }
 
 
@@ -72,8 +72,10 @@ async def show_counter(view: PageRequest) -> dict[str, Any]:
         known = ", ".join(map(str, state.precisions))
         raise Problem("bad-request", f"precision must be one of {known}")
     samples = (await counter.samples(precision))[-length:]
-    over = [sample.value for sample in samples[:-1] or samples]
-    charted = samples[_first_busy(samples) :]
+    first = _first_busy(samples)
+    counted = samples[first:]
+    over = [sample.value for sample in counted[:-1] or counted]
+    charted = samples[max(0, first - 1) :]
     total, window = sum(sample.value for sample in samples), precision * len(samples)
     return {
         **found,
@@ -82,16 +84,15 @@ async def show_counter(view: PageRequest) -> dict[str, Any]:
         "window": window,
         "total": total,
         "charted": charted,
-        "rate": total / (precision * len(charted)),
+        "rate": total / (precision * len(counted)),
         "most": max(over),
         "least": min(over),
     }
 
 
 def _first_busy(samples: Sequence[Sample]) -> int:
-    """Return the index of the sample before the first one that is not 0; 0 if all are 0."""
-    busy = (number for number, sample in enumerate(samples) if sample.value)
-    return max(0, min(next(busy, 0), len(samples) - 1) - 1)
+    """Return the index of the first sample that is not 0; 0 if all are 0."""
+    return next((number for number, sample in enumerate(samples) if sample.value), 0)
 
 
 def _default_precision(state: CounterState) -> int:
