@@ -27,6 +27,8 @@ def test_a_lock_shows_its_holder_and_waiters(live: RunningApp) -> None:
         assert 0 < seen["remaining"] <= 10
         assert see(live, "locks", q="ITEM")["total"] == 1
         assert see(live, "locks", q="none")["total"] == 0
+        page = live.visitor("viewer", Accept="text/html").get("/locks").text
+        assert "At most 400 locks are read, those used last; a search covers all." in page
     assert see(live, "lock", name="item:42")["holder"] is None
 
 
