@@ -70,6 +70,8 @@ def test_a_chat_names_the_slowest_member(live: RunningApp) -> None:
     inboxes = {name: live.hf.inbox(name) for name in who}  # who sends has read
     [batch] = inboxes["bob"].fetch(limit=4)
     inboxes["bob"].ack(batch)
+    visitor, neutral = live.visitor("viewer", Accept="text/html"), 'class="banner neutral"'
+    assert "are kept for" in visitor.get("/chat?id=c").text
     hold = see(live, "chat", id="c")["hold"]
     assert (hold["user"], hold["messages"], hold["alone"]) == ("carol", 10, 4)
     assert (hold["others"], bool(hold["lets_go_at"])) == (0, True)
@@ -77,8 +79,15 @@ def test_a_chat_names_the_slowest_member(live: RunningApp) -> None:
         [batch] = inboxes[name].fetch()
         inboxes[name].ack(batch)
     assert see(live, "chat", id="c")["hold"] is None
+    page = visitor.get("/chat?id=c").text
+    assert "<b>No active member has unread messages.</b>" in page
+    assert neutral not in page
     assert [each["chat_id"] for each in see(live, "chats")["chats"]] == ["c"]
     assert see(live, "chat", id="gone")["status"] is None
+    live.hf.create_chat(who, sender="ann", body=0, chat_id="short", keep=20)
+    page = visitor.get("/chat?id=short").text  # no good state, so it is not green
+    assert "<p>The chat keeps its newest 20 messages. " in page
+    assert neutral in page
 
 
 def test_a_counter_is_shown_in_any_precision_and_as_a_sheet(live: RunningApp) -> None:

@@ -8,6 +8,8 @@ from web.running import RunningApp
 
 def test_functions_are_shown_and_invalidated(live: RunningApp) -> None:
     calls = []
+    operator = live.visitor("operator", Accept="text/html")
+    assert "Invalidate" not in operator.get("/functions").text  # there is nothing yet
 
     @live.hf.cached(ttl=600.0, name="app.double", tags=["all"])
     def double(n: int) -> int:
@@ -18,6 +20,7 @@ def test_functions_are_shown_and_invalidated(live: RunningApp) -> None:
     assert double.status() is not None
     [listed] = see(live, "functions", q="double")["functions"]
     assert (listed["name"], listed["misses"] + listed["hits"]) == ("app.double", 3)
+    assert "Invalidate" in operator.get("/functions").text
     seen = see(live, "function", name="app.double")
     assert seen["status"]["loads"] == 2
     assert see(live, "function", name="app.single")["status"] is None

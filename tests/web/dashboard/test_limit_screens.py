@@ -32,6 +32,8 @@ def test_a_rate_limiter_shows_what_is_used_and_what_waits(live: RunningApp) -> N
     thread = threading.Thread(target=wait)
     thread.start()
     eventually(lambda: limiter.peek().limits[0].reserved == 1)
+    page = live.visitor("viewer", Accept="text/html").get("/limit?name=api").text
+    assert "The calls that wait have reserved a later time. “Used” includes them." in page
     seen = see(live, "limit", name="api")
     requests, tokens = seen["limits"]
     assert (requests["used"], requests["amount"], requests["reserved"]) == (2, 2, 1)
