@@ -123,7 +123,7 @@ def _row_caches(survey: Survey) -> BlockSummary:
 
 
 def _feeds(survey: Survey) -> BlockSummary:
-    title, feeds = "Files", survey.file_feeds.values()
+    title, feeds = "File feeds", survey.file_feeds.values()
     amount = _amount(survey, "file_feed", "feed", "feeds")
     if failed := sum(each.failed for each in feeds):
         text = f"{counted(failed, 'file')} failed too often"

@@ -156,6 +156,12 @@ def test_a_row_is_explained_and_invalidated(live: RunningApp) -> None:
         assert answer.status_code in (200, 400)
 
 
+def test_the_page_of_feeds_has_the_name_that_the_menu_says(live: RunningApp) -> None:
+    page = live.visitor("viewer", Accept="text/html").get("/feeds").text
+    assert 'aria-current="page">File feeds</a>' in page
+    assert "<h1>File feeds</h1>" in page
+
+
 def test_a_feed_shows_how_far_its_consumers_are(live: RunningApp) -> None:
     """Show which files are left for each consumer."""
     feed = live.hf.file_feed("logs", consumers=["a", "b"])

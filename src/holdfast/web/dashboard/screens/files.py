@@ -52,5 +52,5 @@ def done(status: FeedStatus) -> float:
 
 
 SCREEN: Final = DashboardScreen(
-    "Files", "Data", (Page("feeds", show_feeds), Page("feed", show_feed))
+    "File feeds", "Data", (Page("feeds", show_feeds), Page("feed", show_feed))
 )
