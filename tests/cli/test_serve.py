@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import os
 import re
 import secrets
+import shlex
 import signal
 import socket
 import sys
@@ -107,6 +109,13 @@ def test_the_dashboard_is_beside_the_gateway(
     url = address(serving)
     assert get(f"{url}/").headers["location"] == "/dashboard/"
     assert get(f"{url}/dashboard").headers["location"] == "/dashboard/"
+    hint = rf"{url}/dashboard/; for a link with a pass: holdfast serve (pass YOU .*)"
+    [command] = re.findall(hint, serving.output)
+    assert invoke(*command.split()).stdout.startswith(f"{url}/dashboard/login#token=")
+    page = html.unescape(get(f"{url}/dashboard/login").text)
+    [command] = re.findall(r"<code>holdfast serve (pass YOU [^<]+)</code>", page)
+    words = shlex.split(command.replace("\\\n", "").replace("FILE", str(secret)))
+    assert "/dashboard/login#token=" in invoke(*words).stdout
     made = invoke("pass", "ann", "--role", "operator", "--bare", "--secret-file", secret)
     headers = {"Authorization": f"Bearer {made.stdout.strip()}", "Accept": "application/json"}
     assert get(f"{url}/dashboard/overview.json", headers=headers).json()["queues"] == 0

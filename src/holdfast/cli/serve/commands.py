@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import secrets
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -120,7 +121,7 @@ def serve(
         greeting = [
             f"{where} serves namespace {namespace!r} of {server_name(url, embedded)}",
             *_secret_lines(made=not kept, asked=bool(user)),
-            *_dashboard_lines(where, passes, made=not kept),
+            *_dashboard_lines(where, passes, secret_file, made=not kept),
             *(
                 f"{name}: {_link(where, make_token_text(tokens, name, LIFETIME_S))}"
                 for name in user or ()
@@ -216,14 +217,18 @@ def _dashboard_link(where: str, made: str) -> str:
     return f"{where}/dashboard/login#token={made}"
 
 
-def _dashboard_lines(where: str, passes: Passes | None, *, made: bool) -> Iterator[str]:
+def _dashboard_lines(
+    where: str, passes: Passes | None, secret_file: Path | None, *, made: bool
+) -> Iterator[str]:
     """Return how to log in. If the secret is *made* for this run, include a pass, which ends with
     the run."""
     if passes is not None and made:
         made_pass = make_pass_text(passes, "me", "operator", LIFETIME_S)
         yield f"dashboard: {_dashboard_link(where, made_pass)}"
     elif passes is not None:
-        yield f"dashboard: {where}/dashboard/; `holdfast serve pass YOU` makes a pass for it"
+        given = f" --secret-file {shlex.quote(str(secret_file))}" if secret_file else ""
+        command = f"holdfast serve pass YOU --role operator{given} --at {where}"
+        yield f"dashboard: {where}/dashboard/; for a link with a pass: {command}"
 
 
 def _secret_lines(*, made: bool, asked: bool) -> Iterator[str]:
