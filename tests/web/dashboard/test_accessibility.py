@@ -114,9 +114,21 @@ def test_the_bar_with_the_screens_is_shown_whole(tab: Tab, live: RunningApp) -> 
     expect(page.get_by_role("button", name="Log out")).to_be_in_viewport(ratio=1)
 
 
-def test_code_on_a_phone_scrolls_instead_of_breaking_in_words(tab: Tab, live: RunningApp) -> None:
+@pytest.mark.parametrize("path", ["locks", "functions"])
+def test_code_on_a_phone_wraps(tab: Tab, live: RunningApp, path: str) -> None:
+    """It breaks between words and after parentheses."""
     page = tab(live, viewport=PHONE)
-    visit(page, live, "locks")
+    visit(page, live, path)
     code = page.locator(".empty pre")
-    assert code.evaluate("each => each.scrollWidth > each.clientWidth")
-    assert code.evaluate("each => getComputedStyle(each).whiteSpace") == "pre"
+    assert code.evaluate("each => /[(]<wbr>/.test(each.innerHTML)")
+    assert code.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
+def test_the_menu_on_a_phone_shows_that_it_scrolls(tab: Tab, live: RunningApp) -> None:
+    """Shade the side where more screens follow, also where scroll bars are hidden."""
+    page = tab(live, viewport=PHONE)
+    menu = page.locator(".bar nav")
+    assert menu.evaluate("each => each.scrollWidth > each.clientWidth")
+    style = menu.evaluate("each => getComputedStyle(each).backgroundImage")
+    assert style.count("linear-gradient") == 4
+    assert menu.evaluate("each => getComputedStyle(each).scrollbarWidth") != "none"
