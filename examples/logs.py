@@ -16,10 +16,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from holdfast import GeoKey, GeoTable, Holdfast
+
+NEEDED: Final = ("maxminddb", "polars")
+INSTALL: Final = "pip install '.[geo,server]'"
 
 FEED: Final = "logs"
 TALLY: Final = "daily"
@@ -182,8 +186,16 @@ def home(address: str) -> tuple[str, ...]:
     return city.values if city else ("??",) * 3
 
 
+def check_packages() -> None:
+    """End the program with the command that installs what is missing."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise SystemExit(f"the example needs {', '.join(missing)}: {INSTALL}")
+
+
 def main() -> None:
     """Three days, two consumers; and what a direct count says."""
+    check_packages()
     with tempfile.TemporaryDirectory() as name, Holdfast.embedded() as hf:
         days = Path(name, "days")
         table = GeoTable.from_geolite2_csv(*write_table(Path(name)))

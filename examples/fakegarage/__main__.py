@@ -9,6 +9,9 @@ from pathlib import Path
 
 from holdfast.server import EmbeddedServer
 
+if not __package__:
+    sys.exit("run it from the folder examples: python -m fakegarage")
+
 from .day import Day
 from .garage import Garage
 

@@ -6,6 +6,9 @@ import sys
 
 from holdfast.server import EmbeddedServer
 
+if not __package__:
+    sys.exit("run it from the folder examples: python -m fakeshop")
+
 from . import Sale, database
 
 READERS, SECONDS = 400, 5.0

