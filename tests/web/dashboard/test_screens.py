@@ -242,7 +242,7 @@ def test_the_history_is_searched_filtered_and_paged(live: RunningApp) -> None:
     assert see(live, "history", queue="email", task="sen")["tasks"] == []
     page = live.visitor("viewer", Accept="text/html").get("/history?queue=email&q=dead").text
     assert "smtp said 421 to" in page
-    assert ">only this task</a>" in page
+    assert 'aria-label="only this task: send">only this task</a>' in page
 
 
 def test_tasks_are_cancelled_and_replayed_by_id(live: RunningApp) -> None:
