@@ -37,7 +37,7 @@ class ServerOutage:
             calls: whether the function is called without its cache; only for the text of the log.
         """
         now = monotonic()
-        if not isinstance(error, ServerRefused):  # A refusal comes quickly: no pause needed.
+        if not isinstance(error, ServerRefused):  # A refusal arrives at once: no pause is needed.
             if now >= self._until:
                 self._failures += 1
             self._until = now + backoff_s(self._failures, _FIRST_PAUSE_S, _LONGEST_PAUSE_S)

@@ -41,7 +41,7 @@ class LoadClaim(NamedTuple):
 
     @classmethod
     def of(cls, token: str, reply: Sequence[Any]) -> Self:
-        """Return the claim in a reply to a caller that has chosen this *token*."""
+        """Parse *reply*. *token* is the token that the caller sent for its own lease."""
         verb, now_ms, *rest = reply
         match verb:
             case b"load":

@@ -104,7 +104,10 @@ def _not_there(module: ModuleType, path: str, found: Any, wanted: TargetKind) ->
 
 
 def _module_raised(name: str, error: BaseException) -> NoReturn:
-    """End the command with *error*, which the user's module raised, and the lines of its code."""
+    """End the command, because importing the module raised *error*.
+
+    The message has the last lines of the user's code in the traceback.
+    """
     text = "\n".join(str(error).splitlines()[:LINES])
     if isinstance(error, SyntaxError):
         text = error.msg

@@ -124,7 +124,7 @@ def not_applied(outcome: Outcome, attempt: Attempt) -> bool:
 
 
 def reason_of(outcome: Outcome) -> str:
-    """Return the reason in *outcome*, for a call that was certainly not applied."""
+    """Return why a call failed, from its *outcome*, for which `not_applied` returns True."""
     if isinstance(outcome, Moved):
         host, port = outcome.address
         return f"slot {outcome.slot} kept moving, last to {host}:{port}"

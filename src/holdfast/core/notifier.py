@@ -176,7 +176,7 @@ class Subscriber(Listener, Protocol):
 
 
 class _ChannelWaiter(msgspec.Struct, frozen=True, eq=False):
-    """One waiter, with a channel of its own."""
+    """A waiter with a pub/sub channel that no other waiter uses."""
 
     flag: Flag
     on_message: Callable[[bytes], None] | None

@@ -252,7 +252,7 @@ class _RenewalLoop:
 
     def wake(self) -> None:
         """Check the leases now, because there is a first lease or a short one."""
-        self._quiet = 0  # Even if the lease was dropped: another one may follow soon.
+        self._quiet = 0  # Also if the lease was dropped already: another may follow soon.
         if self._woken is not None:
             self._woken.set()
         elif self._running is None and not self._closed:

@@ -157,7 +157,7 @@ class FileReader:
     _last = b""
 
     def piece(self, size: int) -> bytes:
-        """Return up to *size* of the next bytes; none at the end of the file.
+        """Return at most the next *size* bytes; fewer at the end of the file, and none after it.
 
         Raises:
             SourceDamaged, OSError: as in `block`.
@@ -165,8 +165,8 @@ class FileReader:
         return self._taken(size) if self._packing else self._read(size)
 
     def whole_lines(self, size: int) -> bytes:
-        """Return up to *size* of the next bytes. For an uncompressed file, try to end at a line
-        end, because that saves the `LineSplitter` a copy.
+        """Return at most the next *size* bytes. For an uncompressed file, try to stop after a line
+        end: then `LineSplitter` does not copy an incomplete line.
 
         Raises:
             SourceDamaged, OSError: as in `block`.
@@ -192,7 +192,7 @@ class FileReader:
         return self.rest(size)
 
     def rest(self, size: int = BLOCK) -> bytes:
-        """Return up to *size* bytes that were unpacked and not returned, also after damage."""
+        """Return at most *size* unpacked bytes that were not returned yet, also after damage."""
         rest = bytes(memoryview(self._held)[:size])
         del self._held[:size]
         return rest

@@ -83,7 +83,10 @@ class FeedOptions(msgspec.Struct, frozen=True):
         return found
 
     def becomes(self, other: FeedOptions) -> bool:
-        """Return whether `redefine` can change these options to *other*."""
+        """Return whether `redefine` may change these options to *other*.
+
+        It can change neither the mode nor the consumers.
+        """
         return (self.mode, self.consumers) == (other.mode, other.consumers)
 
     def packed(self) -> bytes:

@@ -34,7 +34,7 @@ def wanted(_unit: Snapshot) -> Iterable[tuple[str, bytes]]:
 
 
 def faults(unit: Snapshot) -> Iterator[Fault]:
-    """Yield the inconsistencies in the key of a call."""
+    """Yield what is wrong with the stored hash of an idempotent call."""
     if unit.has(_NAME):
         found = frozenset(unit.hash(_NAME))
         for field in sorted(_NEEDED - found):

@@ -36,7 +36,7 @@ def client_address(scope: Scope) -> str:
     host = str((scope.get("client") or ("",))[0])
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:  # the name of a unix socket, or of a test client
+    except ValueError:  # no IP address, as with a unix socket or a test client
         return host
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is None:

@@ -35,7 +35,7 @@ class LimitUsage:
 
     @property
     def used(self) -> int:
-        """Return how much has passed in the last period, or is reserved for later."""
+        """Return how much of `limit.amount` passed in the last period or is reserved for later."""
         return self.limit.amount - self.remaining
 
 

@@ -1,4 +1,4 @@
-"""Remember the state of chats without news, so that the next read can examine them together."""
+"""Remember the state of chats without new messages: one call can check many such chats together."""
 
 from __future__ import annotations
 

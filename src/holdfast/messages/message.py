@@ -199,7 +199,7 @@ class FetchReply(NamedTuple):
         return cls(int(epoch), 0, 1, 0, None, (), None, holds_seen=True, state=text)
 
     def first(self, limit: int) -> FetchReply:
-        """Return the same reply with at most *limit* messages."""
+        """Return the reply with only its first *limit* messages."""
         most = _PARTS * limit
         return self if len(self.entries) <= most else self._replace(entries=self.entries[:most])
 

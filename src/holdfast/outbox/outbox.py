@@ -112,7 +112,7 @@ class Outbox:
         return self._stored(session, rows, ids)
 
     def _stored(self, session: Any, rows: list[dict[str, Any]], result: Any) -> Any:
-        """Write *rows*. Return *result*, or a coroutine that returns it."""
+        """Write *rows*, and return *result*; if *session* is async, return a coroutine for both."""
         if not hasattr(session, "execute"):
             raise TypeError(
                 "expected a Session, a Connection or an async one of SQLAlchemy, in the transaction"

@@ -149,7 +149,7 @@ def stored_tasks(
     Raises:
         ValueError: the digits and the ids do not belong together.
     """
-    if not holders and not digits.strip("01"):  # No task has a unique key, as most have none.
+    if not holders and not digits.strip("01"):  # usual: no other task holds a unique key
         return [
             StoredTask(task[0], "new" if digit == "1" else "existing", partition)
             for task, digit in zip(tasks, digits, strict=True)

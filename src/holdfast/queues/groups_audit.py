@@ -1,4 +1,4 @@
-"""Checks the record of a group against what it knows of its members."""
+"""Check the stored state of a group for an audit: its counts must match how its members ended."""
 
 from __future__ import annotations
 

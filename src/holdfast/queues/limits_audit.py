@@ -1,4 +1,4 @@
-"""Checks the keys of limits against the tasks of their queue."""
+"""Check the stored state of limits for an audit: it must match the tasks of their queue."""
 
 from __future__ import annotations
 

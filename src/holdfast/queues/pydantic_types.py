@@ -42,7 +42,8 @@ class PydanticType:
             try:
                 self._adapter: Any = pydantic.TypeAdapter(kind, config=config)
             except pydantic.PydanticUserError as error:
-                if error.code != "type-adapter-config-unused":  # a model has a config of its own
+                # Pydantic accepts no config for a type that has its own, such as a model.
+                if error.code != "type-adapter-config-unused":
                     raise
                 self._adapter = pydantic.TypeAdapter(kind)
             self._adapter.rebuild(raise_errors=True)

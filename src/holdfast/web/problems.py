@@ -97,7 +97,7 @@ class Problem(Exception):
 
 
 def too_many(detail: str, wait: float) -> Problem:
-    """Return a problem with status 429: *detail*, and to try again after *wait* seconds."""
+    """Return a problem with status 429: *detail*, and in how many seconds (*wait*) to try again."""
     seconds = max(1, math.ceil(wait))
     return Problem(
         "too-many-requests",

@@ -55,7 +55,7 @@ Phase = Literal["head", "body"]
 
 
 class Timeout:
-    """Calls a function after some seconds, unless it is set again or stopped before."""
+    """A timer that calls a function once. A later `set` replaces the call; `stop` cancels it."""
 
     def __init__(self) -> None:
         self._timer: TimerHandle | None = None

@@ -21,8 +21,8 @@ class AsyncFlight:
     Attributes:
         done: set when the leader has the value or has failed.
         followers: number of followers.
-        found: a value that was read after all followers had begun to wait; None: each follower
-            tries by itself.
+        found: a value that was read after all followers had begun to wait; None: no value was read,
+            so each follower reads or loads it by itself.
         error: the exception of the function, for all followers; None: it raised none.
         is_unstored: whether the result cannot or must not be stored, so that each follower calls
             the function.

@@ -285,7 +285,7 @@ class ResultLoader:
         """Read the value once for all callers of this process that wait for *flight*. They began to
         wait before this read, so its result is as new as that of a read of their own."""
         if self._flights.get().close(key.text, flight):
-            with suppress(HoldfastError):  # Without a result, each of them tries by itself.
+            with suppress(HoldfastError):  # Then each follower reads the value itself.
                 flight.found = self._store.read(key)
 
     def _run(self, work: UserWork[Any]) -> Loaded:

@@ -75,7 +75,7 @@ class ProcessSlot:
         return self._not_before
 
     def replace(self, why: str) -> None:
-        """Replace the process that serves, as soon as possible."""
+        """Request that a new process replaces the serving one as soon as possible; log *why*."""
         self._replace = self._replace or why
 
     def look(self) -> None:
@@ -89,7 +89,7 @@ class ProcessSlot:
                 self._ended(process, code)
 
     def advance(self) -> None:
-        """Start a missing process, and hand over to a successor that is ready."""
+        """Start a serving process or a successor if needed. Let a ready successor take over."""
         if self.exit_code is not None:
             return
         if self.serving is not None and self.serving.limit:
@@ -141,7 +141,7 @@ class ProcessSlot:
             logger.warning("%s; the next one starts in %.1f s", what, wait_s)
 
     def _failed(self, lived_s: float) -> float:
-        """Count a failure. Return the seconds until the next start."""
+        """Count a failure of a process after *lived_s*. Return the seconds until the next start."""
         self._failures = 1 if lived_s > _STEADY_S else self._failures + 1
         full_s = min(_LONGEST_S, _FIRST_S * 2.0 ** min(self._failures - 1, 16))
         wait_s = full_s / 2 + random.uniform(0, full_s / 2)

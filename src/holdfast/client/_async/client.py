@@ -897,9 +897,9 @@ class AsyncHoldfast:
         return AsyncCompletions(parts.caller, parts.catalog, unit)
 
     async def known_completions(self, *, limit: int = LISTED) -> list[str]:
-        """Return the names of the completions to which names were added in the last month.
+        """Return the names of the `completions` objects that were added to in the last month.
 
-        The latest used come first. Some of them may be empty.
+        They are sorted by their last addition, the latest first. Some may be empty by now.
 
         Args:
             limit: see `queues`.

@@ -80,9 +80,9 @@ class AsyncRouter:
         return None if self._silent and address in self._silent else address
 
     async def address(self, unit: Unit) -> Address | None:
-        """Return the address of the server of *unit*. Discover it if `answering` is None.
+        """Return the address of the server of *unit*. If `answering` returns None, discover it.
 
-        None: the discovery failed, and no earlier one found the server.
+        Return None if the discovery failed, and no earlier one found the server.
         """
         if self.answering(unit) is None:
             await self.discover(self._generation)
@@ -179,7 +179,7 @@ class AsyncRouter:
         self._problem = Unsent(reason, rejection)
 
     async def close(self) -> None:
-        """Close all connections after their calls. No further ones are opened."""
+        """Close each connection when its calls have ended. Open no further connections."""
         self.closed = True
         while self._connections:
             _, connection = self._connections.popitem()

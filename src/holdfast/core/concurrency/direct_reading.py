@@ -206,7 +206,10 @@ class _Loan:
                 self.end()
 
     def wake(self) -> None:
-        """Wake the thread that reads, because its event was set. Any thread may call this."""
+        """Wake the thread that reads the socket, if it waits for bytes. Any thread may call this.
+
+        The thread then checks whether its event is set, and whether the loan has ended.
+        """
         if self._is_polling:
             with contextlib.suppress(OSError):  # Many bytes wait already, or the loan has ended.
                 self._wakes.send(b"!")

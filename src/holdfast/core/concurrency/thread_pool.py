@@ -114,7 +114,7 @@ class Threads:
 
     @property
     def busy(self) -> int:
-        """Return how many threads run a function, which may be an abandoned one."""
+        """Return how many threads run a function, even if its caller does not wait any more."""
         return min(self._unfinished, self._started)
 
     @property

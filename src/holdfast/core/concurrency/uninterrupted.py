@@ -51,8 +51,8 @@ def run_apart(work: Callable[[], None], stop: Callable[[], None]) -> None:
     context = copy_context()
     thread = threading.Thread(target=context.run, args=(do,), name="holdfast worker", daemon=True)
     try:
-        # Call `Thread.start` in another thread, where no signal handler runs. A handler that raises
-        # inside `Thread.start` would break the new thread.
+        # A signal handler that raises inside `Thread.start` would leave a thread that is started
+        # only in part. So another thread calls it: signal handlers run only in the main thread.
         start_new_thread(_start, (thread, errors, ended))
         while not ended.wait(_WAKE_S):
             pass

@@ -225,7 +225,7 @@ class Settings:
             "protocol": 2,
             "retry": Retry(NoBackoff(), 0) if blocking else AsyncRetry(NoBackoff(), 0),
             "socket_connect_timeout": self.patience_s,
-            # In asyncio, the connection limits the time of a whole call, which is cheaper.
+            # In asyncio, one timeout for the whole call replaces this one, because it costs less.
             "socket_timeout": self.timeout_s if blocking else None,
             **_driver(),
             "command_packer": Packer(),

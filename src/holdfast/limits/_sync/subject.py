@@ -277,7 +277,7 @@ class Subject:
         return found
 
     def _changes(self, changes: Sequence[int]) -> list[Argument]:
-        """Return the arguments that describe the limits with the *changes* of their costs."""
+        """Return, in one list, the tag, period (ms) and change of the cost of each limit."""
         found: list[Argument] = []
         for tag, limit, change in zip(self.tags, self.limits, changes, strict=True):
             found += (tag, limit.per_ms, change)

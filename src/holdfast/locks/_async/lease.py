@@ -67,7 +67,8 @@ class AsyncLease:
         self._cancel_scope: CancelScope | None = None
         self._events: set[Event] = set()  # one for each call of `wait_lost`
         self._lost_signal = LostSignal()
-        self._release_replies: list[bytes] = []  # b"" for each call, and its result after the reply
+        # Each call of `release` adds b"" before it calls the server, and then the server's answer.
+        self._release_replies: list[bytes] = []
         self._renewed = permits.renewed_lease(holder, fence, taken_at, self._lost_signal)
         permits.keep(self._renewed)
         self._released = False

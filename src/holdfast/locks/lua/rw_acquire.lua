@@ -87,6 +87,6 @@ end
 redis.call('PEXPIRE', own_queue, KEPT_MS)
 local now = string.format('%.0f', now_ms)
 local left = tonumber(permits.phase) and redis.call('ZCOUNT', permits.read_queue, '-inf', permits.phase) or 0
--- If one call could not let in all readers of the phase, or there is no holder: call again now.
+-- The caller must call again now if there is no holder, or if this call could not admit all readers of the phase.
 local is_open = not first[1] or left > 0 and mode == READ and mode_now ~= WRITE
 return {'queued', messages, ticket, now, is_open and now or ends_ms, holder}

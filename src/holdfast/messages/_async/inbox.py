@@ -155,7 +155,7 @@ class AsyncInbox(AsyncMessageReader):
         return InboxChatIds((chat for chat, _ in found), skipped)
 
     async def size(self) -> int:
-        """Return how many chats the other methods read. Their cost grows with this number."""
+        """Return the number of chats that the other methods read. Their cost grows with it."""
         return await self._messaging.membership.size(self.user)
 
     async def _unread(self) -> tuple[list[tuple[str, Unread]], int]:

@@ -156,7 +156,7 @@ class Inbox(MessageReader):
         return InboxChatIds((chat for chat, _ in found), skipped)
 
     def size(self) -> int:
-        """Return how many chats the other methods read. Their cost grows with this number."""
+        """Return the number of chats that the other methods read. Their cost grows with it."""
         return self._messaging.membership.size(self.user)
 
     def _unread(self) -> tuple[list[tuple[str, Unread]], int]:

@@ -1,4 +1,4 @@
-"""Stores the schedules of a namespace, each in the slot of its queue."""
+"""Store the schedules of a namespace, each in the hash slot of its queue."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Producer:
             with during(self._telemetry, "send", self._common(calls), amount=len(calls)) as sent:
                 batches = list(batched(calls, ids, sent.trace))
                 stored = self._store_all(operation, batches, calls, op_id)
-        # Each queue has its own batches, in the order of its calls.
+        # For each queue, `stored` has the tasks in the order of the calls.
         return [self._handle(call, next(stored[call.queue])) for call in calls]
 
     def _store_all(

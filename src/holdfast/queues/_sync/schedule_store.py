@@ -1,5 +1,5 @@
 # Generated from _async/schedule_store.py by tools/unasync.py: edit that, then run `make sync`.
-"""Stores the schedules of a namespace, each in the slot of its queue."""
+"""Store the schedules of a namespace, each in the hash slot of its queue."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _is_finite(value: float) -> bool:
 
 
 def _checked(value: Any, what: str) -> float:
-    """Return *value*, a number of a progress; an int stays an int."""
+    """Return *value* if it is a finite number, 0 or more. Do not convert an int to a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{what} must be a number, got {type(value).__name__}")
     if value < 0 or not _is_finite(value):

@@ -1,4 +1,4 @@
-"""The settings of a queue with partitions, which hold for all of them together."""
+"""Define the settings of a queue with partitions that hold for the whole queue."""
 
 from __future__ import annotations
 

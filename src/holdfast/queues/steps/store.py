@@ -114,10 +114,10 @@ class StepStore:
         """Begin step *number*, a sleep or a wait. End it if its time or its signal has come.
 
         Returns:
-            its record, if it has ended.
+            the record of the step, which has ended.
 
         Raises:
-            TaskSuspended: it has not ended.
+            TaskSuspended: the step has not ended, so the task stops until then.
             StepRefused, ClaimLost: see `record`.
         """
         args: list[Any] = [claim.key, str(claim.token), number, begun.kind, begun.name]

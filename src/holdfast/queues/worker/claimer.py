@@ -267,7 +267,7 @@ class Claimer:
         Raises:
             ServerUnavailable, OutcomeUnknown: the worker ends, and its time for replies is over.
         """
-        if settlement.claim not in self._held:  # it was released; the worker may have ended
+        if settlement.claim not in self._held:  # the claim was released; the worker may have ended
             self._settled(settlement, accepted=False)
             return
         self.settling.add(settlement.claim)
@@ -287,7 +287,7 @@ class Claimer:
         if not self._sender.is_used:
             return
         self.direct.received.clear()
-        with contextlib.suppress(HoldfastError):  # the leases of its claims end by themselves
+        with contextlib.suppress(HoldfastError):  # if this fails, the claims end with their leases
             self.release(await self.step(0))
             if self._may_be_claimed_for:
                 await self.direct.received.wait(_MESSAGE_S)

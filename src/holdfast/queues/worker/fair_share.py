@@ -117,8 +117,8 @@ class FairShare:
         New partitions compete for slots only after `expect_tasks`: until their server accepts the
         worker, no slots must be kept for them.
 
-        Partitions take turns, each with a whole step: small claims of each would cost the servers
-        several times as much.
+        The partitions take turns: one claims tasks for all slots of a step, then another one does.
+        If each of them claimed a few tasks, the servers would have several times as much work.
 
         Args:
             queue: the queue.

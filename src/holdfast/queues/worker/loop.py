@@ -375,7 +375,7 @@ class WorkerLoop:
         self._wake_next()
 
     def _wake_next(self) -> None:
-        """Wake the queue that gets the next free slot. It wakes the next one if slots are left."""
+        """Wake the claimer of the queue that gets the next slot. Its step wakes the next one."""
         if (name := self._slots.next()) is not None:
             self._claimers[name].wake()
         elif self._until_idle and not self._executions and self._slots.all_empty:

@@ -151,7 +151,7 @@ class Scheduler:
         """Fire *schedules*, which are due.
 
         Returns:
-            How many remain due: the queue is full, or this worker cannot fire them.
+            How many schedules remain due: the queue is full, or this worker cannot fire them.
         """
         steps: list[list[tuple[ScheduleDefinition, Firing, list[Argument]]]] = [[]]
         tasks = 0

@@ -37,10 +37,10 @@ class ServerContact:
         self._outages = outages
 
     def answered(self, *, repeated: bool = False) -> None:
-        """Record that a call was answered. The outage lasts while other calls are repeated.
+        """Record that a call was answered. The outage ends when no call is repeated any more.
 
         Args:
-            repeated: whether the call had failed before.
+            repeated: whether this call had failed before, and was repeated.
         """
         self.answered_at = time.monotonic()
         self._repeating -= repeated

@@ -30,7 +30,8 @@ class AsyncWorker:
     Made by `AsyncHoldfast.worker`. Async functions run on the loop, plain ones in threads.
 
     Args:
-        caller: caller of the client; the worker uses its settings.
+        caller: sends the calls of the client. The worker calls the servers itself, with the same
+            settings.
         options: the options of the worker.
         maxmemory_check: checks the eviction policy of the servers of the queues.
     """
@@ -165,7 +166,8 @@ class Worker:
     Made by `Holdfast.worker`. Async functions run on that loop, plain ones in threads.
 
     Args:
-        caller: caller of the client; the worker uses its settings.
+        caller: sends the calls of the client. The worker calls the servers itself, with the same
+            settings.
         options: the options of the worker.
         maxmemory_check: checks the eviction policy of the servers of the queues.
     """

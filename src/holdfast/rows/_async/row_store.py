@@ -244,7 +244,7 @@ class AsyncRowStore:
         return shard.unit, names, args
 
     async def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
-        """Schedule the rows in *periods*: row → period (ms)."""
+        """Schedule regular loads of rows. *periods*: row → milliseconds between two loads."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(await self.shards(), list(periods))):
             unit = shard.unit

@@ -245,7 +245,7 @@ class RowStore:
         return shard.unit, names, args
 
     def schedule(self, periods: Mapping[str, int], write: ledger.Operation) -> None:
-        """Schedule the rows in *periods*: row → period (ms)."""
+        """Schedule regular loads of rows. *periods*: row → milliseconds between two loads."""
         steps: list[Step] = []
         for number, (shard, part) in enumerate(_parted(self.shards(), list(periods))):
             unit = shard.unit

@@ -64,6 +64,7 @@ class ChangingFile(Protocol):
     def matching(self, marks: Sequence[tuple[int, str]]) -> int | None:
         """Return the index of the pair (offset, mark) that fits this file.
 
+        A pair fits if `mark` returns the same mark for the offset and the bytes before it.
         If several pairs fit, return the one with the highest offset; if none fits, return None.
 
         Raises:

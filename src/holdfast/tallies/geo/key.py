@@ -1,4 +1,4 @@
-"""Provide the key that counts lines by the location of their IP address."""
+"""Provide `GeoKey`, which counts the lines of files by the location of their IP address."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _fields(line: bytes) -> tuple[str, str]:
 
 
 def _address(text: str, day: str, days: DayRange) -> IPv4Address | IPv6Address | str:
-    """Return the address of a line, or the reason why the line is rejected."""
+    """Return *text* of a line as an IP address, or the reason why the line is rejected."""
     if not text or not day:
         return MALFORMED
     if iso_day(day) is None:

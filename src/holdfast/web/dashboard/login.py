@@ -60,7 +60,8 @@ async def log_in(request: Request) -> Response:
     token = (fields.get("pass") or [""])[0].strip()
     page = checked_page((fields.get("next") or [START])[0])
     try:
-        visitor = await shared.identify(request, token)  # each page checks for a revocation
+        # Each page checks whether the pass was revoked, so this function does not.
+        visitor = await shared.identify(request, token)
     except Problem as problem:
         if wants_json(request) or problem.status != 401:
             raise

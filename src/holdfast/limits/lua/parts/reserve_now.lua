@@ -6,9 +6,9 @@ local HEAD_BYTES, LOG_BYTES = 9, 8
 local LOG_AND_SUM = '>I2I5BI5'  -- LOG, SUM
 local NEW_LOG = '>I6I2I5BI5'  -- instant of the last mark, LOG, SUM
 
--- Returns where the only log in *stored* is, if it is the one of *tag* with at least two entries: the positions of its
--- first and last entry, the sum, and the positions of the marks and of the log. Returns nil for any other state, also
--- for a damaged one.
+-- Finds the log of *tag* (the number that identifies a limit) in *stored*. It must be the only log there, with at least
+-- two entries. Returns the positions of its first and last entry, its sum, and the positions of the marks and of the
+-- log. Returns nil for any other state, also for a damaged one.
 local function only_log(stored, tag, per_ms, now)
   if #stored < HEAD_BYTES then
     return nil

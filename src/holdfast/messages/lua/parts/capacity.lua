@@ -22,8 +22,10 @@ local function read_capacity(meta)
   return limits
 end
 
--- Applies the settings that a sender gives to *limits*. Returns the settings to store (fields and values, alternating),
--- and 'conflict', 'kept' (a stored value differs from the given one) or nil.
+-- Changes *limits* to the settings that a sender gives (*given*). Returns the settings to store (fields and values,
+-- alternating), and what to report to the sender (nil: nothing):
+--   'conflict'   a stored value differs and the sender wants an error, so nothing is to be stored
+--   'kept'       a stored value differs, and stays in effect
 local function apply_settings(limits, given)
   local changed, kept = {}, nil
   for _, field in ipairs({'capacity', 'overflow'}) do

@@ -29,7 +29,7 @@ local function remove_one(chats, added)
   end
 end
 
--- Removes chats added by others that do not fit, at most two. Call this function after each addition.
+-- If others added the user to too many chats, removes one or two of these. Call this after each addition.
 local function limit_others(chats, added)
   local others = redis.call('ZCOUNT', chats, '-inf', '(0')
   local room = math.max(LEAST, OWN - (redis.call('ZCARD', chats) - 1 - others))

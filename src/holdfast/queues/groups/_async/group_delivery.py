@@ -106,7 +106,8 @@ class AsyncGroupDelivery:
         if state != b"cancelled" or record is None:
             return False
         layout = layout_of(group_id, record)
-        # Each writer cancels one member of each page, so that the ledger stays small.
+        # The ledger has an entry for each writer. So all pages use the same writers, one for each
+        # member of a page.
         writers = [ledger.new_writer() for _ in range(min(CANCELS, layout.total))]
         for number, page in enumerate(pages(range(layout.total), CANCELS), start=1):
             entries = await self.store.ends(group_id, page)

@@ -35,7 +35,7 @@ local function admit(limits, key, id, priority)
   end
 end
 
--- Returns up to *most* tasks of *key* that are kept apart, with their scores, from this priority on.
+-- Returns the first tasks of *key* that are kept apart, at most *most*, with their scores. Begins at *priority*.
 local function first_apart(limits, key, priority, most)
   local first = LIMITED_KEY * key.slot
   return redis.call('ZRANGE', limits.limited, first + LIMITED_LANE * priority, first + LIMITED_KEY - 1, 'BYSCORE',

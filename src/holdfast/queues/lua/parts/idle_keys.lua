@@ -1,7 +1,7 @@
 -- Forgets the limit keys that no task uses, and that have no start (for a rate), pause or turn to remember.
 -- Needs the parts: limit_key, starts, turns.
 
--- Returns whether a key has nothing to remember.
+-- Returns whether later tasks of a key do not depend on its record: it has no pause, recent start or turn.
 local function is_forgettable(limits, key)
   return key.not_before <= limits.now_ms and had_turn(limits, key)
     and #recent_starts(key.starts, key.definition, limits.now_ms) == 0

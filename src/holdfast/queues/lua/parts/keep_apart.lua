@@ -1,4 +1,4 @@
--- Keeps limited tasks apart until their key has room for them.
+-- Keeps tasks apart (see parts/admit): they stay only in the set `limited` until the limit of their key allows them.
 -- Needs the parts: limit_key.
 
 -- Keeps a task apart, after the others of its key and priority.

@@ -10,7 +10,7 @@ local function notes_member(record)
   return record:find(' member', -7, true) ~= nil
 end
 
--- Adds the end of the task *id* to `step.ends`, if the task is a member.
+-- Adds the end of the task *id* to `step.ends`, if the task is a member of a group.
 local function note_member_end(step, id, token, state, payload)
   local member = member_of(redis.call('HGET', step.keys.bodies, id) or '')
   if member then

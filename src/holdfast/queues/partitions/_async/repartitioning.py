@@ -66,7 +66,8 @@ class AsyncRepartitioning:
     async def renew(self, queue: str) -> None:
         """Give the layout of *queue* a new version.
 
-        This repairs a layout after the server has lost its latest version, which partitions know.
+        This repairs a queue after the server has lost the latest version of the layout: partitions
+        that store this version refuse producers that know only an earlier one.
         """
         layout = await self._layouts.read(queue)
         await self._write(queue, layout.partitions, renew=True)

@@ -131,7 +131,7 @@ async def pause(action: ActionRequest) -> ActionResult:
 
 
 async def resume(action: ActionRequest) -> ActionResult:
-    """Resume the schedule, from its next instant on."""
+    """Resume a paused schedule. It fires again at its next instant."""
     name = action.text("name")
     try:
         await action.hf.schedule_handle(name).resume(op_id=action.op_id)
