@@ -156,7 +156,18 @@ def test_a_blocking_limiter_refuses_an_async_function(site: Site) -> None:
 
     with Holdfast.from_url(site.url, namespace=site.namespace) as hf:
         limiter = hf.rate_limit("api", Limit(1, per=60.0))
-        with pytest.raises(TypeError, match="the client of this limiter is blocking"):
+        with pytest.raises(TypeError, match=r"fetch at .* must not be async for Holdfast"):
+            limiter.limited()(fetch)
+
+
+async def test_an_async_limiter_refuses_a_plain_function(site: Site) -> None:
+    """Calls of the decorated function would run it, and then fail."""
+
+    def fetch() -> None: ...
+
+    async with AsyncHoldfast.from_url(site.url, namespace=site.namespace) as hf:
+        limiter = hf.rate_limit("api", Limit(1, per=60.0))
+        with pytest.raises(TypeError, match=r"fetch at .* must be async for AsyncHoldfast"):
             limiter.limited()(fetch)
 
 

@@ -173,6 +173,8 @@ async def test_draining_gives_up_in_time(hf: AsyncHoldfast, bench: AsyncTaskBenc
     with pytest.raises(AssertionError, match=r"\['mail'\] not drained in 0.1 s; enqueued are:"):
         await bench.drain(tasks, timeout=0.1)
     await bench.drain(tasks, queues=["other"])
+    with pytest.raises(TypeError, match=r"such as \['other'\], got 'other'"):
+        await bench.drain(tasks, queues="other")
 
 
 class Started(Exception):

@@ -170,6 +170,8 @@ def test_draining_gives_up_in_time(hf: Holdfast, bench: TaskBench) -> None:
     with pytest.raises(AssertionError, match=r"\['mail'\] not drained in 0.1 s; enqueued are:"):
         bench.drain(tasks, timeout=0.1)
     bench.drain(tasks, queues=["other"])
+    with pytest.raises(TypeError, match=r"such as \['other'\], got 'other'"):
+        bench.drain(tasks, queues="other")
 
 
 class Started(Exception):

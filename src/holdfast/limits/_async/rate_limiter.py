@@ -14,7 +14,7 @@ from ...core._async.catalog import AsyncCatalog
 from ...core.clock import Duration, not_early_ms, to_timeout_s
 from ...core.concurrency._async.cancellation import run_shielded
 from ...core.concurrency._async.primitives import Event
-from ...core.concurrency._async.user_calls import can_call
+from ...core.concurrency._async.user_calls import check_half
 from ...core.names import Namespace, encode_name
 from ...core.telemetry import during
 from ...errors import RateLimited
@@ -187,14 +187,11 @@ class AsyncRateLimiter:
             timeout: see `acquire`; a call that would wait longer raises `RateLimited`.
 
         Raises:
-            TypeError: The function is async, and the client is not.
+            TypeError: the function is async and the client is blocking, or the other way round.
         """
 
         def decorate(function: F) -> F:
-            if not can_call(function):
-                raise TypeError(
-                    f"{function!r} is async, but the client of this limiter is blocking"
-                )
+            check_half(function, repr(function))
 
             @wraps(function)
             async def limited_function(*args: Any, **kwargs: Any) -> Any:

@@ -134,11 +134,12 @@ class AsyncTaskBench:
         Raises:
             AssertionError: due tasks remain after *timeout*.
             LifespanFailed: the lifespan of *tasks* raised an exception.
+            TypeError: *queues* is a str.
         """
         __tracebackhide__ = True
         if state is not None:
             tasks = tasks.with_lifespan(lambda _: nullcontext(state))
-        names = sorted(tasks.queues() if queues is None else queues)
+        names = _names(tasks, queues)
         before = await self._counted(names)
         until = time.monotonic() + timeout
         worker = self._hf.worker(tasks, queues=dict.fromkeys(names, 1), grace=timeout)
@@ -184,7 +185,7 @@ class AsyncTaskBench:
             ValueError: *by* is negative or not finite.
         """
         __tracebackhide__ = True
-        names = sorted(tasks.queues() if queues is None else queues)
+        names = _names(tasks, queues)
         seconds = by.total_seconds() if isinstance(by, timedelta) else by
         if not 0 <= seconds < inf:  # NaN included: it would spoil the time of all later calls
             raise ValueError(f"advance by 0 seconds or more, not by {by!r}")
@@ -221,6 +222,12 @@ class AsyncTaskBench:
         ]
         delayed = sum([(await self._hf.queue(name).stats()).delayed for name in names])
         return sum_of(throughputs, delayed)
+
+
+def _names(tasks: TaskRegistry, queues: Iterable[str] | None) -> list[str]:
+    if isinstance(queues, str):
+        raise TypeError(f"queues must be several names, such as [{queues!r}], got {queues!r}")
+    return sorted(tasks.queues() if queues is None else queues)
 
 
 def _queues(matcher: TaskMatcher) -> tuple[str, ...]:
