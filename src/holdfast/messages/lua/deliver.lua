@@ -20,11 +20,11 @@
 -- ARGV[9]  string  per_sender  maximum number of unread messages of the sender; '': no limit
 -- ARGV[10] string  trace    trace context in which the message is sent; absent if there is none
 -- returns  array   if the message was stored: a string, its number; or, if the stored settings differ from the given
---                  ones: kept, number, stored capacity, stored overflow
+--                  ones: kept, number, capacity, overflow
 --                  if it was not stored:
 --                  full, capacity, when the oldest unread message was sent (ms; '': unknown)
 --                  sender_full, maximum number of unread messages of the sender
---                  conflict, stored capacity, stored overflow
+--                  conflict, capacity, overflow; at least one differs from the given one, and is the stored one
 -- include clock
 -- include ledger
 -- include stored
