@@ -31,7 +31,10 @@ _OURS: Final = re.compile(r"hf:([0-9a-z]{13})\.([1-9][0-9]{0,14})(?::([1-9][0-9]
 
 
 def keys(unit: Unit) -> tuple[str, str]:
-    """HASH writer → number and answer, for even and for odd hours; both expire within two hours."""
+    """Two hashes, of even and of odd hours: writer → the number of its last write, and its answer.
+
+    Each expires as a whole, within two hours.
+    """
     return unit.key("ledger:0"), unit.key("ledger:1")
 
 

@@ -139,7 +139,7 @@ class PubSubConnection:
     def lend(self) -> socket.socket | None:
         """Let a thread read in place of the loop. Return a socket for that.
 
-        None: a waiter needs the loop, or the connection cannot be lent.
+        Return None if a waiter needs the loop, or if the stream is not one of Holdfast's own class.
         """
         stream = self._stream
         if not isinstance(stream, AsyncStream):

@@ -49,7 +49,7 @@ class OutboxTaskAdmin(ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        """Show the list, with links to the dashboards in the options of the backends."""
+        """Show the list, with links to the dashboards that the options of the backends name."""
         context = {"holdfast_dashboards": dashboards(), **(extra_context or {})}
         return super().changelist_view(request, context)
 

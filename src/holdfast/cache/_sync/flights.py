@@ -40,7 +40,7 @@ class Flight:
 
 
 class Flights:
-    """The current flights of one function in one process (in asyncio: in one event loop).
+    """The loads in progress that callers of one function share, in one process or event loop.
 
     Attributes:
         refreshing: values that this process refreshes now.

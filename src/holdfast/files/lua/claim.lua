@@ -17,10 +17,12 @@
 -- ARGV[4]   int     turn        number of this claim; a claim that is repeated with its number returns the same file
 -- ARGV[5]   int     small       maximum bytes of a chunk in the reply
 -- ARGV[6]   int     from        number of the first file to check
--- returns  array   file, epoch, number, token, acked bytes, name, born, view of the file, its chunk if it is small
+-- returns  array   one of these, which begin with a word:
+--                  file, epoch, number of the file, token of its lease, acked bytes, name, when its upload began (µs),
+--                  view of the file (see parts/file), its chunk if it is small
 --                  wait, epoch, ms until a file may be free ('': no file is held or paused), number of files that
 --                  failed too often, feed state
---                  more, the same values, number of the next file to check: call again with it
+--                  more, the values of `wait`, number of the next file to check: call again with it
 --                  missed, number of files that were dropped unread
 --                  end; unknown_consumer; too_many_consumers; or a refusal (see parts/feed)
 -- include clock

@@ -192,7 +192,10 @@ class AsyncIdempotency:
             await released(self._caller, unit, token)
 
     async def _note(self, call: AsyncIdempotentCall) -> None:
-        """Record the store for operators. If that is interrupted, free the key."""
+        """Record the name of the store, so that operators can list it.
+
+        If this is cancelled, free the key that *call* has just taken: no caller would finish it.
+        """
         try:
             await self._catalog.note(self._unit)
         except BaseException:

@@ -187,7 +187,10 @@ class Idempotency:
             released(self._caller, unit, token)
 
     def _note(self, call: IdempotentCall) -> None:
-        """Record the store for operators. If that is interrupted, free the key."""
+        """Record the name of the store, so that operators can list it.
+
+        If this is cancelled, free the key that *call* has just taken: no caller would finish it.
+        """
         try:
             self._catalog.note(self._unit)
         except BaseException:

@@ -114,11 +114,12 @@ class FairShare:
     def divide(self, queue: str, parts: Sequence[str]) -> None:
         """Divide the share of *queue* equally among its partitions.
 
-        New partitions compete for slots only after `expect_tasks`: until their server accepts the
-        worker, no slots must be kept for them.
+        New partitions compete for slots only after `expect_tasks`: slots must not be reserved for
+        them until their server accepts the worker.
 
-        The partitions take turns: one claims tasks for all slots of a step, then another one does.
-        If each of them claimed a few tasks, the servers would have several times as much work.
+        The partitions take turns: one claims tasks for all free slots of the queue, and the next
+        time another one does. If each claimed a few tasks every time, the servers would have
+        several times as much work.
 
         Args:
             queue: the queue.
@@ -168,7 +169,7 @@ class FairShare:
             share.progress = max(share.progress, self._present)
 
     def set_full(self, queue: str, *, full: bool) -> None:
-        """Set whether *queue* may start no more tasks. It gets no extra slots for that time."""
+        """Set whether *queue* is full: then it must not start tasks, and gets no extra slots."""
         share = self._shares[queue]
         if share.full and not full:
             share.progress = max(share.progress, self._present)

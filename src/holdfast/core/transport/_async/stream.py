@@ -183,7 +183,7 @@ class AsyncStream(asyncio.BufferedProtocol):
 
 
 class AsyncPlainStream:
-    """A connection of a class of the user, which is used only through its public methods.
+    """A connection of a class that the user supplies. Only its public methods are used.
 
     Args:
         connection: an open connection with the methods of redis-py's connections.
