@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Final
 
 from holdfast import Gap, TaskEvent, TaskHandle
@@ -179,12 +180,10 @@ def misread(report: Followed) -> Iterator[str]:
         yield f"{report.title} had gaps"
     if [event.number for event in events] != list(range(1, len(events) + 1)):
         yield f"the numbers of {report.title} are not 1 to {len(events)}"
-    last = max((event.attempt for event in events), default=0)
     pages = [event.data["page"] for event in events if event.kind == "event"]
-    final = [
-        event.data["page"] for event in events if event.attempt == last and event.kind == "event"
-    ]
-    if final != list(range(1, PAGES + 1)):
-        yield f"of {report.title}, {len(final)} of {PAGES} pages of the last attempt were reported"
-    if len(pages) > last * PAGES:
-        yield f"{report.title} has more pages than its attempts could render"
+    # A new run begins at page 1: after a kill, or after a stall longer than the lease. After a
+    # stall it has the same attempt number, as the worker gives the report back and counts none.
+    if any(page not in (1, before + 1) for before, page in pairwise([0, *pages])):
+        yield f"the pages of {report.title} are not in order, or come twice: {pages}"
+    if pages[-PAGES:] != list(range(1, PAGES + 1)):
+        yield f"the last run of {report.title} did not report each of its {PAGES} pages: {pages}"

@@ -39,7 +39,8 @@ class TaskEvent:
         data: what was given to `emit`, as JSON values; for a progress `done`, and `total` and
             `message` if they were given.
         at: when the server stored it, by its clock.
-        attempt: the attempt that reported it, 1 for the first.
+        attempt: the attempt that reported it, 1 for the first. A run that its worker gave back,
+            because it stopped or lost the lease, does not count: the next run has the same number.
     """
 
     number: int
