@@ -369,12 +369,14 @@ def test_a_claim_without_a_free_slot_is_given_back(hf: Holdfast) -> None:
     queues = {QUEUE: 1, "beside": 1}
     with working(hf, concurrency=1, queues=queues):
         listed(hf, "beside")
-        hf.enqueue(wait.call("open"))
+        waiting = hf.enqueue(wait.call("open"))
         beside = hf.enqueue(note_beside.call("beside"))
-        eventually(lambda: hf.queue("beside").stats().ready == 1)
+        # On a busy machine the second claim may get the slot. Then the first one is given back.
+        eventually(lambda: len(ran) == 2 or hf.queue("beside").stats().ready == 1)
         gates["open"].set()
-        beside.result(timeout=20)
-    assert [(value, attempt) for value, attempt, _ in ran] == [("open", 1), ("beside", 1)]
+        for handle in (waiting, beside):
+            handle.result(timeout=20)
+    assert sorted((value, attempt) for value, attempt, _ in ran) == [("beside", 1), ("open", 1)]
 
 
 def test_workers_that_end_lose_no_claim(hf: Holdfast) -> None:
