@@ -103,6 +103,49 @@ async def test_wrong_use_is_refused(bench: AsyncTaskBench) -> None:
         await bench.assert_enqueued(lambda: None)  # type: ignore[arg-type]
 
 
+async def test_true_is_not_1(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+    await hf.enqueue(send.call("jack", price=1))
+    await hf.enqueue(ship.call([], to={"urgent": [1, 0]}))  # type: ignore[arg-type]
+    await bench.assert_enqueued(send, "jack", 1.0)  # JSON has one kind of numbers
+    await bench.refute_enqueued(send, "jack", True)
+    await bench.refute_enqueued(send.call("jack", price=True))
+    await bench.refute_enqueued(send.name, "jack", price=True)
+    await bench.assert_enqueued(ship, [], {"urgent": [1, 0]})
+    await bench.refute_enqueued(ship, [], {"urgent": [True, 0]})
+    await bench.refute_enqueued(ship, [], {"urgent": [1]})
+    await bench.refute_enqueued(ship, [], {"other": [1, 0]})
+
+
+async def test_what_no_task_can_match_is_refused(bench: AsyncTaskBench) -> None:
+    with pytest.raises(TypeError, match=r"no call of task '.*send' has these: .* 'prize'"):
+        await bench.refute_enqueued(send, "jack", prize=2)
+    with pytest.raises(TypeError, match="missing a required argument: 'to'"):
+        await bench.assert_enqueued(send, price=2)
+    with pytest.raises(ValueError, match="priority must be one of high, medium, low, got 'hihg'"):
+        await bench.refute_enqueued(send, priority="hihg")
+    with pytest.raises(ValueError, match="delay must be finite, got nan"):
+        await bench.refute_enqueued(send, delay=float("nan"))
+    with pytest.raises(ValueError, match="within must be 0 seconds or more, got -1"):
+        await bench.refute_enqueued(send, delay=0, within=-1)
+
+
+async def test_a_queue_given_with_a_call_counts(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+    await hf.enqueue(send.call("jack").options(queue="elsewhere"))
+    await bench.assert_enqueued(send.call("jack"), queue="elsewhere")
+    await bench.refute_enqueued(send.call("jack"))
+
+
+async def test_more_tasks_than_are_read(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
+    await hf.enqueue_many([send.call("jack", n) for n in range(1000)])
+    await bench.refute_enqueued(send, "jack", 1000)
+    await hf.enqueue(send.call("jack", 1000))
+    read = "of the 1,001 tasks of queue 'mail', 1,000 were read"
+    with pytest.raises(AssertionError, match=f"perhaps enqueued: .*; {read}"):
+        await bench.refute_enqueued(send, "jack", 1000)
+    with pytest.raises(AssertionError, match=f"(?s)not enqueued: .* more; {read}"):
+        await bench.assert_enqueued(send, "jack", 1001)
+
+
 async def test_draining_runs_what_may_run(hf: AsyncHoldfast, bench: AsyncTaskBench) -> None:
     registry = TaskRegistry()
     seen: list[int] = []

@@ -104,6 +104,49 @@ def test_wrong_use_is_refused(bench: TaskBench) -> None:
         bench.assert_enqueued(lambda: None)  # type: ignore[arg-type]
 
 
+def test_true_is_not_1(hf: Holdfast, bench: TaskBench) -> None:
+    hf.enqueue(send.call("jack", price=1))
+    hf.enqueue(ship.call([], to={"urgent": [1, 0]}))  # type: ignore[arg-type]
+    bench.assert_enqueued(send, "jack", 1.0)  # JSON has one kind of numbers
+    bench.refute_enqueued(send, "jack", True)
+    bench.refute_enqueued(send.call("jack", price=True))
+    bench.refute_enqueued(send.name, "jack", price=True)
+    bench.assert_enqueued(ship, [], {"urgent": [1, 0]})
+    bench.refute_enqueued(ship, [], {"urgent": [True, 0]})
+    bench.refute_enqueued(ship, [], {"urgent": [1]})
+    bench.refute_enqueued(ship, [], {"other": [1, 0]})
+
+
+def test_what_no_task_can_match_is_refused(bench: TaskBench) -> None:
+    with pytest.raises(TypeError, match=r"no call of task '.*send' has these: .* 'prize'"):
+        bench.refute_enqueued(send, "jack", prize=2)
+    with pytest.raises(TypeError, match="missing a required argument: 'to'"):
+        bench.assert_enqueued(send, price=2)
+    with pytest.raises(ValueError, match="priority must be one of high, medium, low, got 'hihg'"):
+        bench.refute_enqueued(send, priority="hihg")
+    with pytest.raises(ValueError, match="delay must be finite, got nan"):
+        bench.refute_enqueued(send, delay=float("nan"))
+    with pytest.raises(ValueError, match="within must be 0 seconds or more, got -1"):
+        bench.refute_enqueued(send, delay=0, within=-1)
+
+
+def test_a_queue_given_with_a_call_counts(hf: Holdfast, bench: TaskBench) -> None:
+    hf.enqueue(send.call("jack").options(queue="elsewhere"))
+    bench.assert_enqueued(send.call("jack"), queue="elsewhere")
+    bench.refute_enqueued(send.call("jack"))
+
+
+def test_more_tasks_than_are_read(hf: Holdfast, bench: TaskBench) -> None:
+    hf.enqueue_many([send.call("jack", n) for n in range(1000)])
+    bench.refute_enqueued(send, "jack", 1000)
+    hf.enqueue(send.call("jack", 1000))
+    read = "of the 1,001 tasks of queue 'mail', 1,000 were read"
+    with pytest.raises(AssertionError, match=f"perhaps enqueued: .*; {read}"):
+        bench.refute_enqueued(send, "jack", 1000)
+    with pytest.raises(AssertionError, match=f"(?s)not enqueued: .* more; {read}"):
+        bench.assert_enqueued(send, "jack", 1001)
+
+
 def test_draining_runs_what_may_run(hf: Holdfast, bench: TaskBench) -> None:
     registry = TaskRegistry()
     seen: list[int] = []

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Final
 
 from .. import JSON, Call, Task, TaskStatus
+
+PRIORITIES: Final = ("high", "medium", "low")
 
 SHOWN: Final = 10
 """Largest number of tasks in the message of a failed assertion."""
@@ -47,21 +50,30 @@ class TaskMatcher:
         """Return the matcher for the arguments of `assert_enqueued`.
 
         Raises:
-            TypeError: there are arguments besides those of a call, or *task* is no task.
+            TypeError: there are arguments besides those of a call, the arguments do not fit the
+                signature of *task*, or *task* is no task.
+            ValueError: *delay*, *within* or *priority* is not possible, so no task could match.
         """
+        _check_options(options)
         if isinstance(task, Call):
             if args or kwargs:
                 raise TypeError("a call has its arguments already: pass no others")
             sent: tuple[Any, Any] = (task.args, task.kwargs)
             if task.definition is not None:
                 sent = task.definition.stored(*sent)
-            given = {"queue": task.queue, "args": sent[0], "kwargs": sent[1]}
+            queue = options["queue"] or task.queue
+            given = {"queue": queue, "args": sent[0], "kwargs": sent[1]}
             return cls(task.task, **{**options, **given})
         known = kwargs if args or kwargs else None
         if isinstance(task, str):
             return cls(task, args, known, **options)
         if not isinstance(task, Task):
             raise TypeError(f"expected a task, its name or a call, got {type(task).__name__}")
+        if known is not None:
+            try:
+                task.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"no call of task {task.name!r} has these: {error}") from None
         options["queue"] = options["queue"] or task.queue
         return cls(task.name, args, known, task=task, **options)
 
@@ -70,7 +82,7 @@ class TaskMatcher:
         return (
             status.task == self.name
             and (self.priority is None or status.priority == self.priority)
-            and (self.kwargs is None or self._bound(status.args, status.kwargs) == self._own)
+            and (self.kwargs is None or same(self._bound(status.args, status.kwargs), self._own))
             and (self.delay is None or abs(delay_of(status) - self.delay) <= self.within)
             and (self.delay != 0 or status.due_at is None)
         )
@@ -104,6 +116,26 @@ class TaskMatcher:
         if self.priority is not None:
             parts.append(f"of {self.priority} priority")
         return ", ".join(parts)
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise ValueError for options that no task can have: `refute_enqueued` would always pass."""
+    priority, delay, within = options["priority"], options["delay"], options["within"]
+    if priority is not None and priority not in PRIORITIES:
+        raise ValueError(f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r}")
+    if delay is not None and not isfinite(delay):
+        raise ValueError(f"delay must be finite, got {delay!r}")
+    if not within >= 0:  # NaN included
+        raise ValueError(f"within must be 0 seconds or more, got {within!r}")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values of JSON are equal. Unlike `==`, tell True from 1."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def delay_of(status: TaskStatus) -> float:

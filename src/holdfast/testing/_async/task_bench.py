@@ -78,6 +78,8 @@ class AsyncTaskBench:
 
         Raises:
             AssertionError: no task matches; the message lists the enqueued tasks.
+            TypeError: the arguments do not fit the signature of *task*.
+            ValueError: no task can have this *delay*, *within* or *priority*.
         """
         __tracebackhide__ = True  # pytest shows the test, not these lines
         options = {"queue": queue, "delay": delay, "within": within, "priority": priority}
@@ -85,7 +87,8 @@ class AsyncTaskBench:
         found = await self.enqueued(*_queues(matcher))
         fitting = _fitting(matcher, found.values())
         if not fitting:
-            raise AssertionError(f"not enqueued: {matcher}; {listing(found)}")
+            more = await self._unread(found)
+            raise AssertionError(f"not enqueued: {matcher}; {listing(found)}{more}")
         return fitting[0]
 
     async def refute_enqueued(
@@ -103,7 +106,9 @@ class AsyncTaskBench:
         The arguments are those of `assert_enqueued`.
 
         Raises:
-            AssertionError: a task matches.
+            AssertionError: a task matches, or a queue has more tasks than are read.
+            TypeError: see `assert_enqueued`.
+            ValueError: see `assert_enqueued`.
         """
         __tracebackhide__ = True  # pytest shows the test, not these lines
         options = {"queue": queue, "delay": delay, "within": within, "priority": priority}
@@ -111,6 +116,8 @@ class AsyncTaskBench:
         found = await self.enqueued(*_queues(matcher))
         if fitting := _fitting(matcher, found.values()):
             raise AssertionError(f"enqueued, {len(fitting)} times: {matcher}; {listing(found)}")
+        if more := await self._unread(found):
+            raise AssertionError(f"perhaps enqueued: {matcher}{more}")
 
     async def drain(
         self,
@@ -208,6 +215,16 @@ class AsyncTaskBench:
             drained = await self.drain(tasks, queues=names, timeout=timeout, state=state)
             result = result.then(drained)
         raise AssertionError(f"there are more than {EVENTS:,} events: advance by less")
+
+    async def _unread(self, found: Mapping[str, Sequence[TaskStatus]]) -> str:
+        """Return the end of a message if a queue has more tasks than *found*; '' if none has."""
+        for name, statuses in found.items():
+            if len(statuses) >= LISTED:
+                stats = await self._hf.queue(name).stats()
+                there = stats.running + stats.ready + stats.delayed
+                if there > len(statuses):
+                    return f"; of the {there:,} tasks of queue {name!r}, {len(statuses):,} were read"
+        return ""
 
     async def _busy(self, names: Sequence[str]) -> list[str]:
         """Return the queues with running tasks, or with ready tasks that no limit holds back."""
