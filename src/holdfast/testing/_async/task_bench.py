@@ -223,7 +223,9 @@ class AsyncTaskBench:
                 stats = await self._hf.queue(name).stats()
                 there = stats.running + stats.ready + stats.delayed
                 if there > len(statuses):
-                    return f"; of the {there:,} tasks of queue {name!r}, {len(statuses):,} were read"
+                    return (
+                        f"; of the {there:,} tasks of queue {name!r}, {len(statuses):,} were read"
+                    )
         return ""
 
     async def _busy(self, names: Sequence[str]) -> list[str]:
