@@ -63,6 +63,28 @@ def test_a_service_names_the_packages_that_are_missing(tmp_path: Path) -> None:
     )
 
 
+DEMO_NEEDS = "holdfast: the demo needs sqlalchemy: install `holdfast[demo]` from where you got "
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("fakeshop", "the example needs sqlalchemy: pip install '.[server,sql]'"),
+        ("holdfast demo sale", f"{DEMO_NEEDS}Holdfast"),
+    ],
+)
+def test_the_sale_names_the_package_that_is_missing(
+    tmp_path: Path, command: str, line: str
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['sqlalchemy'] = None")
+    done = subprocess.run(
+        [sys.executable, "-m", *command.split()],
+        cwd=EXAMPLES, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=115,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, f"{line}\n"), done.stdout
+
+
 @pytest.mark.parametrize("example", ["fakeshop", "fakegarage"])
 def test_an_example_that_is_a_package_says_how_to_run_it(example: str) -> None:
     assert error_of(example) == f"run it from the folder examples: python -m {example}\n"

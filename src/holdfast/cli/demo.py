@@ -14,10 +14,12 @@ from .connection import Embedded, Url, client_errors, connected, fail, on_comman
 from .exit_codes import WRONG_USAGE
 from .options import flag
 
+MISSING: Final = "the demo needs {}: install `holdfast[demo]` from where you got Holdfast"
+
 try:
     from holdfast_demo.demos import DEMOS, DemoFailed, WorldDemo, run
 except ModuleNotFoundError as _missing:
-    fail(f"the demo needs {_missing.name}: install `holdfast[demo]` from where you got Holdfast")
+    fail(MISSING.format(_missing.name))
 
 if TYPE_CHECKING:
     from holdfast_demo.demos import Demo
@@ -58,6 +60,8 @@ def _run(demo: Demo, *, as_json: bool) -> None:
             code = run(demo, as_json=as_json)
     except DemoFailed as error:
         fail(str(error), code=error.code)
+    except ModuleNotFoundError as error:  # a demo imports an extra when it uses it
+        fail(MISSING.format(error.name))
     raise typer.Exit(code)
 
 
