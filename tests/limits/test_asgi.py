@@ -8,7 +8,7 @@ import pytest
 from conftest import Site
 from faults.proxy import Proxy
 from faults.servers import Server
-from holdfast import AsyncHoldfast, Limit, RateLimitMiddleware
+from holdfast import AsyncHoldfast, Holdfast, Limit, RateLimitMiddleware
 from holdfast.limits._async.subject import RESERVE
 from holdfast.limits.asgi import client_address
 
@@ -105,6 +105,29 @@ async def test_a_message_that_the_application_sends_again_has_the_fields_once(si
         for _ in range(2):
             assert list((await client.get())[1]) == [b"ratelimit-policy", b"ratelimit"]
     assert start == {"type": "http.response.start", "status": 200}
+
+
+async def test_wrong_options_fail_at_creation(site: Site) -> None:
+    """And not at the first request."""
+    with (
+        Holdfast.from_url(site.url) as blocking,
+        pytest.raises(TypeError, match=r"from AsyncHoldfast\.rate_limit, got RateLimiter"),
+    ):
+        RateLimitMiddleware(
+            application,
+            limiter=blocking.rate_limit("web", Limit(5, per=60.0)),  # type: ignore[arg-type]
+        )
+    async with AsyncHoldfast.from_url(site.url) as hf:
+        limiter = hf.rate_limit("web", Limit(5, per=60.0))
+        options: Any
+        for options in ({"subject": "ann"}, {"costs": 3}):
+            with pytest.raises(TypeError, match="must be a function of the scope"):
+                RateLimitMiddleware(application, limiter=limiter, **options)
+        tokens = hf.rate_limit("web", Limit(5, per=60.0, name="tokens"))
+        with pytest.raises(ValueError, match="give the cost of 'tokens'"):
+            RateLimitMiddleware(application, limiter=tokens)
+        app = RateLimitMiddleware(application, limiter=tokens, costs=lambda scope: {"tokens": 1})
+        assert (await Client(app).get())[0] == 200
 
 
 @pytest.mark.parametrize(("unavailable", "wanted"), [("allow", 200), ("refuse", 503)])

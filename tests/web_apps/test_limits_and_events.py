@@ -4,6 +4,7 @@ import secrets
 from asyncio import Event
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from starlette.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from conftest import Site
-from holdfast import AsyncHoldfast, Holdfast, Limit
+from holdfast import AsyncHoldfast, Holdfast, InvalidName, Limit
 from holdfast.fastapi import IdempotencyMiddleware, RequestLimit, idempotent_route, lifespan
 from holdfast.fastapi.request_limit import parsed_rate
 from web_apps.conftest import Service
@@ -226,6 +227,55 @@ async def test_a_file_that_the_server_could_send_by_its_path(site: Site, tmp_pat
 def test_methods_are_several_names() -> None:
     with pytest.raises(TypeError, match="several names"):
         idempotent_route(user=lambda scope: "ann", methods="POST")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ttl": 0}, "ttl must be longer than 0 seconds"),
+        ({"ttl": "1 day"}, "ttl must be seconds or a timedelta, got str"),
+        ({"ttl": 400 * 86_400}, "ttl must be at most 366 days"),
+        ({"lease": 0.5}, "lease must be at least 1 s"),
+        ({"wait": -1}, "wait must be 0 or more, got -1"),
+        ({"wait": float("nan")}, "wait must be 0 or more, got nan"),
+        ({"wait": float("inf")}, "wait must be at most 366 days"),
+        ({"wait": "5"}, "wait must be a number, got str"),
+        ({"max_body": -1}, "max_body must be 0 or more"),
+        ({"max_body": "1 MiB"}, "max_body must be a number, got str"),
+        ({"name": "\ud800"}, "not valid Unicode"),
+        ({"name": 5}, "a name must be a str, got int"),
+        ({"user": "ann"}, "user must be a function of the scope, got 'ann'"),
+        ({"hf": Holdfast}, "hf must be an AsyncHoldfast, got type"),
+    ],
+    ids=str,
+)
+def test_wrong_options_fail_at_creation(options: dict[str, Any], message: str) -> None:
+    """And not at the first request."""
+
+    def user(scope: Any) -> str:
+        return "ann"
+
+    with pytest.raises((TypeError, ValueError), match=message):
+        IdempotencyMiddleware(Starlette(), **{"user": user, **options})
+    with pytest.raises((TypeError, ValueError), match=message):
+        idempotent_route(**{"user": user, **options})
+
+
+def test_options_may_be_timedeltas() -> None:
+    day = timedelta(days=1)
+    for wait in (None, 0, day, 366 * day):
+        options: Any = {"wait": wait, "ttl": day, "lease": day}
+        IdempotencyMiddleware(Starlette(), user=lambda scope: "ann", **options)
+
+
+def test_wrong_limits_fail_at_creation() -> None:
+    with pytest.raises(InvalidName):
+        RequestLimit("\ud800", "3/hour")
+    with pytest.raises(ValueError, match=r"no cost for a limit with a name, got .*'tokens'"):
+        RequestLimit("search", Limit(3, per=60.0, name="tokens"))
+    with pytest.raises(ValueError, match="the same name and period"):
+        RequestLimit("search", "3/hour", "4/hour")
+    RequestLimit("search", Limit(3, per=60.0, name="requests"))
 
 
 async def test_a_background_task_of_the_response_does_not_hold_the_answer_back(site: Site) -> None:

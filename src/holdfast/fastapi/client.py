@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from typing import Annotated, Any, Final
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from .. import AsyncHoldfast
+from .. import AsyncHoldfast, Holdfast
 
 _STATE: Final = "holdfast"
 """Name of the client in the state of the application and of its requests."""
@@ -92,3 +92,11 @@ def client_of(scope: Mapping[str, Any]) -> AsyncHoldfast:
             "and check that the server runs the lifespan"
         )
     return found
+
+
+def unconnected() -> closing[Holdfast]:
+    """Return a client that checks options before there is a client of the application.
+
+    It does not connect: making a block checks the options of the block, and sends nothing.
+    """
+    return closing(Holdfast.from_url("redis://localhost"))

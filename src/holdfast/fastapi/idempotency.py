@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .. import AsyncHoldfast, AsyncIdempotentCall, HoldfastError, ServerUnavailable
 from ..errors.one_line_logger import logger_of
-from .client import client_of
+from .client import client_of, unconnected
 from .stored_response import TOO_LARGE, ResponseRecorder, StoredResponse, problem
 
 logger: Final = logger_of("holdfast")
@@ -20,6 +21,8 @@ MAX_KEY: Final = 255
 """Largest number of characters of a key."""
 
 _BODY: Final = 1 << 20
+
+_LONGEST_WAIT_S: Final = 366 * 86_400
 
 _UNRECORDED: Final = frozenset(("http.response.pathsend", "http.response.zerocopysend"))
 """Extensions of ASGI by which an application sends a body in another form than as bytes."""
@@ -56,13 +59,17 @@ class IdempotencyMiddleware:
         hf: the client; None: that of the application, see `lifespan`.
         methods: methods of the requests; others run without their key.
         required: whether a request without a key gets status 400.
-        wait: seconds that a repeated request waits while the first one runs; then it gets 409.
-        ttl: seconds for which an answer is kept.
-        lease: seconds after which the key of a process that died is free.
+        wait: seconds that a repeated request waits while the first one runs (or a timedelta), at
+            most 366 days; then it gets 409. None: it waits without limit.
+        ttl: seconds for which an answer is kept (or a timedelta), at most 366 days.
+        lease: seconds after which the key of a process that died is free (or a timedelta); at
+            least 1.
         max_body: largest body of a request with a key, in bytes; a larger one gets status 413.
 
     Raises:
-        TypeError: *methods* is a str.
+        InvalidName: the *name* is not allowed.
+        TypeError: *methods* is a str, or another option has a wrong type.
+        ValueError: *wait*, *ttl*, *lease* or *max_body* is out of its range.
     """
 
     def __init__(  # noqa: PLR0913 (its parameters are the options of the middleware)
@@ -74,9 +81,9 @@ class IdempotencyMiddleware:
         hf: AsyncHoldfast | None = None,
         methods: Iterable[str] = ("POST", "PATCH"),
         required: bool = False,
-        wait: float = 0.0,
-        ttl: float = 86_400.0,
-        lease: float = 60.0,
+        wait: float | timedelta | None = 0.0,
+        ttl: float | timedelta = 86_400.0,
+        lease: float | timedelta = 60.0,
         max_body: int = _BODY,
     ) -> None:
         self._app = app
@@ -91,6 +98,22 @@ class IdempotencyMiddleware:
         self._ttl = ttl
         self._lease = lease
         self._max_body = max_body
+        self._check_options()
+
+    def _check_options(self) -> None:
+        """Raise for a wrong option now, so that it does not fail at the first request."""
+        if not callable(self._user):
+            raise TypeError(f"user must be a function of the scope, got {self._user!r}")
+        if self._hf is not None and not isinstance(self._hf, AsyncHoldfast):
+            raise TypeError(f"hf must be an AsyncHoldfast, got {type(self._hf).__name__}")
+        _check_number("max_body", self._max_body)
+        wait = self._wait.total_seconds() if isinstance(self._wait, timedelta) else self._wait
+        if wait is not None:
+            _check_number("wait", wait)
+            if wait > _LONGEST_WAIT_S:
+                raise ValueError(f"wait must be at most 366 days, got {wait:g} s")
+        with unconnected() as hf:
+            hf.idempotency(self._name, ttl=self._ttl, lease=self._lease)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI defines it."""
@@ -175,6 +198,14 @@ class IdempotencyMiddleware:
             detail = "the first request with this Idempotency-Key still runs; try again later"
             raise _RefusedRequest(409, "Conflict", detail, retry_after="1")
         return call
+
+
+def _check_number(what: str, value: object) -> None:
+    """Raise if *value* is no number, or negative."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{what} must be a number, got {type(value).__name__}")
+    if not value >= 0:  # NaN included
+        raise ValueError(f"{what} must be 0 or more, got {value!r}")
 
 
 async def _store(call: AsyncIdempotentCall, response: StoredResponse) -> None:

@@ -17,7 +17,7 @@ from .. import (
     ServerUnavailable,
     client_address,
 )
-from .client import holdfast
+from .client import holdfast, unconnected
 
 _RATE: Final = re.compile(r"(\d{1,12})/(?:(\d{1,6}) ?)?(second|minute|hour|day)s?")
 _SECONDS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
@@ -60,7 +60,8 @@ class RequestLimit:
             status 503.
 
     Raises:
-        ValueError: a rate has another form.
+        InvalidName: the *name* is not allowed.
+        ValueError: a rate has another form, a `Limit` has a name, or there are too many rates.
         TypeError: a rate is neither a str nor a `Limit`.
     """
 
@@ -81,6 +82,10 @@ class RequestLimit:
             raise ValueError(f"the limit of requests {name!r} needs a rate, such as 10/minute")
         if wrong := [each for each in self._limits if not isinstance(each, Limit)]:
             raise TypeError(f"give a rate such as 10/minute, or a Limit, got {wrong[0]!r}")
+        if named := [each for each in self._limits if each.name not in (None, "requests")]:
+            raise ValueError(f"a request has no cost for a limit with a name, got {named[0]!r}")
+        with unconnected() as hf:  # raise for wrong options now, and not at the first request
+            hf.rate_limit(name, *self._limits)
         # FastAPI reads the parameters of `__call__` from this signature, so that *key* can be any
         # dependency.
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

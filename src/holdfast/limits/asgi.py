@@ -11,7 +11,7 @@ import msgspec
 from ..errors import OutcomeUnknown, ServerUnavailable
 from ..errors.one_line_logger import logger_of
 from ._async.rate_limiter import AsyncRateLimiter
-from .costs import CostAboveLimit, Costs
+from .costs import CostAboveLimit, Costs, checked_costs
 from .decision import Decision
 
 Scope = MutableMapping[str, Any]
@@ -63,6 +63,11 @@ class RateLimitMiddleware:
         costs: returns what a request costs, from the ASGI scope; by default each costs 1.
         unavailable: what happens to requests while the server cannot be reached: `allow` lets them
             pass, `refuse` answers with status 503.
+
+    Raises:
+        TypeError: *limiter* is not that of an `AsyncHoldfast`, or *subject* or *costs* is no
+            function.
+        ValueError: *unavailable* is another text, or a limit has a name and there are no *costs*.
     """
 
     def __init__(
@@ -76,6 +81,15 @@ class RateLimitMiddleware:
     ) -> None:
         if unavailable not in ("allow", "refuse"):
             raise ValueError(f"unavailable must be 'allow' or 'refuse', got {unavailable!r}")
+        if not isinstance(limiter, AsyncRateLimiter):
+            got = type(limiter).__name__
+            raise TypeError(f"limiter must be from AsyncHoldfast.rate_limit, got {got}")
+        if not callable(subject):
+            raise TypeError(f"subject must be a function of the scope, got {subject!r}")
+        if costs is None:
+            checked_costs(None, limiter.limits)
+        elif not callable(costs):
+            raise TypeError(f"costs must be a function of the scope, got {costs!r}")
         self._app = app
         self._limiter = limiter
         self._subject = subject
