@@ -130,7 +130,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two values of JSON are equal. Unlike `==`, tell True from 1."""
+    """Return whether two values of JSON are equal. Unlike with `==`, True is not 1."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
