@@ -61,7 +61,9 @@ class Activity(Protocol):
 class Telemetry(Protocol):
     """Records the operations of clients. `OpenTelemetry` and `PrometheusMetrics` implement it.
 
-    All threads and event loops of a client call its methods. They must be quick and never raise.
+    All threads and event loops of a client call its methods, so they must be quick. An exception of
+    a method, or of an activity that it returned, is kept away from the operation: the task, lock or
+    message is as safe as without telemetry. The logger `holdfast.telemetry` warns of the first one.
     """
 
     def during(

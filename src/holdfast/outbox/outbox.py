@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, overload
 
+from ..core.guarded_telemetry import guarded
 from ..core.telemetry import Telemetry
 from ..queues.call import Call, checked_calls
 from .table import CHANNEL, NAME, outbox_table
@@ -54,7 +55,7 @@ class Outbox:
         self, metadata: MetaData, *, name: str = NAME, telemetry: Telemetry | None = None
     ) -> None:
         self.table: Table = outbox_table(metadata, name)
-        self._telemetry = telemetry
+        self._telemetry = guarded(telemetry)
 
     def __repr__(self) -> str:
         return f"Outbox({self.table.fullname!r})"

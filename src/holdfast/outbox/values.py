@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any, Final
 
+from ..core.guarded_telemetry import guarded
 from ..core.names import Namespace
 from ..core.telemetry import Telemetry, during
 from ..queues.call import Call, checked_call
@@ -34,7 +35,7 @@ def outbox_values(call: Call[Any], telemetry: Telemetry | None = None) -> dict[s
     call = checked_call(call).hooked()
     task_id = call.task_id or secrets.token_hex(16)
     unit, facts = _ANY_NAMESPACE.unit(KIND, call.queue), {"id": task_id, "task": call.task}
-    with during(telemetry, "send", unit, facts=facts) as sent:
+    with during(guarded(telemetry), "send", unit, facts=facts) as sent:
         _, priority, wait, expires, envelope = packed(call, task_id, sent.trace)
     return {
         "task_id": task_id,

@@ -15,15 +15,13 @@ from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import Link, Span, SpanKind, StatusCode, TracerProvider
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from ..core.guarded_telemetry import TelemetryFailures
 from ..core.names import Unit
 from ..core.telemetry import NO_FACTS, Activity, Delay, Fact, Verb, What
 from ..core.trace import TraceContext, current_trace
-from ..errors.one_line_logger import logger_of
 from ..version import __version__
 from . import conventions as names
 from .instruments import Attributes, Instruments
-
-_log = logger_of("holdfast.telemetry")
 
 _W3C: Final = TraceContextTextMapPropagator()
 
@@ -55,7 +53,7 @@ class Spans:
         scope, url = ("holdfast", __version__), names.SCHEMA_URL
         self._tracer = trace.get_tracer(*scope, tracer_provider, schema_url=url)
         self._instruments = Instruments(metrics.get_meter(*scope, meter_provider, schema_url=url))
-        self._has_failed = False
+        self.failures = TelemetryFailures("OpenTelemetry")
 
     def during(
         self,
@@ -70,23 +68,23 @@ class Spans:
         span = None
         try:
             span = self._span(verb, unit, amount, trace, facts)
-        except Exception:  # noqa: BLE001 (see the class)
-            self.failed()
+        except Exception as problem:  # noqa: BLE001 (see the class)
+            self.failures.add(problem)
         return _SpanActivity(self, span, verb, unit, amount, facts)
 
     def count(self, what: What, unit: Unit, amount: int, result: str) -> None:
         """Implement `Telemetry.count`."""
         try:
             self._instruments.count(what, unit, amount, result)
-        except Exception:  # noqa: BLE001 (see the class)
-            self.failed()
+        except Exception as problem:  # noqa: BLE001 (see the class)
+            self.failures.add(problem)
 
     def delayed(self, what: Delay, unit: Unit, seconds: float) -> None:
         """Implement `Telemetry.delayed`."""
         try:
             self._instruments.delayed(what, unit, seconds)
-        except Exception:  # noqa: BLE001 (see the class)
-            self.failed()
+        except Exception as problem:  # noqa: BLE001 (see the class)
+            self.failures.add(problem)
 
     def measure(
         self,
@@ -101,18 +99,8 @@ class Spans:
         """Record the metrics of an operation that has ended; see `Instruments.ended`."""
         try:
             self._instruments.ended(verb, unit, amount, facts, seconds, outcome, error)
-        except Exception:  # noqa: BLE001 (see the class)
-            self.failed()
-
-    def failed(self) -> None:
-        """Log the exception that is handled now, if it is the first one of this object."""
-        if not self._has_failed:
-            self._has_failed = True
-            _log.warning(
-                "OpenTelemetry raised an exception: spans or metrics are lost; further exceptions "
-                "are not logged",
-                exc_info=True,
-            )
+        except Exception as problem:  # noqa: BLE001 (see the class)
+            self.failures.add(problem)
 
     def _span(
         self,
@@ -222,8 +210,8 @@ class _SpanActivity:
             context.detach(self._token)
             try:
                 _end(span, self._outcome, error)
-            except Exception:  # noqa: BLE001 (see `Spans`)
-                self._spans.failed()
+            except Exception as problem:  # noqa: BLE001 (see `Spans`)
+                self._spans.failures.add(problem)
         self._spans.measure(
             self._verb, self._unit, self._amount, self._facts, seconds, self._outcome, error
         )

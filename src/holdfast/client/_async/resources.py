@@ -16,6 +16,7 @@ from ...core.codec import Codec
 from ...core.concurrency._async.cancellation import run_to_completion
 from ...core.concurrency._async.user_calls import in_thread
 from ...core.durability import Durability
+from ...core.guarded_telemetry import guarded
 from ...core.lifetime import Lifetime
 from ...core.maxmemory import MaxmemoryCheck
 from ...core.names import Namespace
@@ -67,7 +68,9 @@ class AsyncResources:
         if not isinstance(durability, Durability | None):
             kind = type(durability).__name__
             raise TypeError(f"durability must be Replicated(…), Fsynced(…) or None, got {kind}")
-        self.settings = settings = replace(settings, durability=durability, telemetry=telemetry)
+        self.settings = settings = replace(
+            settings, durability=durability, telemetry=guarded(telemetry)
+        )
         self.namespace = Namespace.of(namespace)
         self.codec = codec
         self.lifetime = Lifetime()
