@@ -44,7 +44,7 @@ def forgotten() -> Iterator[None]:
     assert ran == []
 
 
-def refuse(site: Site, body: bytes, telemetry: Telemetry) -> None:
+def refuse(site: Site, body: bytes, telemetry: Telemetry | None) -> None:
     """Enqueue *body*, as any raw client may, and run a worker."""
     prefix = f"{site.namespace}:{{queue:work}}:"
     site.client.hset(prefix + "bodies", "bad", body)
@@ -84,3 +84,18 @@ def test_it_stays_in_its_trace(site: Site) -> None:
     recording = Recording()
     refuse(site, as_json(args=["one"], traceparent=TRACE.traceparent), recording.telemetry)
     assert parent_of(recording.span("process work")) == int(TRACE.span_id, 16)
+
+
+@pytest.mark.parametrize("task", ["note", "canary"])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_its_log_record_is_in_the_trace(
+    site: Site, caplog: pytest.LogCaptureFixture, task: str, recorded: bool
+) -> None:
+    body, recording = as_json(task=task, args=["one"], traceparent=TRACE.traceparent), Recording()
+    refuse(site, body, recording.telemetry if recorded else None)
+    record = next(one for one in caplog.records if hasattr(one, "holdfast_outcome"))
+    assert vars(record)["holdfast_trace_id"] == TRACE.trace_id
+    if recorded:
+        context = next(one.context for one in recording.spans if one.name == "process work")
+        assert context
+        assert vars(record)["holdfast_span_id"] == f"{context.span_id:016x}"

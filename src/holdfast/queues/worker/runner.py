@@ -101,6 +101,7 @@ class Runner:
         raised: BaseException | None = None
         try:
             envelope = Envelope.unpacked(claim.body, claim.task_id)
+            enter_trace(envelope.trace)
             task = self._registry.get(envelope.task)
             cpu = self._cpu if task.cpu else None
             if cpu is None:
@@ -112,11 +113,11 @@ class Runner:
                 raise
             raised, settlement = error, settlements.failed(claim, task, envelope, error)
             with self._recorded(claim, envelope, task.name) as work:
+                enter_trace(work.trace)
                 work.ended(settlement.verb, type_name(type(error)))
         else:
             if cpu is not None:
                 return await self._run_in_child(cpu, claim, envelope, task)
-            enter_trace(envelope.trace)
             if self._telemetry is None:
                 settlement, raised = await self._outcome(claim, envelope, task, args, kwargs)
             else:
@@ -159,7 +160,6 @@ class Runner:
         report = partial(self._report, AttemptEvents(claim, self._events))
         raised: BaseException | None = None
         timeout_s = timeout_of(envelope, task)
-        enter_trace(envelope.trace)
         with self._recorded(claim, envelope, task.name) as work:
             enter_trace(work.trace)
             try:
@@ -308,6 +308,7 @@ class Runner:
         else:
             settlement = settlements.dead(claim, "undecodable", error)
         with self._recorded(claim, envelope, name) as work:
+            enter_trace(work.trace)
             work.ended(settlement.verb, type_name(type(error)))
         return settlement
 
