@@ -34,6 +34,24 @@ async def request(url: str, namespace: str) -> None:
     assert response.status_code == 200
 
 
+def replayed(hf: Holdfast) -> None:
+    """Let a task fail, and again after a release that its arguments do not fit."""
+
+    async def before(text: str) -> None:
+        raise ValueError("before")
+
+    async def after(number: int) -> None: ...
+
+    for n, function in enumerate((before, after)):
+        release = TaskRegistry(middleware=[own.sentry])
+        task = release.task(queue="released", name="released", retry=own.ONCE)(function)
+        if n == 0:
+            hf.enqueue(task.call("no number"))
+        else:
+            assert hf.queue("released").replay() == 1
+        hf.worker(release).run(until_idle=True)
+
+
 if __name__ == "__main__":
     url, namespace = sys.argv[1:]
     asyncio.run(request(url, namespace))
@@ -52,6 +70,7 @@ if __name__ == "__main__":
 
         hf.enqueue(other.call("no number"))
         worker.run(until_idle=True)
+        replayed(hf)
         hf.enqueue(own.endless.call())
         own.stopping.append(hf.worker(tasks, queues={"stopped": 1}, grace=0.2))
         own.stopping[0].run()

@@ -65,6 +65,7 @@ def test_each_dead_task_is_one_event(reports: Receiver) -> None:
         "never_again": 1,
         "compute": 1,
         "typed": 1,
+        "released": 2,  # it died again after a replay
     }
 
 

@@ -51,8 +51,13 @@ class ReportedAttempts:
         return self._is_first((task.queue, task.task_id, task.attempt), _MIDDLEWARE)
 
     def mark(self, record: logging.LogRecord) -> bool:
-        """Mark the *record* of an attempt that middleware has reported. Let each record pass."""
-        if self._by.get(_attempt_of(record)) == _MIDDLEWARE:
+        """Mark the *record* of an attempt that middleware has reported. Let each record pass.
+
+        Then forget the attempt: after a replay, the task has attempts with the same numbers.
+        """
+        attempt = _attempt_of(record)
+        if self._by.get(attempt) == _MIDDLEWARE:
+            self._by.pop(attempt, None)
             setattr(record, _MARK, True)
         return True
 
