@@ -174,3 +174,11 @@ def op_of(span: dict[str, Any]) -> str:
 
 def test_without_init_nothing_is_sent(run: Reports) -> None:
     assert run("off").items == []
+
+
+def test_a_transport_that_raises_changes_no_outcome(standalone: Server) -> None:
+    namespace = f"sentry-{secrets.token_hex(4)}"
+    program = ("-m", "with_sentry.raising", standalone.url, namespace)
+    with Process.python(*program) as process:
+        assert process.wait(timeout=100) == 0, process.output
+        assert process.output.count("the Sentry SDK raised an exception") == 1

@@ -61,6 +61,14 @@ class AttemptScope:
         traceback: TracebackType | None,
     ) -> None:
         try:
+            self._end(error)
+        except Exception as problem:  # noqa: BLE001 (a transport of the user may raise)
+            # Otherwise it would replace the exception of the task, so that a task that gave up
+            # would run again.
+            self._reported.log_failure(problem)
+
+    def _end(self, error: BaseException | None) -> None:
+        try:
             if error is not None:
                 self._failed(error)
             elif not is_streaming():

@@ -10,6 +10,9 @@ from typing import Any, Final
 from sentry_sdk.scope import add_global_event_processor
 
 from .. import RunningTask
+from ..errors.one_line_logger import logger_of
+
+_log: Final = logger_of("holdfast.sentry")
 
 _LIMIT: Final = 1_000
 """Attempts that are remembered at most."""
@@ -36,6 +39,7 @@ class ReportedAttempts:
         # Changed only by atomic methods, without a lock: a thread that is interrupted while it has
         # the lock might not release it.
         self._by: dict[tuple[object, ...], str] = {}
+        self._has_failed = False
 
     @classmethod
     @cache
@@ -75,6 +79,17 @@ class ReportedAttempts:
         tags.update(zip(names, attempt, strict=True))
         event["transaction"] = record.holdfast_task
         return event
+
+    def log_failure(self, error: Exception) -> None:
+        """Log an exception of the SDK on one line, if it is the first one of this process."""
+        if not self._has_failed:
+            self._has_failed = True
+            _log.warning(
+                "the Sentry SDK raised an exception: reports are lost; its further exceptions are "
+                "not logged: %s: %s",
+                type(error).__name__,
+                error,
+            )
 
     def _is_first(self, attempt: tuple[object, ...], by: str) -> bool:
         while len(self._by) >= _LIMIT:
