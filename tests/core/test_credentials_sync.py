@@ -164,9 +164,37 @@ def test_the_check_can_be_switched_off(tls: Tls) -> None:
 
 
 def test_nothing_is_sent_in_plain_text(tls: Tls) -> None:
-    """A URL without TLS gets no answer from a server that wants it."""
+    """A URL without TLS gets no answer from a server that wants it. The error says why."""
     reason = refused(f"redis://127.0.0.1:{tls.port}?socket_timeout=5")
-    assert f"127.0.0.1:{tls.port}" in reason
+    assert f"127.0.0.1:{tls.port}: it expects TLS" in reason
+    assert "use a rediss:// URL" in reason
+
+
+def test_a_server_without_tls_is_named_as_such(standalone: Server) -> None:
+    """It waits for the end of a line, so the TLS handshake gets no answer at all."""
+    reason = refused(f"rediss://127.0.0.1:{standalone.port}?socket_timeout=2")
+    assert f"127.0.0.1:{standalone.port}: it does not use TLS" in reason
+    assert "use a redis:// URL" in reason
+
+
+def test_a_missing_file_of_certificates_is_named(tls: Tls, tmp_path: Path) -> None:
+    where, missing = f"rediss://127.0.0.1:{tls.port}", tmp_path / "none.pem"
+    both = f"{where}?ssl_certfile={missing}&ssl_keyfile={missing}"
+    for name, url in {
+        "ssl_ca_certs": f"{where}?ssl_ca_certs={missing}",
+        "ssl_certfile": both,
+    }.items():
+        reason = refused(url)
+        assert f"the file '{missing}' ({name}) does not exist" in reason
+
+
+def test_a_server_with_too_many_clients_is_named_as_such(fresh_server: Server) -> None:
+    """An asyncio connection seldom reads the error, because it breaks while it writes."""
+    with Redis(port=fresh_server.port) as only:
+        only.config_set("maxclients", 1)
+        for _ in range(10):
+            reason = refused(f"redis://127.0.0.1:{fresh_server.port}")
+            assert "max number of clients reached" in reason
 
 
 def test_a_missing_password_is_named_as_such_for_long_commands(fresh_server: Server) -> None:

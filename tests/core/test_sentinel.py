@@ -121,6 +121,19 @@ def test_the_error_says_why_no_sentinel_knows_the_service(watched: Watched) -> N
             hf.lock("l").inspect()
 
 
+@pytest.mark.parametrize("name", HALVES)
+def test_a_url_of_a_server_that_leads_to_a_sentinel(watched: Watched, name: str) -> None:
+    """The error says how to write the URL."""
+    where = f"127.0.0.1:{watched.address[1]}"
+    with closing(Half(name)) as half:
+        hf = half.client(f"redis://{where}", "s")
+        for call in (lambda: hf.mailbox("jill").send("x", sender="jack"), hf.lock("l").inspect):
+            with pytest.raises(ServerUnavailable, match="it is a Sentinel") as caught:
+                half.do(call())
+            assert caught.value.rejection == "settings"
+            assert caught.value.remedy == f"use redis+sentinel://{where}/{SERVICE}"
+
+
 def test_the_error_says_how_to_give_the_password_of_a_sentinel(watched: Watched) -> None:
     with Redis(*watched.address, protocol=2) as asked:
         asked.execute_command("ACL", "SETUSER", "default", "resetpass", ">secret")

@@ -152,7 +152,10 @@ def test_an_unknown_authority_is_rejected(encrypted: Encrypted) -> None:
 def test_a_certificate_file_that_does_not_exist_is_named(encrypted: Encrypted) -> None:
     port = urlsplit(encrypted.url).port
     error = start_of(f"rediss://127.0.0.1:{port}?ssl_ca_certs=/nowhere/ca.pem")
-    assert (error.rejection, error.reason) == ("tls", "No such file or directory")
+    assert (error.rejection, error.reason) == (
+        "tls",
+        "the file '/nowhere/ca.pem' (ssl_ca_certs) does not exist",
+    )
 
 
 def test_every_command_of_scripts_is_probed(user: Callable[..., str], standalone: Server) -> None:

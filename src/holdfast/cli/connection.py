@@ -209,7 +209,8 @@ def reason(error: HoldfastError, url: str | None, embedded: Path | None) -> str:
             return f"{server_name(url, embedded)} refuses: {error.reason}"
         case ServerUnavailable():
             where = "the URL, and whether it runs" if embedded is None else embedded / "server.log"
-            return f"cannot use {server_name(url, embedded)} ({_cause(error)}); check {where}"
+            remedy = error.remedy or f"check {where}"
+            return f"cannot use {server_name(url, embedded)} ({_cause(error)}); {remedy}"
     return str(error)
 
 

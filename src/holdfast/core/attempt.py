@@ -110,6 +110,7 @@ def value(outcome: Outcome, attempt: Attempt) -> Any:
                 reason_of(outcome),
                 harmless=attempt.harmless,
                 rejection=getattr(outcome, "rejection", ""),
+                remedy=getattr(outcome, "remedy", ""),
             )
 
 

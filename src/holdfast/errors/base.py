@@ -38,15 +38,27 @@ class ServerUnavailable(HoldfastError):
         rejection: what the server, or TLS, rejects: `credentials`, `permission`, `tls`, or
             `settings` such as the number of the database. `layout`: see `UnsupportedLayout`.
             Calling again does not help then. It is empty if the server may be reachable later.
+        remedy: what to do, such as `use a rediss:// URL`; empty if that is not known.
     """
 
     def __init__(
-        self, action: str, reason: str, *, harmless: bool = False, rejection: str = ""
+        self,
+        action: str,
+        reason: str,
+        *,
+        harmless: bool = False,
+        rejection: str = "",
+        remedy: str = "",
     ) -> None:
-        super().__init__(f"{action} {'failed' if harmless else 'was not applied'}: {reason}")
+        advice = remedy and f"; {remedy}"
+        super().__init__(
+            f"{action} {'failed' if harmless else 'was not applied'}: "
+            f"{reason.rstrip('.') if remedy else reason}{advice}"
+        )
         self.action = action
         self.reason = reason
         self.rejection = rejection
+        self.remedy = remedy
 
 
 class ServerRefused(ServerUnavailable):

@@ -23,7 +23,6 @@ from ..telemetry import during
 from ..transport.outcome import Moved, NoScript, Outcome, Replied
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
-from ..transport.tls_probe import speaks_plainly, speaks_tls
 from .delivery import Argument, AsyncDelivery, Step
 from .layout_check import AsyncLayoutCheck
 from .router import AsyncRouter
@@ -36,8 +35,6 @@ __all__ = [
     "CallKind",
     "Settings",
     "Step",
-    "speaks_plainly",
-    "speaks_tls",
 ]
 
 
@@ -302,6 +299,7 @@ class AsyncCaller:
                 unknown.reason,
                 harmless=True,
                 rejection=unknown.rejection,
+                remedy=unknown.remedy,
             )
         return found
 

@@ -23,6 +23,7 @@ Step = tuple[Unit, Sequence[str | bytes], Sequence[Argument]]
 _FIRST_PAUSE_S: Final = 0.01
 _LONGEST_PAUSE_S: Final = 0.25
 _PENDING: Final = Busy("")
+_UNKNOWN_COMMAND: Final = "unknown command"
 
 
 class AsyncDelivery:
@@ -66,6 +67,8 @@ class AsyncDelivery:
                 at_once = attempt.redirects < PLAIN_REDIRECTS
             elif self.may_retry(router, outcome, attempt):
                 at_once = False
+            elif isinstance(outcome, Refused) and _UNKNOWN_COMMAND in outcome.reason:
+                return await self._by_sentinel(router, attempt.kind) or outcome
             else:
                 return outcome
             if not at_once:
@@ -164,9 +167,24 @@ class AsyncDelivery:
         await sleep(min(pause_s, attempt.left_s()))
         await router.discover(generation)
 
+    async def _by_sentinel(self, router: AsyncRouter, kind: CallKind) -> Unsent | None:
+        """Return the outcome of a call by a client for one server that is a Sentinel; None if the
+        server is something else."""
+        settings = self._settings
+        if settings.topology != "standalone":
+            return None
+        asked = settings.addresses[0]
+        outcome = await router.connection(asked, kind).submit(Request.of("ROLE"))
+        if not isinstance(outcome, Replied) or outcome.value[0] != b"sentinel":
+            return None
+        reason = settings.explained(asked, "it is a Sentinel, which stores no data")
+        service = outcome.value[1][0].decode() if outcome.value[1] else "NAME"
+        scheme = "rediss+sentinel" if settings.security == "tls" else "redis+sentinel"
+        return Unsent(reason, "settings", f"use {scheme}://{settings.where(asked)}/{service}")
+
     def _of_a_cluster(self, redirection: Moved) -> Unsent:
         """Return the outcome of a call by a client for one server that is a node of a cluster."""
         host, port = redirection.address
-        reason = f"it is a node of a cluster, and slot {redirection.slot} is on {host}:{port}; "
+        reason = f"it is a node of a cluster, and slot {redirection.slot} is on {host}:{port}"
         asked = self._settings.addresses[0]
-        return Unsent(self._settings.explained(asked, reason + USE_CLUSTER), "settings")
+        return Unsent(self._settings.explained(asked, reason), "settings", USE_CLUSTER)

@@ -63,11 +63,10 @@ class AsyncRouter:
         if problem is None:
             return Unsent(self._settings.nowhere)
         if problem.rejection == "credentials" and self._settings.topology == "sentinel":
-            reason = f"{problem.reason.rstrip('.')}; {USE_SENTINEL_KWARGS}"
-            return Unsent(reason, problem.rejection)
+            return Unsent(problem.reason, problem.rejection, USE_SENTINEL_KWARGS)
         if problem.rejection:
             return problem
-        return Unsent(f"{self._settings.nowhere} ({problem.reason})")
+        return Unsent(f"{self._settings.nowhere} ({problem.reason})", remedy=problem.remedy)
 
     def known(self, unit: Unit) -> Address | None:
         """Return the address of the server of *unit*; None if it is not known yet."""

@@ -24,7 +24,6 @@ from ..telemetry import during
 from ..transport.outcome import Moved, NoScript, Outcome, Replied
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
-from ..transport.tls_probe import speaks_plainly, speaks_tls
 from .delivery import Argument, Delivery, Step
 from .layout_check import LayoutCheck
 from .router import Router
@@ -37,8 +36,6 @@ __all__ = [
     "Caller",
     "Settings",
     "Step",
-    "speaks_plainly",
-    "speaks_tls",
 ]
 
 
@@ -303,6 +300,7 @@ class Caller:
                 unknown.reason,
                 harmless=True,
                 rejection=unknown.rejection,
+                remedy=unknown.remedy,
             )
         return found
 

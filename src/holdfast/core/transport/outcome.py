@@ -47,10 +47,12 @@ class Unsent(msgspec.Struct, frozen=True):
     Attributes:
         reason: why.
         rejection: what the server, or TLS, rejects; empty if the server may be reachable later.
+        remedy: what to do, if that is known.
     """
 
     reason: str
     rejection: Rejection = ""
+    remedy: str = ""
 
 
 class Lost(msgspec.Struct, frozen=True):

@@ -142,7 +142,9 @@ def _own_error(error: HoldfastError, new: NewReservation) -> HoldfastError:
         case OutcomeUnknown():
             return OutcomeUnknown(action, error.reason)
         case ServerUnavailable():
-            return ServerUnavailable(action, error.reason, rejection=error.rejection)
+            return ServerUnavailable(
+                action, error.reason, rejection=error.rejection, remedy=error.remedy
+            )
         case ClientClosed():
             return ClientClosed(action)
         case _:

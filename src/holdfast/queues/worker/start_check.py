@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ...core._async.caller import AsyncCaller, speaks_plainly, speaks_tls
+from ...core._async.caller import AsyncCaller
 from ...core._async.catalog import NOTE
-from ...core.attempt import USE_CLUSTER, USE_SENTINEL_KWARGS
 from ...core.clock import backoff_s
-from ...core.concurrency._async.user_calls import in_thread
 from ...core.names import Namespace, Unit
 from ...errors import OutcomeUnknown, ServerUnavailable, WorkerCannotStart
 from ...errors.one_line_logger import logger_of
@@ -27,18 +25,12 @@ _NEEDED: Final = (STEP, RENEW, NEXT_DUE, HEARTBEAT, LEAVE, NOTE)
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
 
-_PROBE_S: Final = 2.0
-"""Seconds that a TLS handshake may take."""
-
-_EXPECTS_TLS: Final = "it expects TLS, and this client does not use it"
-_EXPECTS_NO_TLS: Final = "it does not use TLS on this port, and this client does"
-
 _REMEDIES: Final = {
     "credentials": "correct them in the URL, or create the user on each server",
     "layout": "install a version of holdfast that can read it, and restart this worker",
     "settings": "check the number of the database in the URL, and the settings of the server",
 }
-"""What to do about a rejection, if that does not depend on the reason."""
+"""What to do about a rejection, if the error does not say it. Missing permissions need a rule."""
 
 
 class StartCheck:
@@ -95,7 +87,7 @@ class StartCheck:
                 reason = error.reason
             except (ServerUnavailable, OutcomeUnknown) as error:
                 waited = claimer.was_added or failures > 0
-                await self._raise_rejection(unit, error, waited=waited)
+                self._raise_rejection(unit, error, waited=waited)
                 reason = error.reason
             else:
                 self._passed.add(unit)
@@ -122,7 +114,7 @@ class StartCheck:
                 self._rule,
             )
 
-    async def _raise_rejection(
+    def _raise_rejection(
         self, unit: Unit, error: ServerUnavailable | OutcomeUnknown, *, waited: bool
     ) -> None:
         """Raise `WorkerCannotStart` if *error* shows a rejection; return if it shows an outage."""
@@ -130,25 +122,9 @@ class StartCheck:
             return
         rejection, where = getattr(error, "rejection", ""), self._where(unit)
         reason = plain_reason(error.reason).removeprefix(f"{where}: ")
-        if not rejection and not waited and (mismatch := await self._tls_mismatch(unit)):
-            reason, rejection = mismatch, "tls"
         if rejection:
-            reason, remedy = _split(reason)
-            remedy = remedy or _remedy(rejection, reason, self._rule)
+            remedy = getattr(error, "remedy", "") or _REMEDIES.get(rejection, self._rule)
             raise WorkerCannotStart(where, rejection, reason, remedy) from None
-
-    async def _tls_mismatch(self, unit: Unit) -> str:
-        """Return a reason if only one of server and client uses TLS; otherwise an empty text.
-
-        No error shows this: the server only closes the connection, or waits for more data.
-        """
-        settings = self._caller.settings
-        address = self._caller.address_of(unit) or settings.addresses[0]
-        if settings.security == "plain" and await in_thread(speaks_tls, address, _PROBE_S):
-            return _EXPECTS_TLS
-        if settings.security == "tls" and await in_thread(speaks_plainly, address, _PROBE_S):
-            return _EXPECTS_NO_TLS
-        return ""
 
     def _where(self, unit: Unit) -> str:
         return server_of(self._caller, unit)
@@ -158,23 +134,3 @@ def server_of(caller: AsyncCaller, unit: Unit) -> str:
     """Return the address of the server of *unit*; if unknown, all addresses in the settings."""
     settings, address = caller.settings, caller.address_of(unit)
     return ", ".join(map(settings.where, [address] if address else settings.addresses))
-
-
-def _split(reason: str) -> tuple[str, str]:
-    """Return *reason* without what to do, and what to do if the reason said it."""
-    for remedy in (USE_CLUSTER, USE_SENTINEL_KWARGS):
-        if reason.endswith(remedy):
-            return reason.removesuffix(f"; {remedy}"), remedy
-    return reason, ""
-
-
-def _remedy(rejection: str, reason: str, rule: str) -> str:
-    if rejection == "permission":
-        return rule
-    if rejection != "tls":
-        return _REMEDIES[rejection]
-    if reason == _EXPECTS_TLS:
-        return "use a rediss:// URL"
-    if reason == _EXPECTS_NO_TLS or "WRONG_VERSION_NUMBER" in reason:
-        return "use a redis:// URL, or the port on which the server uses TLS"
-    return "check the certificates, and ssl_ca_certs in the URL"

@@ -373,7 +373,7 @@ class AsyncConnection:
         if opened:
             self._send()
         elif isinstance(problem, NotOpened):
-            self._refuse(Unsent(str(problem), problem.rejection))
+            self._refuse(Unsent(str(problem), problem.rejection, problem.remedy))
         elif isinstance(problem, Exception):  # The user's credential provider, for example, raised.
             for call in self._queued:
                 call.fail(problem)

@@ -12,6 +12,8 @@ from typing import Any, Final, cast
 import hiredis
 from redis.asyncio import connection as flavour
 
+from ...concurrency._async.user_calls import in_thread
+from ..probe import opening_s, probe
 from ..redispy import (
     BROKEN,
     ERROR_REPLIES,
@@ -24,7 +26,7 @@ from ..redispy import (
     reply_of,
     writer_of,
 )
-from ..rejection import NotOpened
+from ..rejection import NotOpened, may_be_probed
 from ..settings import Address, Settings
 
 OnReplies = Callable[[Sequence[Any]], None]
@@ -269,12 +271,13 @@ async def open_stream(
     Raises:
         NotOpened: the connection failed; the message gives the address and the reason.
     """
+    security = settings.sentinel_security if sentinel else settings.security
     connection = settings.connection(flavour, address, sentinel=sentinel)
     stream: AsyncStream | None = None
     try:
         if native(connection):
             close_without_reply(connection)
-        async with asyncio.timeout(settings.patience_s):
+        async with asyncio.timeout(opening_s(settings.patience_s, security)):
             await connection.connect()
             if settings.topology == "sentinel" and not sentinel:
                 await _check_role(connection)
@@ -287,9 +290,13 @@ async def open_stream(
         if stream is not None:
             stream.abort()
         await _disconnect(connection)
-        if isinstance(error, BROKEN):
-            raise NotOpened.because(error, settings, address) from error
-        raise
+        if not isinstance(error, BROKEN):
+            raise
+        is_unexplained = native(connection) and may_be_probed(error, security)
+        found = None
+        if is_unexplained:
+            found = await in_thread(probe, address, security, settings.patience_s)
+        raise NotOpened.because(error, settings, address, found) from error
 
 
 async def _check_role(connection: Any) -> None:

@@ -137,7 +137,7 @@ class _ThreadConnection:
             stream = self._open()
         except NotOpened as error:
             raise_interruption(error)
-            return [Unsent(str(error), error.rejection)] * len(requests)
+            return [Unsent(str(error), error.rejection, error.remedy)] * len(requests)
         outcomes: list[Outcome] = []
         barrier = self._barrier
         self._consistent = False

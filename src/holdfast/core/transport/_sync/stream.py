@@ -15,6 +15,7 @@ import hiredis
 from redis import connection as flavour
 
 from ...concurrency.interruption import raise_interruption
+from ..probe import probe
 from ..redispy import (
     BROKEN,
     ERROR_REPLIES,
@@ -25,7 +26,7 @@ from ..redispy import (
     reply_of,
     socket_of,
 )
-from ..rejection import NotOpened
+from ..rejection import NotOpened, may_be_probed
 from ..settings import DEFAULT_TIMEOUT_S, Address, Settings
 
 _CHUNK: Final = 65536
@@ -191,6 +192,7 @@ def open_stream(
     Raises:
         NotOpened: the connection failed; the message gives the address and the reason.
     """
+    security = settings.sentinel_security if sentinel else settings.security
     connection = settings.connection(flavour, address, sentinel=sentinel)
     try:
         connection.connect()
@@ -200,7 +202,9 @@ def open_stream(
     except BROKEN as error:
         connection.disconnect()
         raise_interruption(error)
-        raise NotOpened.because(error, settings, address) from error
+        is_unexplained = native(connection) and may_be_probed(error, security)
+        found = probe(address, security, settings.patience_s) if is_unexplained else None
+        raise NotOpened.because(error, settings, address, found) from error
     except BaseException:
         connection.disconnect()
         raise
