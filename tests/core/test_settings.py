@@ -412,3 +412,10 @@ async def test_a_connection_of_either_half_reaches_the_server(standalone: Server
         assert await awaited.read_response() == b"PONG"
         await awaited.disconnect()
         client.close()
+
+
+def test_an_ipv6_address_is_shown_as_in_a_url() -> None:
+    settings = Settings.from_url("redis+sentinel://[::1]:26379,host:26380/mymaster")
+    assert "[::1]:26379, host:26380" in settings.nowhere
+    assert settings.explained(("::1", 6379), "gone") == "[::1]:6379: gone"
+    assert settings.where(("/run/a:b.sock", 0)) == "/run/a:b.sock"

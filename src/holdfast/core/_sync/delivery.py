@@ -185,7 +185,6 @@ class Delivery:
 
     def _of_a_cluster(self, redirection: Moved) -> Unsent:
         """Return the outcome of a call by a client for one server that is a node of a cluster."""
-        host, port = redirection.address
-        reason = f"it is a node of a cluster, and slot {redirection.slot} is on {host}:{port}"
-        asked = self._settings.addresses[0]
+        asked, other = self._settings.addresses[0], self._settings.where(redirection.address)
+        reason = f"it is a node of a cluster, and slot {redirection.slot} is on {other}"
         return Unsent(self._settings.explained(asked, reason), "settings", USE_CLUSTER)

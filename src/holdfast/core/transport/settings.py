@@ -184,9 +184,10 @@ class Settings:
         return max(self.timeout_s, self.opening_s)
 
     def where(self, address: Address) -> str:
-        """Return *address* as text: `host:port`, or the path of a unix socket."""
+        """Return *address* as in a URL: `host:port`, `[::1]:port`, or the path of a unix socket."""
         host, port = address
-        return f"{host}:{port}" if port else host
+        shown = f"[{host}]" if ":" in host else host
+        return f"{shown}:{port}" if port else host
 
     @property
     def nowhere(self) -> str:
@@ -197,12 +198,11 @@ class Settings:
 
     def explained(self, address: Address, reason: str) -> str:
         """Return an error text with the address and the reason. An empty reason means a timeout."""
-        where = self.where(address)
-        return f"{where}: {reason or f'no answer within {self.timeout_s:g} s'}"
+        return f"{self.where(address)}: {reason or f'no answer within {self.timeout_s:g} s'}"
 
     @property
     def _asked(self) -> str:
-        return ", ".join(f"{host}:{port}" for host, port in self.addresses)
+        return ", ".join(map(self.where, self.addresses))
 
     def connection(self, flavour: Any, address: Address, *, sentinel: bool = False) -> Any:
         """Return a new connection object of redis-py, not yet connected.
