@@ -1,10 +1,15 @@
 """An exception of a signal handler is found behind the errors that replace it."""
 
+import os
 import signal
+import socket
+import threading
 
 import pytest
 
 from faults.interrupts import handler
+from faults.ports import LOOPBACK
+from holdfast import Holdfast
 from holdfast.core.concurrency.interruption import raise_interruption
 
 
@@ -52,3 +57,23 @@ def test_an_interruption_that_the_program_handles_is_not_raised_again() -> None:
             assert between is not None
             assert between.__context__ is handled  # noqa: PT017 (it is the cause of the other)
             raise_interruption(failed.value)
+
+
+def test_an_interruption_is_raised_while_the_server_is_probed() -> None:
+    """A server that is silent when a TLS connection is opened is connected to a second time."""
+    with socket.create_server((LOOPBACK, 0)) as silent:
+
+        def interrupt_the_second() -> None:
+            with silent.accept()[0], silent.accept()[0]:
+                os.kill(os.getpid(), signal.SIGALRM)
+                ended.wait()
+
+        ended, thread = threading.Event(), threading.Thread(target=interrupt_the_second)
+        thread.start()
+        url = f"rediss://{LOOPBACK}:{silent.getsockname()[1]}?socket_timeout=1"
+        with handler(TimeoutError), Holdfast.from_url(url) as hf:
+            with pytest.raises(TimeoutError) as raised:
+                hf.lock("l").inspect()
+            ended.set()
+        thread.join()
+    assert type(raised.value) is TimeoutError

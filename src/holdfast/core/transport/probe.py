@@ -10,7 +10,8 @@ import socket
 import ssl
 from typing import Final
 
-from .rejection import USE_NO_TLS, Finding
+from ..concurrency.interruption import raise_interruption
+from .rejection import USE_NO_TLS, OpeningProblem
 from .settings import Address
 
 _TLS_SHARE: Final = 0.1
@@ -23,10 +24,10 @@ longer, because the connection was closed at once."""
 _LONGEST_LINE: Final = 512
 
 
-_EXPECTS_TLS: Final = Finding(
+_EXPECTS_TLS: Final = OpeningProblem(
     "it expects TLS, and this client does not use it", "tls", "use a rediss:// URL"
 )
-_EXPECTS_NO_TLS: Final = Finding(
+_EXPECTS_NO_TLS: Final = OpeningProblem(
     "it does not use TLS on this port, and this client does", "tls", USE_NO_TLS
 )
 
@@ -36,7 +37,7 @@ def opening_s(patience_s: float, security: str) -> float:
     return patience_s * (1 - _TLS_SHARE) if security == "tls" else patience_s
 
 
-def probe(address: Address, security: str, patience_s: float) -> Finding | None:
+def probe(address: Address, security: str, patience_s: float) -> OpeningProblem | None:
     """Return why connections to *address* fail; None if that is still unknown.
 
     Args:
@@ -49,7 +50,7 @@ def probe(address: Address, security: str, patience_s: float) -> Finding | None:
     step_s = patience_s * _PLAIN_SHARE
     answer = _answer_to_ping(address, step_s)
     if answer.startswith("-") and not answer.startswith("-NOAUTH"):
-        return Finding(answer[1:].removeprefix("ERR "))
+        return OpeningProblem(answer[1:].removeprefix("ERR "))
     return _EXPECTS_TLS if not answer and _speaks_tls(address, step_s) else None
 
 
@@ -60,7 +61,8 @@ def _answer_to_ping(address: Address, timeout_s: float) -> str:
         with socket.create_connection(address, timeout_s) as connection:
             connection.sendall(b"PING\r\n")
             answer = connection.recv(_LONGEST_LINE).decode(errors="replace")
-    except OSError:
+    except OSError as error:
+        raise_interruption(error)
         return ""
     return answer.partition("\r\n")[0] if answer.startswith(("+", "-")) else ""
 
@@ -82,5 +84,6 @@ def _speaks_tls(address: Address, timeout_s: float) -> bool:
         return False
     except ssl.SSLError as error:  # An alert: the server speaks TLS, but rejects this handshake.
         return "ALERT" in str(error)
-    except OSError:
+    except OSError as error:
+        raise_interruption(error)
         return False

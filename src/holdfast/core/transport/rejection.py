@@ -36,7 +36,7 @@ _TLS_FILES: Final = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile
 """Options that name files."""
 
 
-class Finding(NamedTuple):
+class OpeningProblem(NamedTuple):
     """Why a connection cannot be opened.
 
     Attributes:
@@ -69,13 +69,13 @@ class NotOpened(ConnectionError):
         error: BaseException,
         settings: Settings,
         address: Address,
-        found: Finding | None = None,
+        found: OpeningProblem | None = None,
     ) -> Self:
         """Convert *error*, which redis-py raised while it opened a connection to *address*.
 
         *found* is the result of a probe of the server.
         """
-        reason, rejection, remedy = found or _finding(error, settings)
+        reason, rejection, remedy = found or _problem(error, settings)
         return cls(settings.explained(address, reason), rejection, remedy)
 
 
@@ -98,14 +98,14 @@ def may_be_probed(error: BaseException, security: str) -> bool:
     return security == "plain" and is_closed
 
 
-def _finding(error: BaseException, settings: Settings) -> Finding:
+def _problem(error: BaseException, settings: Settings) -> OpeningProblem:
     """Return what *error* itself shows."""
     reason, rejection = str(error), _rejection_by(error, is_tls=settings.security == "tls")
     if rejection != "tls":
-        return Finding(reason, rejection)
+        return OpeningProblem(reason, rejection)
     if unreadable := _unreadable_file(settings.options):
-        return Finding(unreadable, rejection, "correct its name, or let this user read it")
-    return Finding(
+        return OpeningProblem(unreadable, rejection, "correct its name, or let this user read it")
+    return OpeningProblem(
         reason, rejection, USE_NO_TLS if "WRONG_VERSION_NUMBER" in reason else _CHECK_TLS
     )
 
