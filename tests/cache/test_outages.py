@@ -14,6 +14,7 @@ from faults.servers import Server
 from faults.waiting import eventually
 from holdfast import AsyncHoldfast, Holdfast, ServerUnavailable
 from holdfast.cache._sync.value_store import CLAIM, COMMIT, INVALIDATE, RAISE
+from holdfast.cache.outage import ServerOutage
 
 
 @pytest.fixture
@@ -83,6 +84,18 @@ def test_an_outage_may_raise_instead(half: Half, proxy: Proxy, direct: Holdfast)
             with pytest.raises(ServerUnavailable):
                 half.do(function(1))
     assert calls == [1]
+
+
+def test_a_failure_right_after_an_answer_pauses_the_calls() -> None:
+    """Calls that were in progress may be answered, and fail, in any order."""
+    outage = ServerOutage()
+    error = ServerUnavailable("reading f", "it did not answer", harmless=True)
+    outage.failed(error, calls=True)
+    assert outage.is_pausing
+    outage.answered()
+    assert not outage.is_pausing
+    outage.failed(error, calls=True)
+    assert outage.is_pausing
 
 
 async def test_few_calls_run_at_once_during_an_outage(proxy: Proxy, direct: Holdfast) -> None:

@@ -49,5 +49,5 @@ class ServerOutage:
     def answered(self) -> None:
         """Note that the server answered."""
         if self._failures:
-            self._failures = 0
+            self._failures, self._until = 0, 0.0  # the next failure begins a new pause
             logger.info("the server of cached functions is available again")
