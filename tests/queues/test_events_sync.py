@@ -109,6 +109,7 @@ def test_a_reader_ahead_of_the_task_gets_a_reset(hf: Holdfast) -> None:
     with BackgroundWorker(hf.worker(tasks)):
         gap, *events = read(handle, after=7)
     assert gap == Gap(1, 7, "reset")
+    assert gap.resume_after == 0
     assert [event.number for event in events] == [1, 2, 3]
     assert read(handle, after=3) == []
     assert read(handle, after=5) == [Gap(4, 5, "reset")]
@@ -119,6 +120,7 @@ def test_the_newest_thousand_are_kept(hf: Holdfast) -> None:
     drain(hf)
     gap, *events = read(handle)
     assert gap == Gap(1, 1500, "dropped")
+    assert gap.resume_after == 1500
     assert [event.data for event in events] == list(range(1500, 2500))
     gap, first, *_ = read(handle, after=1000)
     assert (gap, first.number) == (Gap(1001, 1500, "dropped"), 1501)

@@ -20,3 +20,11 @@ class Gap(msgspec.Struct, frozen=True):
     first: int
     last: int
     reason: Literal["dropped", "reset"]
+
+    @property
+    def resume_after(self) -> int:
+        """Return the number after which the reader continues.
+
+        After a reset it is that of an earlier message or event, because the numbers are reused.
+        """
+        return self.last if self.reason == "dropped" else self.first - 1

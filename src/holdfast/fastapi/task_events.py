@@ -98,10 +98,8 @@ async def _until_there(
 
 
 def _number(event: TaskEvent | Gap) -> int:
-    """Return the number after which the stream goes on: after a reset, that of an earlier event."""
-    if isinstance(event, Gap):
-        return event.last if event.reason == "dropped" else event.first - 1
-    return event.number
+    """Return the number after which the stream goes on."""
+    return event.resume_after if isinstance(event, Gap) else event.number
 
 
 def _event(event: TaskEvent) -> bytes:

@@ -90,8 +90,10 @@ class EventPage:
             gap = Gap(after + 1, last, "dropped")  # all of them have expired
         elif 0 <= last < after:
             gap = Gap(last + 1, after, "reset")
-        known = max(last, 0) if gap and gap.reason == "reset" else max(after, last)
-        after = events[-1].number if events else known
+        if events:
+            after = events[-1].number
+        elif gap is not None:
+            after = gap.resume_after
         is_complete = after >= last
         return cls(gap, events, after, is_complete and not is_open, is_complete)
 

@@ -101,7 +101,7 @@ class EventStream(Response):
 
     async def _send_event(self, event: TaskEvent | Gap) -> None:
         if isinstance(event, Gap):
-            self._after = event.last if event.reason == "dropped" else event.first - 1
+            self._after = event.resume_after
             data = {"first": event.first, "last": event.last, "reason": event.reason}
             frame = _frame("gap", data, self._after)
         else:
