@@ -58,6 +58,7 @@ class Guard:
 
     Attributes:
         until: local time until which values may be served. Readers only compare it.
+        longest_s: longest time after the beginning of a confirmed ping in which values were served.
         prefixes: prefixes of keys; the server reports changes of keys with these prefixes.
     """
 

@@ -27,6 +27,10 @@ from .step import Settlement
 
 logger: Final = logger_of("holdfast.worker")
 
+_CANCEL_SHARES: Final = (0.75, 0.25)
+"""Cancel twice, each time for a share of the time: `asyncio.wait_for` of Python 3.11 may swallow a
+cancel."""
+
 _ITSELF_S: Final = 1.0
 """If a task is cancelled and the worker does not stop it within so many seconds, then the task has
 cancelled itself.
@@ -100,10 +104,7 @@ class Executions:
 
     async def stop_all(self, seconds: float) -> None:
         """Cancel all claims. Release those that do not end within *seconds*; they run on."""
-        for share in (
-            0.75,
-            0.25,
-        ):  # twice, because `asyncio.wait_for` of Python 3.11 may swallow a cancel
+        for share in _CANCEL_SHARES:
             executions = list(self._running.values())
             for execution in executions:
                 execution.cancel()
