@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,26 @@ def texts(page: Page) -> list[str]:
 def open_chat(page: Page, title: str) -> None:
     page.locator("#chats button", has_text=title).click()
     expect(page.locator("#title h2")).to_have_text(title)
+
+
+def test_the_colours_are_those_of_the_dashboard() -> None:
+    """They are in two files, because a page of the gateway loads nothing from the dashboard."""
+    package = files("holdfast.web")
+    pairs = re.findall(
+        r"--([\w-]+): light-dark\((#\w+), (#\w+)\)",
+        (package / "gateway/chat_page/chat.css").read_text(),
+    )
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#\w+);", theme))
+        for theme in re.findall(
+            r":root \{(.*?)\}", (package / "dashboard/static/dashboard.css").read_text(), re.DOTALL
+        )[:2]
+    )
+    same = {"mine": "soft", "good": "ok", "bad": "error"}
+    names = [same.get(name, name) for name, _, _ in pairs]
+    assert len(pairs) == 11
+    assert [one for _, one, _ in pairs] == [light[name] for name in names]
+    assert [one for _, _, one in pairs] == [dark[name] for name in names]
 
 
 def test_two_tabs_chat_with_text_and_a_picture(tab: Callable[..., Page]) -> None:
