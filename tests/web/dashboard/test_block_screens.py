@@ -7,10 +7,14 @@ import io
 import re
 import threading
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from faults.waiting import eventually
-from holdfast import Counted, LocalFiles, TaskRegistry
+from holdfast import Counted, LocalFiles, Sample, TaskRegistry
+from holdfast.web.dashboard.screens.counters import figures
 from web.dashboard.test_screens import act, done, see
 from web.running import RunningApp
 
@@ -110,6 +114,26 @@ def test_a_counter_is_shown_in_any_precision_and_as_a_sheet(live: RunningApp) ->
     assert header == ["start", "'=HYPERLINK(1)"]
     assert (len(rows), sum(int(value) for _, value in rows)) == (5, 7)
     assert viewer.get("/counter.json", params={"name": name, "precision": 5}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("values", "charted", "rate", "extremes"),
+    [
+        ([0, 0, 60, 120, 30], [0, 60, 120], 1.5, (60, 120)),
+        ([0, 0, 0, 0, 30], [0, 30], None, (30, 30)),
+        ([60, 0, 60, 0, 0], [60, 0, 60, 0], 0.5, (0, 60)),
+    ],
+)
+def test_figures_of_a_counter_leave_out_the_current_sample(
+    values: list[int], charted: list[int], rate: float | None, extremes: tuple[int, int]
+) -> None:
+    """It is incomplete; only the total has it. The samples are those of one minute each."""
+    start = datetime(2026, 3, 14, 17, 0, tzinfo=UTC)
+    samples = [Sample(start + n * timedelta(minutes=1), each) for n, each in enumerate(values)]
+    found = figures(samples, 60)
+    assert [sample.value for sample in found["charted"]] == charted
+    assert (found["total"], found["rate"]) == (sum(values), rate)
+    assert (found["least"], found["most"]) == extremes
 
 
 def test_completions_are_tried(live: RunningApp) -> None:

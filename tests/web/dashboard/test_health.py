@@ -15,6 +15,7 @@ from holdfast import (
     Replica,
     RowCacheStatus,
     ServerFacts,
+    Throughput,
     WorkerStatus,
 )
 from holdfast.inspect.block_summary import block_summaries
@@ -131,6 +132,17 @@ def test_filters() -> None:
     assert points([0, 1, 2], 10, 12) == "0.0,11.0 5.0,6.0 10.0,1.0"
     assert value({"a": b"\x00"}) == '{"a":"AA=="}'
     assert value("x" * 30_000).endswith("(cut)")
+
+
+@pytest.mark.parametrize(
+    ("done", "shown"),
+    [([0, 0, 4, 6, 1], [0, 4, 6]), ([0, 0, 0, 2], [0, 2]), ([5, 0, 0], [5, 0]), ([0, 0], [])],
+)
+def test_a_chart_leaves_out_the_minute_that_is_not_over(done: list[int], shown: list[int]) -> None:
+    """Unless tasks have ended only in this one. It begins just before the first task."""
+    start = datetime(2026, 3, 14, 17, 0, tzinfo=UTC)
+    minutes = [Throughput(start + n * timedelta(minutes=1), each) for n, each in enumerate(done)]
+    assert [minute.done for minute in FILTERS["charted"](minutes)] == shown
 
 
 @pytest.mark.parametrize(

@@ -86,17 +86,22 @@ def _cut(data: bytes) -> str:
     return visible_json(cut)
 
 
-def begun(minutes: Sequence[Throughput]) -> Sequence[Throughput]:
-    """Return *minutes* without the first ones in which no task ended, except for the last of these.
+def charted(minutes: Sequence[Throughput]) -> Sequence[Throughput]:
+    """Return the minutes of a chart: it begins with the one before the first in which a task ended.
 
+    It leaves out the last minute, which is not over, unless tasks have ended only in this one.
     Return nothing if no task ended at all.
     """
+    return _begun(minutes[:-1]) or _begun(minutes)
+
+
+def _begun(minutes: Sequence[Throughput]) -> Sequence[Throughput]:
     busy = len(since_first(minutes))
     return minutes[-busy - 1 :] if busy else ()
 
 
 FILTERS: Final = {
-    "begun": begun,
+    "charted": charted,
     "counted": formats.counted,
     "number": or_dash(formats.number),
     "duration": or_dash(formats.duration),

@@ -40,10 +40,7 @@ async def show_counters(view: PageRequest) -> dict[str, Any]:
 
 
 async def _recent(hf: AsyncHoldfast, name: str) -> dict[str, Any] | None:
-    """Return the last 60 samples of a counter, or None if it does not exist.
-
-    The chart, `recent`, begins with the sample before the first one that is not 0.
-    """
+    """Return the last 60 samples of a counter, or None if it does not exist."""
     counter = hf.counter(name)
     state = await counter.inspect()
     if state is None:
@@ -55,7 +52,7 @@ async def _recent(hf: AsyncHoldfast, name: str) -> dict[str, Any] | None:
         "precision": precision,
         "window": precision * len(samples),
         "total": sum(sample.value for sample in samples),
-        "recent": [sample.value for sample in samples[max(0, _first_busy(samples) - 1) :]],
+        "recent": [sample.value for sample in _charted(samples)],
     }
 
 
@@ -72,22 +69,39 @@ async def show_counter(view: PageRequest) -> dict[str, Any]:
         known = ", ".join(map(str, state.precisions))
         raise Problem("bad-request", f"precision must be one of {known}")
     samples = (await counter.samples(precision))[-length:]
-    first = _first_busy(samples)
-    counted = samples[first:]
-    over = [sample.value for sample in counted[:-1] or counted]
-    charted = samples[max(0, first - 1) :]
-    total, window = sum(sample.value for sample in samples), precision * len(samples)
     return {
         **found,
         "precision": precision,
         "samples": [sample._asdict() for sample in samples],
-        "window": window,
-        "total": total,
-        "charted": charted,
-        "rate": total / (precision * len(counted)),
-        "most": max(over),
-        "least": min(over),
+        "window": precision * len(samples),
+        **figures(samples, precision),
     }
+
+
+def figures(samples: Sequence[Sample], precision: int) -> dict[str, Any]:
+    """Return the figures of *samples*, from the first that is not 0 on, and those for the chart.
+
+    The last sample is incomplete. Only `total` includes it, unless all earlier ones are 0: then it
+    is the only one for the others, and there is no `rate`.
+    """
+    counted = [sample.value for sample in samples[_first_busy(samples) :]]
+    complete = counted[:-1]
+    return {
+        "charted": _charted(samples),
+        "total": sum(counted),
+        "rate": sum(complete) / (precision * len(complete)) if complete else None,
+        "most": max(complete or counted),
+        "least": min(complete or counted),
+    }
+
+
+def _charted(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Return the samples of a chart: it begins with the one before the first that is not 0.
+
+    It leaves out the current sample, unless only this one is not 0.
+    """
+    shown = samples[:-1] if any(sample.value for sample in samples[:-1]) else samples
+    return shown[max(0, _first_busy(shown) - 1) :]
 
 
 def _first_busy(samples: Sequence[Sample]) -> int:
