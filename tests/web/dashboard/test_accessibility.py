@@ -10,8 +10,10 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
+from rows.table import Table
 from web.browsers import PHONE, Tab, visit
 from web.dashboard.sample_data import REQUESTS, fill
+from web.dashboard.test_browser import send
 from web.running import RunningApp
 
 STYLE = (files("holdfast.web.dashboard") / "static/dashboard.css").read_text()
@@ -30,6 +32,14 @@ SHAPES = (
 WIDEST = """[...document.querySelectorAll("main *")].filter(
   (each) => each.getBoundingClientRect().right > innerWidth && !each.closest(".wide > table")
 ).map((each) => each.outerHTML.slice(0, 90)).slice(0, 3)"""
+
+
+CUT_HINTS = """[...document.querySelectorAll("main input[placeholder]")].filter((each) => {
+  const style = getComputedStyle(each), pen = document.createElement("canvas").getContext("2d");
+  pen.font = style.font;
+  const room = each.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return pen.measureText(each.placeholder).width > room;
+}).map((each) => each.placeholder)"""
 
 
 def themes() -> Iterator[dict[str, str]]:
@@ -112,6 +122,36 @@ def test_the_bar_with_the_screens_is_shown_whole(tab: Tab, live: RunningApp) -> 
     page.set_viewport_size({"width": 1280, "height": 500})
     assert page.evaluate(f"{nav}.scrollHeight > {nav}.clientHeight")
     expect(page.get_by_role("button", name="Log out")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize(
+    "path", ["functions", "rw-locks", "mailboxes", "tasks?queue=email", "cache?name=stock"]
+)
+def test_hints_on_a_phone_are_not_cut_off(tab: Tab, live: RunningApp, path: str) -> None:
+    live.hf.enqueue(send.call("jill"))
+    live.hf.row_cache("stock", source=Table({"lamp": {"left": 3}})).get("lamp")
+    page = tab(live, viewport=PHONE)
+    visit(page, live, path)
+    expect(page.locator("main input[placeholder]")).to_have_count(1)
+    assert page.evaluate(CUT_HINTS) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "beside"),
+    [("mailbox?name=jill", ["1", "jack"]), ("mailboxes", ["jill", "1 / 10,000"])],
+)
+def test_messages_on_a_phone_take_few_lines(
+    tab: Tab, live: RunningApp, path: str, beside: list[str]
+) -> None:
+    """The sender and the number share a line, as do a mailbox and its unread messages."""
+    live.hf.mailbox("jill").send("hello", sender="jack")
+    page = tab(live, viewport=PHONE)
+    visit(page, live, path)
+    cells = page.locator("tbody td")
+    assert [cells.nth(n).inner_text().strip() for n in (0, 1)] == beside
+    tops = [cells.nth(n).evaluate("each => each.getBoundingClientRect().top") for n in (0, 1)]
+    assert abs(tops[0] - tops[1]) < 6
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
 @pytest.mark.parametrize("path", ["locks", "functions"])
