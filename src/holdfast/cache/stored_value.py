@@ -54,11 +54,6 @@ class StoredValue(msgspec.Struct, frozen=True):
         """Return whether the value may be served, fresh or stale."""
         return self.age_ms < self.fresh_ms + self.stale_ms
 
-    @property
-    def needs_refresh(self) -> bool:
-        """Return whether the value is to be computed again in the background."""
-        return self.age_ms >= self.refresh_ms
-
 
 def content(lifetimes: Lifetimes, epochs: Sequence[bytes], flags: int, body: bytes) -> bytes:
     """Return a stored value without its first field, the time, which `lua/commit.lua` adds."""

@@ -57,6 +57,8 @@ _LAYOUT: Final[Mapping[bytes, re.Pattern[bytes]]] = {
 """Settings of a queue with partitions → the form of the value."""
 
 _NUMBERS: Final = (b"paused", b"capacity", b"history", b"stepped")
+"""Settings of a queue that are numbers."""
+
 _RECORD: Final = re.compile(rb"\d+:-?\d+:\d+:[123]:\d+:\d+:\d+:", re.DOTALL)
 _SCHEDULE: Final = re.compile(rb"(\d+:){7}.*", re.DOTALL)
 _DECLARED: Final = re.compile(rb"(\d+:){6}[1-9]\d*:.*", re.DOTALL)
@@ -190,10 +192,7 @@ def _settings(unit: Snapshot) -> Iterator[Fault]:
         elif name in _LAYOUT:
             is_valid = _LAYOUT[name].fullmatch(value)
         else:
-            is_valid = (
-                name in (b"paused", b"capacity", b"history", b"stepped")
-                and number(value) is not None
-            )
+            is_valid = name in _NUMBERS and number(value) is not None
         if not is_valid:
             yield Fault("settings", f"{shown(name)} is no setting of a queue, or cannot be read")
     for minute, text in unit.hash("throughput").items():

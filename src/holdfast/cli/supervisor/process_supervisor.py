@@ -68,12 +68,6 @@ class ProcessSupervisor:
         served = [slot.serving is not None and slot.serving.is_ready for slot in self._slots]
         return GroupHealth(tuple(self.processes), served.count(False), bool(self._sent))
 
-    def replace_all(self, why: str) -> None:
-        """Replace each process by a new one. Call it from any thread."""
-        for slot in self._slots:
-            slot.replace(why)
-        self._inbox.wake()
-
     def run(self) -> int:
         """Keep the processes running until they are stopped. Return the exit code.
 
