@@ -116,6 +116,10 @@ def test_the_dashboard_is_beside_the_gateway(
     [command] = re.findall(r"<code>holdfast serve (pass YOU [^<]+)</code>", page)
     words = shlex.split(command.replace("\\\n", "").replace("FILE", str(secret)))
     assert "/dashboard/login#token=" in invoke(*words).stdout
+    page = html.unescape(get(f"{url}/chat").text)
+    [command] = re.findall(r"<code>holdfast serve (token YOU[^<]*)</code>", page)
+    words = shlex.split(command.replace("FILE", str(secret)))
+    assert "/chat#token=" in invoke(*words).stdout
     made = invoke("pass", "ann", "--role", "operator", "--bare", "--secret-file", secret)
     headers = {"Authorization": f"Bearer {made.stdout.strip()}", "Accept": "application/json"}
     assert get(f"{url}/dashboard/overview.json", headers=headers).json()["queues"] == 0
