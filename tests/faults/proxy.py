@@ -117,6 +117,10 @@ class Proxy:
         if self._failures:
             raise self._failures[0]
 
+    def retarget(self, target: tuple[str, int]) -> None:
+        """Connect later clients to another server, as a name that changes its address does."""
+        self._target = target
+
     def delay(self, seconds: float, directions: Directions = "both") -> None:
         """Hold everything back for `seconds` on its way: 0.05 both ways is a 0.1 s round trip.
 

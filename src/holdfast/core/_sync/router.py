@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from time import monotonic
 from typing import Any, Final
 
 from ..attempt import USE_SENTINEL_KWARGS
@@ -12,13 +13,16 @@ from ..concurrency._sync.primitives import Mutex
 from ..names import Unit
 from ..transport._sync.connection import Connection
 from ..transport.barrier import DurabilityBarrier
-from ..transport.outcome import Lost, Moved, Outcome, Refused, Replied, Unsent
+from ..transport.outcome import Busy, Lost, Moved, Outcome, Refused, Replied, Unsent
 from ..transport.request import CallKind, Request
 from ..transport.settings import Address, Settings
 from ..transport.slots import SlotMap
 
 _LEAST_S: Final = 0.25
 """Seconds that each sentinel or node has to answer a later discovery, unless a call has fewer."""
+
+_RENEW_S: Final = 0.5
+"""Seconds between two attempts to reach another server under the same name."""
 
 
 class Router:
@@ -45,6 +49,7 @@ class Router:
         self._silent: set[Address] = set()  # did not answer since the last discovery
         self._answered: Address | None = None  # the sentinel or node of the last discovery
         self._mute: set[Address] = set()  # sentinels and nodes that did not answer the last ones
+        self._renewed_at = -_RENEW_S  # when all connections were opened again
         self._discovery = Mutex()
         self._generation = 0
         self._problem: Unsent | None = None  # why the last discovery failed
@@ -94,11 +99,25 @@ class Router:
         Then it is discovered before the next call, because it may have a successor. A machine that
         is off refuses no connection: each call to it takes all of its time, and leaves none for a
         discovery.
+
+        A single server that has become a replica is left: its name may stand for another server
+        now, the primary.
         """
-        if isinstance(outcome, Lost | Unsent) and self._settings.topology != "standalone":
+        if self._settings.topology == "standalone":
+            if isinstance(outcome, Busy) and outcome.reason.startswith("READONLY"):
+                self._renew_connections()
+        elif isinstance(outcome, Lost | Unsent):
             address = self.known(unit)
             if address is not None:
                 self._silent.add(address)
+
+    def _renew_connections(self) -> None:
+        """Open all connections again. Do so rarely: the server may stay a replica."""
+        now = monotonic()
+        if now - self._renewed_at >= _RENEW_S:
+            self._renewed_at = now
+            for connection in list(self._connections.values()):
+                connection.renew()
 
     def cached_connection(self, unit: Unit, kind: CallKind) -> Connection | None:
         """Return the connection for calls of *kind* to *unit*; None if there is none yet, or if the

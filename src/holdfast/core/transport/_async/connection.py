@@ -89,7 +89,7 @@ class AsyncConnection:
         self._overdue: PendingCall | None = None
         self._overdue_at = 0.0  # when `_watch` first found the overdue call
         self._used_at = 0.0
-        self._closed = False
+        self._outdated = self._closed = False
 
     @property
     def opening(self) -> bool:
@@ -123,6 +123,10 @@ class AsyncConnection:
         elif calls and now - self._queued[0].since > _STALLED_S:
             self._send()
         return [call.future for call in calls]
+
+    def renew(self) -> None:
+        """Let later calls open the connection again, once the calls in flight are answered."""
+        self._outdated = self._stream is not None
 
     async def close(self) -> None:
         """Close the connection after all calls have an outcome."""
@@ -189,10 +193,10 @@ class AsyncConnection:
         if stream is None:
             self._open(now)
             return
-        if stream.ending:
+        if stream.ending or (self._outdated and not self._in_flight):
             self._break("the connection broke")
             return
-        if self._barrier is not None and self._in_flight:
+        if self._in_flight and (self._outdated or self._barrier is not None):
             return
         self._consistent = False
         payloads: list[bytes] = []
@@ -276,10 +280,8 @@ class AsyncConnection:
         self._confirm(lost)
         for call in self._in_flight:
             call.answer(lost)
-        self._in_flight = deque()
-        self._bytes_in_flight = 0
-        self._replies = []
-        self._stream = None
+        self._in_flight, self._bytes_in_flight, self._replies = deque(), 0, []
+        self._stream, self._outdated = None, False
         if self._queued:
             self._send_soon()
         self._consistent = True
@@ -367,8 +369,7 @@ class AsyncConnection:
                 opening.result().abort()
             return
         if opened:
-            self._stream = opening.result()
-            self._used_at = self._loop.time()
+            self._stream, self._used_at = opening.result(), self._loop.time()
         self._opening = None
         if opened:
             self._send()

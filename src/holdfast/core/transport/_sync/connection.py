@@ -51,6 +51,7 @@ class Connection:
         self._own = _Own()
         # Without a lock, because each operation on a dict is atomic.
         self._connections: dict[int, ref[_ThreadConnection]] = {}
+        self._renewals = 0
         self._closed = False
 
     @property
@@ -70,6 +71,10 @@ class Connection:
             outcomes += self._exchange(batch)
         return outcomes
 
+    def renew(self) -> None:
+        """Let each thread open its connection again before its next call."""
+        self._renewals += 1
+
     def close(self) -> None:
         """Close the connections of all threads. Nothing is sent after that."""
         self._closed = True
@@ -87,6 +92,7 @@ class Connection:
         free = self._own.free
         connection = free.pop() if free else self._new_connection()
         try:
+            connection.renew(self._renewals)
             return connection.exchange(requests)
         finally:
             free.append(connection)
@@ -130,6 +136,13 @@ class _ThreadConnection:
         self._stream: Stream | PlainStream | None = None
         self._consistent = True  # False during an exchange, and after one that was interrupted
         self._used_at = 0.0
+        self._renewals = 0
+
+    def renew(self, renewals: int) -> None:
+        """Close the connection if *renewals* has grown. The next exchange opens it again."""
+        if self._renewals != renewals:
+            self.close()
+            self._renewals = renewals
 
     def exchange(self, requests: list[Request]) -> list[Outcome]:
         """Send *requests* in one write, and return their outcomes in order."""
