@@ -470,6 +470,8 @@ def swallowing() -> str:
     return "mine"
 
 
+# The collector may run in the thread at that moment, and Python reports what a finalizer swallows.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("swallow", [False, True], ids=["raised", "swallowed by a finalizer"])
 @pytest.mark.parametrize("function", [plain, failing, exhausted, swallowing])
 async def test_an_interruption_at_any_moment_stays_with_its_function(
