@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+from contextlib import suppress
 from typing import Final
 
 from ..concurrency.interruption import raise_interruption
@@ -23,6 +24,8 @@ longer, because the connection was closed at once."""
 
 _LONGEST_LINE: Final = 512
 
+_TLS_RECORDS: Final = (b"\x15", b"\x16")
+"""First bytes of a TLS server's answer: an alert, or its handshake (RFC 8446, section 5.1)."""
 
 _EXPECTS_TLS: Final = OpeningProblem(
     "it expects TLS, and this client does not use it", "tls", "use a rediss:// URL"
@@ -68,22 +71,17 @@ def _answer_to_ping(address: Address, timeout_s: float) -> str:
 
 
 def _speaks_tls(address: Address, timeout_s: float) -> bool:
-    """Return whether the server at *address* answers a TLS handshake.
-
-    Nothing is sent to it beyond the handshake, and its certificate is not checked.
-    """
+    """Return whether the server at *address* answers the beginning of a TLS handshake."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    hello = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), hello, server_hostname=address[0]).do_handshake()
     try:
-        with (
-            socket.create_connection(address, timeout_s) as connection,
-            context.wrap_socket(connection, server_hostname=address[0]),
-        ):
-            return True
-    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
-        return False
-    except ssl.SSLError as error:  # An alert: the server speaks TLS, but rejects this handshake.
-        return "ALERT" in str(error)
+        # Not by `wrap_socket`: it leaves the socket open if the server has already reset it.
+        with socket.create_connection(address, timeout_s) as connection:
+            connection.sendall(hello.read())
+            return connection.recv(1) in _TLS_RECORDS
     except OSError as error:
         raise_interruption(error)
         return False
