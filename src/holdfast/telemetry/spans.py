@@ -53,7 +53,7 @@ class Spans:
         scope, url = ("holdfast", __version__), names.SCHEMA_URL
         self._tracer = trace.get_tracer(*scope, tracer_provider, schema_url=url)
         self._instruments = Instruments(metrics.get_meter(*scope, meter_provider, schema_url=url))
-        self.failures = TelemetryFailures("OpenTelemetry")
+        self.failures: Final = TelemetryFailures("OpenTelemetry")
 
     def during(
         self,
