@@ -1,5 +1,7 @@
 """Lines that are counted by the location of their address."""
 
+import subprocess
+import sys
 from collections.abc import Iterable
 from datetime import date
 from ipaddress import IPv4Address
@@ -185,7 +187,7 @@ def test_a_reload_applies_to_later_lines(tmp_path: Path, small_block: int) -> No
     assert counter.take().values == {("2011-10-10", "country"): {"AU": 2, "NZ": 1, "??": 1}}
 
 
-# Numbers of addresses, which several counters share
+# Locations of addresses, which several counters share
 
 
 def lines_with(addresses: Iterable[bytes]) -> bytes:
@@ -193,10 +195,10 @@ def lines_with(addresses: Iterable[bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("most", [3, known_addresses.MAX_KNOWN])
-def test_later_counters_use_the_numbers_of_earlier_ones(
+def test_later_counters_use_what_earlier_ones_looked_up(
     table: GeoTable, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Numbering begins again when more than *most* texts have numbers."""
+    """All addresses are forgotten when more than *most* of them are known."""
     monkeypatch.setattr(known_addresses, "MAX_KNOWN", most)
     known = KnownAddresses()
     texts = [b"8.8.8.8", b"nonsense", b"2001:4860::1", b"::ffff:8.8.8.8", b"1.0.0.1", b"", b"::1"]
@@ -267,3 +269,32 @@ def test_texts_are_parsed_as_by_python(texts: list[str]) -> None:
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=20))
 def test_every_number_is_an_address(given: list[int]) -> None:
     assert numbers([str(IPv4Address(each)) for each in given]) == given
+
+
+MANY_BLOCKS = """
+import os, sys
+from ipaddress import IPv4Address
+from holdfast import GeoKey, GeoTable
+from holdfast.tallies.days import DayRange
+from holdfast.tallies.geo.geo_counter import GeoCounter
+def mib():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+def line(number):
+    return f"{IPv4Address(number)} 2011-10-10\\n".encode()
+visitors = b"".join(line(2**31 + n) for n in range(100_000))
+counter = GeoCounter(GeoKey(GeoTable.from_mmdb(sys.argv[1])))
+for n in range(80):
+    counter.add(visitors + line(2**30 + n), DayRange("2011-10-10", "2011-10-10"))
+    if n == 20:
+        before = mib()
+print(round(mib() - before))
+"""
+
+
+def test_a_new_address_keeps_no_memory_of_the_block_that_it_is_in(tmp_path: Path) -> None:
+    write_mmdb(tmp_path / "places.mmdb", {"1.0.0.0/24": record(("AU", None, None))})
+    command = [sys.executable, "-c", MANY_BLOCKS, tmp_path / "places.mmdb"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 40

@@ -1,12 +1,13 @@
 """Count lines by location: large blocks column by column, small blocks line by line.
 
-In columns, each distinct address and each day has a number, and lines with the same numbers are
-counted together.
+In columns, lines with the same address and day are counted together, before the address is looked
+up.
 `python -m benchmarks tallies` measures the speed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO
 from itertools import islice
 from typing import Final, Literal
@@ -25,9 +26,6 @@ _ISO_DAY: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _DAY: Final = 2**32
 """Factor of the day in a key: the number of a day times this, plus the number of a location."""
 
-_NULL: Final = 2**32 - 1
-"""Stands for null in a key."""
-
 _MERGED_ROWS: Final = 1_000_000
 """Number of new rows (16 MB) at which the rows with the same key are merged into one."""
 
@@ -40,7 +38,7 @@ class GeoCounter:
 
     Args:
         key: table and dimensions.
-        known: numbers the addresses. Several counters may share it, if only one uses it at a time.
+        known: locations of addresses. Several counters may share it, if only one uses it at a time.
         small_block: bytes up to which a block is counted line by line, because this is faster.
     """
 
@@ -108,9 +106,8 @@ class GeoCounter:
         return lines
 
     def _add_large_block(self, data: bytes, days: DayRange, geo: GeoData) -> int:
-        lines = _read(data)
-        groups = _grouped(self._known.numbered(lines["address"], geo), lines["day"])
-        groups = groups.with_columns(location=self._known.locations(groups["address"]))
+        groups = _grouped(data)
+        groups = groups.with_columns(location=self._known.locations(groups["address"], geo))
         real_days, good_days = _checked_days(groups["day"], days)
         groups = groups.with_columns(day_number=self._number_of(good_days))
         is_good = pl.col("location").is_not_null() & pl.col("day_number").is_not_null()
@@ -119,7 +116,7 @@ class GeoCounter:
         bad = groups.filter(~is_good)
         if bad.height:
             self._reject(data, _with_reasons(bad, real_days, good_days))
-        return lines.height
+        return int(groups["lines"].sum())
 
     def take(self) -> LineCounts:
         """Return the counts since the last call, and begin again with empty counts."""
@@ -191,7 +188,7 @@ class GeoCounter:
         if not wanted.height:
             return
         source, position = BytesIO(data), 0
-        for day, number in wanted.select("reject_day", "first").sort("first").iter_rows():
+        for day, number in _first_rows(data, wanted).iter_rows():
             line = next(islice(source, number - position, None))
             position = number + 1
             self._counts.sample(day, line.removesuffix(b"\n").removesuffix(b"\r"))
@@ -207,12 +204,35 @@ def _has_stray_returns(data: bytes) -> bool:
     return b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
 
 
-def _read(data: bytes) -> pl.DataFrame:
-    """Return the first two fields of every line. Missing fields are null."""
+def _grouped(data: bytes) -> pl.DataFrame:
+    """Count the lines by their first two fields.
+
+    Returns:
+        Columns `address` and `day`, which are null if the field is missing, and `lines`.
+    """
+    lines = pl.len().cast(pl.UInt64).alias("lines")
+    return _queried(data, lambda rows: rows.group_by("address", "day").agg(lines))
+
+
+def _first_rows(data: bytes, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the `reject_day` of each of *groups*, and the first of its rows in *data*, in order
+    of the rows."""
+
+    def query(rows: pl.LazyFrame) -> pl.LazyFrame:
+        keys = ("address", "day")
+        found = rows.with_row_index("row").join(groups.lazy(), on=keys, nulls_equal=True)
+        return found.group_by(*keys, "reject_day").agg(pl.col("row").min())
+
+    return _queried(data, query).select("reject_day", "row").sort("row")
+
+
+def _queried(data: bytes, query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
+    """Return the result of *query* for the first two fields of every line."""
+    # The other engine would keep the rows of each group.
     try:
-        return _scanned(data, "utf8").collect()
+        return query(_scanned(data, "utf8")).collect(engine="streaming")
     except pl.exceptions.ComputeError:  # some bytes are not UTF-8: use the slower decoder
-        return _scanned(data, "utf8-lossy").collect()
+        return query(_scanned(data, "utf8-lossy")).collect(engine="streaming")
 
 
 def _scanned(data: bytes, encoding: Literal["utf8", "utf8-lossy"]) -> pl.LazyFrame:
@@ -227,40 +247,6 @@ def _scanned(data: bytes, encoding: Literal["utf8", "utf8-lossy"]) -> pl.LazyFra
         raise_if_empty=False,
         encoding=encoding,
     )
-
-
-def _grouped(addresses: pl.Series, days: pl.Series) -> pl.DataFrame:
-    """Count lines by the number of the *address* and the text of the *day*.
-
-    Returns:
-        Columns `address`, `day`, `lines`, and `first`: the row of the first of these lines.
-    """
-    rows = pl.DataFrame({"key": addresses, "day": days}).with_row_index("first")
-    day = days[0]
-    if day is not None and (days == day).all(ignore_nulls=False):  # usual: one day
-        return _counted(rows).select("lines", "first", address="key", day=pl.lit(day))
-    # Days get numbers as well, because one number is a faster key than two columns.
-    numbered = days.cast(pl.Categorical(pl.Categories.random()))
-    rows = rows.with_columns(day=numbered.to_physical()).with_columns(
-        key=pl.col("day").fill_null(_NULL).cast(pl.UInt64) * _DAY + pl.col("key").fill_null(_NULL)
-    )
-    key = pl.col("key")
-    return _counted(rows).select(
-        "lines",
-        "first",
-        address=_or_null(key % _DAY),
-        day=_or_null(key // _DAY).cat.to(numbered.dtype).cast(pl.String),
-    )
-
-
-def _counted(rows: pl.DataFrame) -> pl.DataFrame:
-    lines = pl.len().cast(pl.UInt64).alias("lines")
-    query = rows.lazy().group_by("key").agg(lines, pl.col("first").min())
-    return query.collect(engine="streaming")  # the other engine keeps the rows of each group
-
-
-def _or_null(number: pl.Expr) -> pl.Expr:
-    return pl.when(number != _NULL).then(number).cast(pl.UInt32)
 
 
 def _checked_days(texts: pl.Series, days: DayRange) -> tuple[list[str], list[str]]:

@@ -1,8 +1,7 @@
-"""Number the addresses of lines, and look up the location of each address once.
+"""Keep the locations of addresses, so that each address is looked up once.
 
-In logs of visitors, the same addresses occur in all blocks. Finding the number of a known text is
-faster than parsing the address and looking up its location. Counting numbers is faster than
-counting texts.
+In logs of visitors, the same addresses occur in all blocks. Finding a known text is faster than
+parsing the address and looking up its location.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from .address_columns import parsed
 from .geo_data import AddressRanges, GeoData
 
 MAX_KNOWN: Final = 1_000_000
-"""Number of texts (about 100 MB) after which numbering begins again."""
+"""Number of texts (about 100 MB) after which all are forgotten."""
 
 MAX_TEXT: Final = 45
 """Maximum bytes of an address: IPv6 in full, with an IPv4 address at its end."""
@@ -23,44 +22,50 @@ MAX_TEXT: Final = 45
 _NO_ADDRESS: Final = "-"
 """Replaces each text that is longer than `MAX_TEXT`, so that such texts take no memory."""
 
+_NO_LOCATION: Final = 2**32 - 1
+"""Location of a text that is not an address."""
+
 
 class KnownAddresses:
-    """Number texts of addresses from 0 on. One thread at a time uses this object."""
+    """Find the locations of addresses. One thread at a time uses this object."""
 
     def __init__(self) -> None:
         self._begin(None)
 
     def _begin(self, geo: GeoData | None) -> None:
         self._geo = geo
-        # Polars keeps the numbers as long as there is a column of this type.
-        self._texts = pl.Series(dtype=pl.Categorical(pl.Categories.random()))
-        self._locations = pl.Series(dtype=pl.UInt32)
+        self._known = pl.DataFrame(schema={"text": pl.String, "location": pl.UInt32})
 
-    def numbered(self, texts: pl.Series, geo: GeoData) -> pl.Series:
-        """Return the number of each text; null for null. Numbers are valid until the next call."""
-        if geo is not self._geo or len(self._locations) > MAX_KNOWN:
+    def locations(self, texts: pl.Series, geo: GeoData) -> pl.Series:
+        """Return the location of each text in *geo*; null if the text is not an address."""
+        if geo is not self._geo or self._known.height > MAX_KNOWN:
             self._begin(geo)
         too_long = texts.str.len_bytes() > MAX_TEXT
         if too_long.any():
             texts = texts.set(too_long.fill_null(value=False), _NO_ADDRESS)
-        return texts.cast(self._texts.dtype).to_physical()
+        found = self._known_locations(texts)
+        if found.null_count() > texts.null_count():
+            self._known = pl.concat([self._known, _looked_up(texts.filter(found.is_null()), geo)])
+            found = self._known_locations(texts)
+        return found.set(found == _NO_LOCATION, None)
 
-    def locations(self, numbers: pl.Series) -> pl.Series:
-        """Return the location of the text of each number; null if the text is not an address."""
-        highest, known = numbers.max(), len(self._locations)
-        if isinstance(highest, int) and highest >= known:
-            new = pl.int_range(known, highest + 1, dtype=pl.UInt32, eager=True)
-            self._locations = pl.concat([self._locations, self._looked_up(new)], rechunk=True)
-        return self._locations.gather(numbers)
+    def _known_locations(self, texts: pl.Series) -> pl.Series:
+        """Return the location of each text; null if it is not known yet."""
+        named = texts.to_frame("text")
+        joined = named.join(self._known, on="text", how="left", maintain_order="left")
+        return joined["location"]
 
-    def _looked_up(self, numbers: pl.Series) -> pl.Series:
-        assert self._geo is not None
-        addresses = parsed(numbers.cat.to(self._texts.dtype).cast(pl.String))
-        of_ipv4, of_ipv6 = (
-            _found(addresses[name], ranges)
-            for name, ranges in (("ipv4", self._geo.ipv4), ("ipv6", self._geo.ipv6))
-        )
-        return of_ipv4.zip_with(of_ipv4.is_not_null(), of_ipv6)
+
+def _looked_up(texts: pl.Series, geo: GeoData) -> pl.DataFrame:
+    """Return the distinct *texts* and their locations in *geo*."""
+    # Copy the texts, because texts of Polars keep the memory of the block that they come from.
+    distinct = pl.Series("text", texts.drop_nulls().unique().to_list(), dtype=pl.String)
+    addresses = parsed(distinct)
+    of_ipv4, of_ipv6 = (
+        _found(addresses[name], ranges) for name, ranges in (("ipv4", geo.ipv4), ("ipv6", geo.ipv6))
+    )
+    location = of_ipv4.zip_with(of_ipv4.is_not_null(), of_ipv6).fill_null(_NO_LOCATION)
+    return pl.DataFrame([distinct, location.alias("location")])
 
 
 def _found(addresses: pl.Series, ranges: AddressRanges) -> pl.Series:
