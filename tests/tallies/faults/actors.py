@@ -7,7 +7,7 @@ Chunks and blocks are small, so that kills hit every kind of step.
 import sys
 import time
 
-from holdfast import GeoKey, GeoTable, Holdfast, HoldfastError
+from holdfast import FeedSealed, GeoKey, GeoTable, Holdfast, HoldfastError
 from holdfast.tallies import chunks
 from holdfast.tallies._sync import aggregation
 
@@ -18,7 +18,10 @@ LEASE_S = 1.0
 def publish(hf: Holdfast, folder: str) -> None:
     """Publish all files of a folder, and seal the feed."""
     feed = hf.file_feed("logs", mode="share", budget=BUDGET, lease=LEASE_S)
-    failed = feed.publish_dir(folder).failed
+    try:
+        failed = feed.publish_dir(folder).failed
+    except FeedSealed:  # by an earlier process, which was killed when it had published all files
+        return
     if failed:
         raise RuntimeError(f"not published: {failed}")
     feed.seal()
