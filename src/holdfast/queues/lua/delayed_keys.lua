@@ -29,9 +29,10 @@ for _ = 1, tonumber(ARGV[2]) do
   slot = math.floor(found[2] / LIMITED_KEY)
   local key, first = key_at(limits, slot), ADMITTED_KEY * slot
   local body = redis.call('HGET', KEYS[5], found[1]) or ''
+  local names, name = names_of(key)
   for _, value in ipairs({
-    key.name .. ' ' .. key.key,
-    redis.call('HGET', limits.settings, 'limit:' .. key.name) or '',
+    names,
+    redis.call('HGET', limits.settings, 'limit:' .. name) or '',
     redis.call('ZCOUNT', limited, LIMITED_KEY * slot, LIMITED_KEY * (slot + 1) - 1),
     redis.call('ZCOUNT', admitted, first + 1, first + 3),
     redis.call('ZCOUNT', admitted, first, first),

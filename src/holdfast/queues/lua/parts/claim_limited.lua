@@ -20,8 +20,7 @@ end
 --   'waits'   the task has another place in the queue, or is kept apart
 --   'later'   the task must not start before an instant (ms), which is the second value
 local function start_limited(limits, limit, id, priority)
-  local slot = limits.slots[id]
-  local key = slot and limits.by_slot[slot] or admit_due(limits, limit, id, priority)
+  local key = limits.slot and limits.by_slot[limits.slot] or admit_due(limits, limit, id, priority)
   if not key then
     return 'waits'
   elseif limits.is_changed and is_full(limits, key) then

@@ -8,8 +8,9 @@ local function slots_of(scores)
   local slots, freed, ran = {}, {}, {}
   for _, score in ipairs(scores) do
     if score then
-      local lane = score % ADMITTED_KEY
-      local slot = (score - lane) / ADMITTED_KEY
+      local at = score + 0
+      local lane = at % ADMITTED_KEY
+      local slot = (at - lane) / ADMITTED_KEY
       if not freed[slot] then
         slots[#slots + 1], freed[slot], ran[slot] = slot, 0, true
       end

@@ -8,15 +8,21 @@ local ADMITTED_KEY = 4          -- how many scores of `admitted` belong to one s
 -- Parses the record of the key with this slot. A key without a record has no limits.
 local function parsed_key(limits, slot, record)
   record = record or ''
-  local not_before, turn, priority, starts, name, key = 0, 0, 2, '-', record:match('^0 0 2 %- (%S+) (%S+)$')
+  local not_before, turn, priority, starts, name = 0, 0, 2, '-', record:match('^0 0 2 %- (%S+) %S+$')
   if not name then
-    not_before, turn, priority, starts, name, key = record:match('^(%d+) (%d+) ([123]) (%S+) (%S+) (%S+)$')
+    not_before, turn, priority, starts, name = record:match('^(%d+) (%d+) ([123]) (%S+) (%S+) %S+$')
     not_before, turn, priority = tonumber(not_before) or 0, tonumber(turn) or 0, tonumber(priority) or 2
   end
   return {
-    slot = slot, not_before = not_before, turn = turn, priority = priority, starts = starts or '-',
-    name = name or '-', key = key or '-', definition = definition_of(limits, name or '-'),
+    slot = slot, not_before = not_before, turn = turn, priority = priority, starts = starts or '-', record = record,
+    definition = definition_of(limits, name or '-'),
   }
+end
+
+-- Returns `NAME KEY` of a key, and NAME alone. Few scripts need this, so `parsed_key` does not copy it.
+local function names_of(key)
+  local names, name = key.record:match('^%d+ %d+ [123] %S+ ((%S+) %S+)$')
+  return names or '- -', name or '-'
 end
 
 -- Reads the keys with these slots at once.

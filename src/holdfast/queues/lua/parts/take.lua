@@ -11,8 +11,9 @@ local function claim_all(step, claims, ids, priority)
     claims.looked_at = claims.looked_at + #ids
     local bodies = redis.call('HMGET', step.keys.bodies, unpack(ids))
     local records = redis.call('HMGET', step.keys.state, unpack(ids))
-    if step.limits then read_slots(step.limits, ids) end
+    local slots = step.limits and read_slots(step.limits, ids)
     for i, id in ipairs(ids) do
+      if slots then step.limits.slot = slots[i] end
       if not claim(step, claims, id, priority, bodies[i], records[i]) then
         left_out[id] = true
       end

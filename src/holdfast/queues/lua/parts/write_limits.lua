@@ -11,7 +11,7 @@
 
 -- Returns *limits* with nothing to write. `is_changed` is whether a definition has ever changed; by default, it may have.
 local function with_writes(limits)
-  limits.definitions, limits.by_slot, limits.slots, limits.changed_keys = {}, {}, {}, {}
+  limits.definitions, limits.by_slot, limits.changed_keys = {}, {}, {}
   limits.started_now, limits.turns, limits.others, limits.questions = {}, {}, {}, 1
   limits.ahead = {from = 0, before = -1, last = 0, at = 2, size = 16, answers = 0, found = {}}  -- see parts/read_ahead
   limits.admitted_now, limits.left, limits.ready_now, limits.turns_now = {}, {}, {{}, {}, {}}, {0, 0, 0}
