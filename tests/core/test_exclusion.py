@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import pytest
@@ -136,6 +136,38 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.setswitchinterval(1e-5)
     yield
     sys.setswitchinterval(interval_s)
+
+
+class LeavingTogether(LocalSemaphore):
+    """A semaphore of two places. The first two threads wake others only when both have left."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.both_left = threading.Barrier(2)
+
+    def _call_next(self) -> None:
+        if len(self._entries) > 1:
+            with suppress(threading.BrokenBarrierError):
+                self.both_left.wait(PATIENCE_S)
+        super()._call_next()
+
+
+def test_two_that_leave_together_wake_two_waiters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semaphore_module, "_CHECK_S", 2 * PATIENCE_S)  # no waiter helps itself
+    semaphore, leave, inside = LeavingTogether(), threading.Event(), list[int]()
+
+    def hold(n: int) -> None:
+        with semaphore:
+            inside.append(n)
+            leave.wait(PATIENCE_S)
+
+    with ThreadPoolExecutor(4) as pool:
+        held = [pool.submit(hold, n) for n in range(2)]
+        eventually(lambda: len(inside) == 2, PATIENCE_S)
+        held += [pool.submit(hold, n) for n in range(2, 4)]
+        eventually(lambda: len(semaphore._entries) == 4, PATIENCE_S)
+        leave.set()
+        assert [each.result(PATIENCE_S / 2) for each in held] == [None] * 4
 
 
 @pytest.mark.usefixtures("impatient")

@@ -148,6 +148,7 @@ class LocalSemaphore:
                 return  # A caller of this function is inside: waiting would never end.
             if not called.acquire(timeout=_CHECK_S):
                 self._drop_ended()
+        entry.called = None
 
     def _of(self, thread: int) -> list[_SemaphoreEntry]:
         return [each for each in self._first() if each.thread == thread]
@@ -174,12 +175,14 @@ class LocalSemaphore:
         return bool(made)
 
     def _call_next(self) -> None:
-        """Wake the last of the functions that may be inside, if it still waits to enter."""
-        first = self._first()
-        called = first[-1].called if len(first) == self._limit else None
-        if called is not None:
-            with suppress(RuntimeError):  # It was released before.
-                called.release()
+        """Wake the functions that may be inside and still wait to enter.
+
+        There are several if several threads leave at once.
+        """
+        for called in [each.called for each in self._first()]:
+            if called is not None:
+                with suppress(RuntimeError):  # It was released before.
+                    called.release()
 
 
 class Mutex(LocalSemaphore):
