@@ -107,6 +107,9 @@ def test_a_lock_that_is_not_in_use_is_not_found(busy: Holdfast, run: Run) -> Non
         result = run("locks", "show", "index")
         assert (result.exit_code, "in use: add --rw" in result.stderr) == (3, True)
         assert "1 writer" in run("locks", "show", "index", "--rw").stdout
+    with busy.rw_lock("index").read():
+        eventually(busy.rw_locks)
+        assert "1 reader" in run("locks", "show", "index", "--rw").stdout
     [row] = rows(run("locks", "show", "markt", "--json"))
     assert (row["fence"], row["holders"], row["waiters"]) == (None, [], [])
 

@@ -58,7 +58,9 @@ class PermitList:
 
     @property
     def free(self) -> bool:
-        """Return whether the next caller gets a permit at once."""
+        """Return whether the next caller gets a permit at once, for reading or writing."""
+        if self.kind != "semaphore":
+            return not self.in_use
         return not self.waiters and (self.limit is None or len(self.holders) < self.limit)
 
     @property
