@@ -73,10 +73,12 @@ def log_safely(
     Check the traceback before, because a log handler formats and encodes it. If that fails, some
     handlers raise, and others lose the record.
     """
-    if error is not None and not _is_formattable(error):
-        error = None
+    exc_info = None
+    if error is not None and _is_formattable(error):
+        # A tuple, because `logging` asks for the truth of an exception, which may raise.
+        exc_info = (type(error), error, error.__traceback__)
     try:
-        logger.log(level, text, *args, exc_info=error, extra=extra, stacklevel=2)
+        logger.log(level, text, *args, exc_info=exc_info, extra=extra, stacklevel=2)
     except Exception:  # noqa: BLE001 (a filter or a handler of the user may raise)
         with contextlib.suppress(Exception):
             sys.stderr.write(f"a log handler failed on: {text % args}\n")
