@@ -14,9 +14,7 @@ local function claim_all(step, claims, ids, priority)
     local slots = step.limits and read_slots(step.limits, ids)
     for i, id in ipairs(ids) do
       if slots then step.limits.slot = slots[i] end
-      if not claim(step, claims, id, priority, bodies[i], records[i]) then
-        left_out[id] = true
-      end
+      if not claim(step, claims, id, priority, bodies[i], records[i]) then left_out[id] = true end
     end
     if step.limits then write_limits(step.limits) end
   end
