@@ -45,7 +45,8 @@ class KnownAddresses:
             texts = texts.set(too_long.fill_null(value=False), _NO_ADDRESS)
         found = self._known_locations(texts)
         if found.null_count() > texts.null_count():
-            self._known = pl.concat([self._known, _looked_up(texts.filter(found.is_null()), geo)])
+            new = _looked_up(texts.filter(found.is_null()), geo)
+            self._known = pl.concat([self._known, new], rechunk=True)  # not a chunk for each block
             found = self._known_locations(texts)
         return found.set(found == _NO_LOCATION, None)
 
