@@ -158,7 +158,8 @@ def test_a_small_chart_begins_where_its_data_begins(site: Site) -> None:
         site.client.hset(key, str(minute % 120), f"{minute}:3:0:0:0:0")
         page = live.visitor("viewer", Accept="text/html").get("/queues").text
         [points] = re.findall(r'<polyline points="([^"]+)"/>', page)
-        assert 7 <= len(points.split()) <= 8  # one minute before the data, and all since then
+        # One minute before the data, and the whole ones since then; perhaps another has begun.
+        assert 6 <= len(points.split()) <= 7
 
 
 def test_queues_are_found_and_put_in_order(live: RunningApp) -> None:
