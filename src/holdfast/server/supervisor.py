@@ -116,7 +116,8 @@ class Supervisor:
     """Runs the server while the folder has users or is pinned.
 
     Attributes:
-        start_failed: whether the server ended before its first reply.
+        start_failed: whether the server ended before its first reply. A signal may have killed a
+            server that had replied to its user only, so the first such death does not count.
     """
 
     def __init__(self, command: list[str]) -> None:
@@ -152,9 +153,9 @@ class Supervisor:
             return server
         if code == 0:
             return None  # The command SHUTDOWN or SIGTERM ended it.
-        if not self._has_served:
+        if not self._has_served and (code > 0 or self._deaths):
             self.start_failed = True
-            return None  # A second start would fail too. The first user gets the reason at once.
+            return None  # Another start would fail too. The first user gets the reason at once.
         self._deaths = 1 if server.age_s > STEADY_S else self._deaths + 1
         if self._deaths > DEATHS_MAX:
             _log(f"the server ended with {code}, as {DEATHS_MAX} times before; giving up")
