@@ -199,7 +199,7 @@ def test_a_stack_that_ends_in_a_generator_is_not_known(monkeypatch: pytest.Monke
     suspended = (number for number in range(2))
     next(suspended)
     for frame, has_ended in ((suspended.gi_frame, False), (sys._getframe(), False), (None, True)):
-        frames = {threading.get_ident(): frame}
+        frames = {threading.get_ident(): frame} if frame else {}
         monkeypatch.setattr(sys, "_current_frames", lambda frames=frames: frames)
         assert entry.has_ended() == has_ended
 

@@ -3,7 +3,8 @@
 No lock guards the counts, because a signal handler could raise, or call `add`, while its thread
 holds the lock. Instead, each change is atomic, and after each change every count is in exactly one
 dict. The comment "atomic" marks statements that call no Python code, so that CPython neither
-switches threads nor runs a signal handler in them.
+switches threads nor runs a signal handler in them. Without the interpreter lock a signal handler
+still does not come, but other threads do: `GuardedPendingCounts` keeps them out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from ..core.concurrency.semaphore import Mutex
+from ..core.concurrency.thread_frames import has_gil
 from ..errors.one_line_logger import logger_of
 from .definition import MAX_COUNT
 
@@ -100,6 +103,34 @@ class PendingCounts:
             more = (*others, counts), pending
             if self._taken is taken and self.counts is counts:
                 self._taken, self.counts = more, {}  # atomic together with the line above
+
+
+class GuardedPendingCounts(PendingCounts):
+    """The counts of a buffer, where other threads run at the same time.
+
+    The mutex lets a signal handler in, and an exception cannot leave it acquired.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changing = Mutex()
+
+    def add(self, name: str, count: int) -> bool:
+        with self._changing:
+            return super().add(name, count)
+
+    def begin(self, name: str) -> int:
+        with self._changing:
+            return super().begin(name)
+
+    def _freeze(self) -> None:
+        with self._changing:
+            super()._freeze()
+
+
+def pending_counts() -> PendingCounts:
+    """Return empty counts that all threads of this interpreter may change."""
+    return PendingCounts() if has_gil() else GuardedPendingCounts()
 
 
 def _merged(

@@ -9,7 +9,6 @@ entered. A waiting thread removes the entries of frames that are no longer on a 
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
@@ -18,7 +17,7 @@ from threading import TIMEOUT_MAX, Lock, get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
-from .thread_frames import frame_of
+from .thread_frames import frame_of, is_alive
 
 _CHECK_S: Final = 0.05
 """Seconds after which a waiting thread looks for entries of functions that have ended."""
@@ -56,16 +55,22 @@ class _SemaphoreEntry:
         return self.frame == id(frame) and self.thread == get_ident()
 
     def has_ended(self) -> bool:
-        """Return whether the frame is no longer on the stack of its thread."""
+        """Return whether the frame is no longer on the stack of its thread.
+
+        Without the interpreter lock, a frame counts as ended when its thread has ended. Then an
+        entry can stay longer if a function is interrupted a second time while it leaves.
+        """
         frame = frame_of(self.thread)
-        outermost: CodeType | None = None
+        if frame is None:
+            return not is_alive(self.thread)
+        outermost = frame.f_code
         for known in _stack(frame):
             outermost = known[1]
             if known == (self.frame, self.code):
                 return False
         # The thread runs while its stack is read. If it has just left a generator, the frame of the
         # generator has no caller, and the rest of the stack is unknown. Then return False.
-        return outermost is None or not outermost.co_flags & _SUSPENDABLE
+        return not outermost.co_flags & _SUSPENDABLE
 
 
 def _stack(frame: FrameType | None) -> Iterator[tuple[int, CodeType]]:
@@ -90,8 +95,8 @@ class LocalSemaphore:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        # Each operation on this dict is atomic.
-        self._entries: OrderedDict[_SemaphoreEntry, None] = OrderedDict()
+        # Each operation on this dict is atomic, also without the interpreter lock.
+        self._entries: dict[_SemaphoreEntry, None] = {}
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
@@ -114,16 +119,23 @@ class LocalSemaphore:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
-        entries = list(self._entries)
-        if len(entries) == 1:  # This is the usual case.
-            entry = entries[0]
-            if entry.frame == id(frame) and entry.thread == get_ident():
-                self._entries.pop(entry, None)
-                if self._entries:
-                    self._call_next()
-                return
-        # After a nested `with` the entry may be further behind.
+        try:
+            frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
+            entries = list(self._entries)
+            if len(entries) == 1:  # This is the usual case.
+                entry = entries[0]
+                if entry.frame == id(frame) and entry.thread == get_ident():
+                    self._entries.pop(entry, None)
+                    if self._entries:
+                        self._call_next()
+                    return
+            self._leave(frame)
+        except BaseException:
+            self._leave(sys._getframe(1))  # noqa: SLF001
+            raise
+
+    def _leave(self, frame: FrameType) -> None:
+        """Remove the entry of *frame*. After a nested `with` it may not be among the first."""
         if not self._drop(frame, self._first()):
             self._drop(frame, list(self._entries))
         self._call_next()

@@ -18,7 +18,7 @@ from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, S
 from ...errors.one_line_logger import logger_of
 from .. import keys
 from ..definition import MAX_COUNT
-from ..pending import PendingAdd, PendingCounts
+from ..pending import PendingAdd, pending_counts
 from .counter import ADD, MAX_TRIES, MIN_COUNT, AsyncCounter, checked_count
 
 logger: Final = logger_of("holdfast.counters")
@@ -64,7 +64,7 @@ class AsyncCounterBuffer:
         self._on_close = on_close
         self._flushing = Mutex()
         self._counters: dict[str, AsyncCounter] = {}  # Kept, because each caches its definition.
-        self._pending = PendingCounts()
+        self._pending = pending_counts()
         self._closed = False
         self._ended = False
         self._flushes = PeriodicTask(self._flush_quietly, flush_every_s, "holdfast counters")
@@ -240,7 +240,7 @@ class AsyncCounterBuffer:
     def after_fork(self) -> None:
         """Start empty in a forked child, because the parent adds the counts."""
         self._flushing = Mutex()
-        self._counters, self._pending = {}, PendingCounts()
+        self._counters, self._pending = {}, pending_counts()
         self._flushes = self._flushes.copy_with(self._flush_quietly)
 
 

@@ -19,7 +19,7 @@ from ...errors import DamagedData, DecodeError, HoldfastError, OutcomeUnknown, S
 from ...errors.one_line_logger import logger_of
 from .. import keys
 from ..definition import MAX_COUNT
-from ..pending import PendingAdd, PendingCounts
+from ..pending import PendingAdd, pending_counts
 from .counter import ADD, MAX_TRIES, MIN_COUNT, Counter, checked_count
 
 logger: Final = logger_of("holdfast.counters")
@@ -65,7 +65,7 @@ class CounterBuffer:
         self._on_close = on_close
         self._flushing = Mutex()
         self._counters: dict[str, Counter] = {}  # Kept, because each caches its definition.
-        self._pending = PendingCounts()
+        self._pending = pending_counts()
         self._closed = False
         self._ended = False
         self._flushes = PeriodicTask(self._flush_quietly, flush_every_s, "holdfast counters")
@@ -241,7 +241,7 @@ class CounterBuffer:
     def after_fork(self) -> None:
         """Start empty in a forked child, because the parent adds the counts."""
         self._flushing = Mutex()
-        self._counters, self._pending = {}, PendingCounts()
+        self._counters, self._pending = {}, pending_counts()
         self._flushes = self._flushes.copy_with(self._flush_quietly)
 
 
