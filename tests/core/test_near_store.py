@@ -7,6 +7,7 @@ import tracemalloc
 
 import pytest
 
+from core.interpreter_lock import needs_gil
 from holdfast.core.near.guard import Guard
 from holdfast.core.near.store import ENTRY_BYTES, Entry, NearStore
 
@@ -129,6 +130,7 @@ def test_its_hit_rate_beats_lru_on_skewed_reads_with_scans() -> None:
     assert hits > lru_hits
 
 
+@needs_gil  # Objects are larger.
 @pytest.mark.parametrize("size", [10, 1000])
 def test_the_bytes_are_those_that_python_uses(size: int) -> None:
     store = NearStore(1_000_000)

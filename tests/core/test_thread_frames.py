@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 
+from core.interpreter_lock import needs_gil
 from holdfast.core.concurrency.thread_frames import frame_of
 
 PROGRAM = """
@@ -57,6 +58,7 @@ def output_of(program: str) -> str:
     ).stdout
 
 
+@needs_gil  # No frames are asked for.
 def test_the_collector_stays_on_if_an_audit_hook_refuses_the_call() -> None:
     assert output_of(REFUSED) == "True\n"
 
@@ -66,6 +68,7 @@ def test_collections_of_other_threads_do_not_block_it() -> None:
     assert output_of(PROGRAM) == "True\n"
 
 
+@needs_gil  # No thread has a known frame.
 def test_a_thread_that_has_ended_has_no_frame() -> None:
     thread = threading.Thread(target=lambda: None)
     thread.start()

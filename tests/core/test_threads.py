@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from core.interpreter_lock import needs_gil
 from holdfast.core.concurrency.thread_pool import Interrupted, Threads
 
 PATIENCE_S = 30.0  # against hanging only
@@ -194,6 +195,7 @@ async def test_a_function_that_has_not_begun_never_does() -> None:
         assert freed == []
 
 
+@needs_gil  # The place is not known.
 async def test_a_running_function_is_interrupted_and_keeps_its_place_until_it_ends() -> None:
     freed: list[tuple[int, int]] = []
     endless = Endless()
@@ -295,6 +297,7 @@ async def test_a_caller_that_is_thrown_away_abandons_its_function() -> None:
         assert endless.interrupted.is_set()
 
 
+@needs_gil  # A thread frees its objects only when it runs again.
 async def test_an_error_is_freed_without_the_garbage_collector() -> None:
     class Large(Exception):
         pass
@@ -318,6 +321,7 @@ async def test_an_error_is_freed_without_the_garbage_collector() -> None:
             gc.enable()
 
 
+@needs_gil  # A thread frees its objects only when it runs again.
 async def test_a_result_is_freed_by_an_idle_thread() -> None:
     """A thread that waits for work holds nothing of the last one."""
 
