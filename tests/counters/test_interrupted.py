@@ -8,10 +8,17 @@ import pytest
 from faults.interrupts import interrupted_at, steps_of
 from faults.servers import Server
 from holdfast import CounterBuffer, Holdfast
+from holdfast.counters.pending import GuardedPendingCounts, PendingCounts
 
 pytestmark = pytest.mark.usefixtures("collects_clients")
 
 PATIENCE_S = 30.0
+
+
+@pytest.fixture(autouse=True, params=[PendingCounts, GuardedPendingCounts])
+def counts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the interpreter lock and without it."""
+    monkeypatch.setattr("holdfast.counters._sync.buffer.pending_counts", request.param)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestWarning")
