@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from core.interpreter_lock import needs_gil
+from holdfast.core.concurrency.detached_thread import start_thread
 from holdfast.core.concurrency.thread_pool import Interrupted, Threads
 
 PATIENCE_S = 30.0  # against hanging only
@@ -627,3 +628,12 @@ async def test_nothing_crosses_in_a_storm_of_cancellations(seed: int, jobs: int)
         calls = (threads.run(lambda: meeting.wait(PATIENCE_S)) for _ in range(PLACES))
         assert sorted(await asyncio.gather(*calls)) == list(range(PLACES))
         assert len(alive()) == PLACES
+
+
+def test_a_started_thread_has_an_empty_context() -> None:
+    """Free-threaded Python gives other threads a copy of the context."""
+    seen: list[str] = []
+    reset = word.set("mine")
+    start_thread(lambda: seen.append(word.get()), NAME).join()
+    word.reset(reset)
+    assert seen == ["none"]

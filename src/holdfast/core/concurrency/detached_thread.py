@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import Any
 
 from .interruption import raise_interruption
@@ -25,18 +25,22 @@ def detached(function: Callable[..., Any], *args: Any) -> Future[Any]:
         else:
             future.set_result(outcome)
 
-    start(threading.Thread(target=run, name="holdfast load", daemon=True))
+    start_thread(run, "holdfast load")
     return future
 
 
-def start(thread: threading.Thread) -> None:
-    """Start *thread*.
+def start_thread(target: Callable[[], object], name: str) -> threading.Thread:
+    """Start a daemon thread that runs *target* in an empty context, and return it.
+
+    Free-threaded Python would give it the context of this thread, which it may outlive.
 
     If a signal handler raises meanwhile, `threading` may raise KeyError instead: raise the
     handler's exception in that case.
     """
+    thread = threading.Thread(target=Context().run, args=(target,), name=name, daemon=True)
     try:
         thread.start()
     except KeyError as error:
         raise_interruption(error)
         raise
+    return thread

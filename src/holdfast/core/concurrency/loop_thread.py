@@ -13,7 +13,7 @@ from collections.abc import Coroutine
 from typing import Any, Generic, TypeVar
 
 from ._sync.primitives import Event
-from .detached_thread import start
+from .detached_thread import start_thread
 from .event_loop import new_loop
 from .semaphore import Mutex
 
@@ -89,9 +89,7 @@ class LoopThread:
             if thread is None:
                 thread = cls._threads[os.getpid()] = cls()
             if thread._thread is None:  # New, or an exception has interrupted its start.
-                started = threading.Thread(target=thread._run, name="holdfast", daemon=True)
-                start(started)
-                thread._thread = started
+                thread._thread = start_thread(thread._run, "holdfast")
             thread._users += 1
             return thread
 

@@ -14,6 +14,7 @@ from itertools import takewhile
 from queue import SimpleQueue
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
+from .detached_thread import start_thread
 from .thread_frames import frame_of
 
 T = TypeVar("T")
@@ -189,8 +190,7 @@ class Threads:
             self._wakes.put(None)
 
     def _start(self) -> None:
-        name = f"{self._name} {self._started + 1}"
-        threading.Thread(target=self._work, name=name, daemon=True).start()
+        start_thread(self._work, f"{self._name} {self._started + 1}")
         self._started += 1
 
     def _abandon(self, job: _ThreadJob) -> _Outcome | None:

@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable
 
-from ..detached_thread import start
+from ..detached_thread import start_thread
 from .primitives import AutoResetEvent
 
 
@@ -41,7 +41,7 @@ class PeriodicTask:
             if not self._registered:
                 atexit.register(self._end)
                 self._registered = True
-            start(threading.Thread(target=self._run, name=self._name, daemon=True))
+            start_thread(self._run, self._name)
 
     def keep_alive(self, thing: object) -> None:
         """Keep a reference to *thing*, in place of the previous one."""
