@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from ..core.concurrency.semaphore import Mutex
-from ..core.concurrency.thread_frames import has_gil
+from ..core.concurrency.thread_frames import FREE_THREADED
 from ..errors.one_line_logger import logger_of
 from .definition import MAX_COUNT
 
@@ -130,7 +130,7 @@ class GuardedPendingCounts(PendingCounts):
 
 def pending_counts() -> PendingCounts:
     """Return empty counts that all threads of this interpreter may change."""
-    return PendingCounts() if has_gil() else GuardedPendingCounts()
+    return GuardedPendingCounts() if FREE_THREADED else PendingCounts()
 
 
 def _merged(

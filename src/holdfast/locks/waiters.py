@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from itertools import count
@@ -184,7 +183,7 @@ class WaiterRegistry:
         """
         arrivals = self._arrivals.get(unit.prefix)
         if arrivals is None:
-            arrivals = self._arrivals.setdefault(unit.prefix, OrderedDict())
+            arrivals = self._arrivals.setdefault(unit.prefix, {})
         arrivals[member] = now
 
     def depart(self, unit: Unit, member: str) -> None:
@@ -256,10 +255,10 @@ class WaiterRegistry:
         self._units = SubscriptionCache(
             lambda unit: UnitWaiters(self._notifier, unit), IDLE_SUBSCRIPTIONS
         )
-        self._arrivals: dict[str, OrderedDict[str, float]] = {}  # by the prefix of the unit
+        self._arrivals: dict[str, dict[str, float]] = {}  # by the prefix of the unit
 
 
-def _first(arrivals: OrderedDict[str, float]) -> str | None:
+def _first(arrivals: dict[str, float]) -> str | None:
     """Return the first key of *arrivals*, which other threads may change at the same time."""
     while True:
         with suppress(RuntimeError):  # Another thread has changed it: try again.

@@ -210,14 +210,15 @@ class ArgumentTypes:
         kinds[_RESULT] = self._kind(_RESULT, returned, needed=self._keeps_result, last=last)
         if last:
             kinds = {name: Any if kind is _UNREAD else kind for name, kind in kinds.items()}
-        self.complete = not any(kind is _UNREAD for kind in kinds.values())
-        if self.complete:
+        complete = not any(kind is _UNREAD for kind in kinds.values())
+        if complete:
             self._result = kinds.pop(_RESULT)
             self._types = {name: kind for name, kind in kinds.items() if kind is not Any}
             self.models = {
                 name: kind for name, kind in kinds.items() if isinstance(kind, PydanticType)
             }
             self._by_count = self._positional()
+        self.complete = complete  # Last, because other threads read the types once it is set.
 
     def _kind(self, name: str, kind: Any, *, needed: bool, last: bool) -> Any:
         """Return the type to which values of a parameter, or the results, are converted.

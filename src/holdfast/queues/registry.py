@@ -378,7 +378,7 @@ class TaskRegistry:
         return tuple(dict.fromkeys(task.queue for task in self))
 
     def __iter__(self) -> Iterator[Task[..., Any]]:
-        return iter(self._tasks.values())
+        return iter(list(self._tasks.values()))  # A thread may register more meanwhile.
 
     def __len__(self) -> int:
         return len(self._tasks)

@@ -106,8 +106,8 @@ class DirectReading:
             self._waiting.discard(event)
             if self._lone_waits >= _LONE_WAITS:
                 self._lone_waits = 0
-                self._lent = Event()
-                self._lender.call_soon(self._lend, self._lent)
+                lent = self._lent = Event()
+                self._lender.call_soon(self._lend, lent)
 
     def check(self) -> None:
         """Take the connection back if no thread reads it. Call this every second in the loop."""

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
-from itertools import islice
 from threading import TIMEOUT_MAX, Lock, get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Final
@@ -141,10 +140,7 @@ class LocalSemaphore:
         self._call_next()
 
     def _admits(self, entry: _SemaphoreEntry) -> bool:
-        try:
-            return entry in islice(self._entries, self._limit)
-        except RuntimeError:  # Another thread has changed the entries meanwhile.
-            return entry in self._first()
+        return entry in self._first()
 
     def _wait(self, entry: _SemaphoreEntry, frame: FrameType) -> None:
         called = entry.called = Lock()

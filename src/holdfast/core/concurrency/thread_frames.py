@@ -9,13 +9,17 @@ from operator import call
 from types import FrameType
 from typing import Final
 
+FREE_THREADED: Final = "free-threading build" in sys.version
+"""Whether this Python can run without the interpreter lock."""
+
 _COLLECTS_IN_ALLOCATIONS: Final = sys.version_info < (3, 12)
 
 
 def has_gil() -> bool:
     """Return whether only one thread at a time runs Python code: the interpreter lock is on.
 
-    It is off on a free-threaded Python, until a module that needs it is imported.
+    On a free-threaded Python it is off, until a module that needs it is imported. It is also on for
+    a moment while other modules are imported.
     """
     enabled: Callable[[], bool] | None = getattr(sys, "_is_gil_enabled", None)  # since Python 3.13
     return enabled is None or enabled()

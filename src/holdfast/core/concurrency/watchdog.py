@@ -69,14 +69,15 @@ class Watchdog:
 
     async def _watch(self) -> None:
         while not self._loop.is_closed():
-            if self._asked_at is None:
+            asked_at, now = self._asked_at, time.monotonic()
+            if asked_at is None:
                 self._reported = False
-                self._asked_at = time.monotonic()
+                self._asked_at = now
                 with contextlib.suppress(RuntimeError):  # The loop was closed after the check.
                     self._loop.call_soon_threadsafe(self._turned)
-            elif not self._reported and time.monotonic() - self._asked_at >= self._limit_s:
+            elif not self._reported and now - asked_at >= self._limit_s:
                 self._reported = True
-                self._report(time.monotonic() - self._asked_at)
+                self._report(now - asked_at)
             await asyncio.sleep(self._limit_s / _CHECKS)
 
     def _turned(self) -> None:

@@ -236,6 +236,8 @@ class AsyncCounterBuffer:
         self._flushes.keep_alive(self)
         if names >= MAX_NAMES:
             self._flushes.run_now()
+        if self._closed:  # Another thread may have closed it before `begin`.
+            raise ValueError("the counter buffer is closed")
 
     def after_fork(self) -> None:
         """Start empty in a forked child, because the parent adds the counts."""

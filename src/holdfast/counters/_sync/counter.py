@@ -98,15 +98,16 @@ class Counter:
         The call assumes a definition. If the assumption is wrong, the reply has the stored one.
         """
         definition = self._known or self._assumed
-        if self._prepared is None or self._prepared[0] is not definition:
+        prepared = self._prepared  # Another thread may replace it.
+        if prepared is None or prepared[0] is not definition:
             names = ADD.keys(self.unit, *definition.chunks(self.unit))
             fixed: tuple[Argument, ...] = (
                 str(definition),
                 self._replaced,
                 *map(str, (definition.keep, *definition.precisions)),
             )
-            self._prepared = definition, names, fixed
-        _, names, fixed = self._prepared
+            prepared = self._prepared = definition, names, fixed
+        _, names, fixed = prepared
         return self.unit, names, (write.writer, write.number, amount, at_ms, *fixed)
 
     def is_redefined(self, reply: bytes) -> bool:
@@ -119,11 +120,14 @@ class Counter:
         """
         result, _, text = reply.partition(b" ")
         if result == b"redefined":
+            self._replaced = ""
             stored = self._remember(self._parsed(text))
-            self._replaced, self._prepared = "", None
             if self._options.on_conflict == "update" and self._options.conflict(stored):
-                self._replaced = str(stored)
+                # In this order, because another thread that saw only the second would replace the
+                # stored definition by the assumed one.
                 self._known = self._options.applied_to(stored)
+                self._replaced = str(stored)
+            self._prepared = None
         return result == b"redefined"
 
     def check_reply(self, reply: bytes) -> None:

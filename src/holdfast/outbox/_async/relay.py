@@ -96,8 +96,8 @@ class AsyncOutboxRelay:
     def stop(self) -> None:
         """Let `run` finish its batch and return. Any thread or signal handler may call it."""
         self._stopped = True
-        if self._flag is not None:
-            self._flag.set_from_handler()
+        if (flag := self._flag) is not None:
+            flag.set_from_handler()
 
     async def step(self) -> int:
         """Enqueue the next batch of each queue. Return how many tasks were enqueued."""

@@ -95,8 +95,8 @@ class OutboxRelay:
     def stop(self) -> None:
         """Let `run` finish its batch and return. Any thread or signal handler may call it."""
         self._stopped = True
-        if self._flag is not None:
-            self._flag.set_from_handler()
+        if (flag := self._flag) is not None:
+            flag.set_from_handler()
 
     def step(self) -> int:
         """Enqueue the next batch of each queue. Return how many tasks were enqueued."""

@@ -18,8 +18,8 @@ class CancellableStart:
         """Cancel the part, even before it begins. From any thread or signal handler."""
         # No cancellation is missed, because `run` sets `_scope` before it reads `_cancelled`.
         self._cancelled = True
-        if self._scope is not None:
-            self._scope.cancel()
+        if (scope := self._scope) is not None:
+            scope.cancel()
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> bool:
         """Run *work*. Return False if the part was cancelled; raise what *work* raises."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from typing import Final
 
 from ...core.concurrency._sync.primitives import Event
@@ -58,11 +59,13 @@ class EventBuffer:
     def is_full(self) -> bool:
         """Return whether there are more events, or bytes, than the server would keep.
 
-        The number of bytes may be wrong if several threads of a task add events at one instant. It
-        is right again once the buffer was empty.
+        If several threads change the buffer at one instant, its bytes may be counted wrong until it
+        was empty. So they are counted again before the buffer is called full.
         """
+        if len(self._events) > MOST_EVENTS:
+            return True
         size = self._added_bytes - self._taken_bytes
-        return len(self._events) > MOST_EVENTS or size > MOST_BYTES
+        return size > MOST_BYTES and self._size() > MOST_BYTES
 
     @property
     def is_settled(self) -> bool:
@@ -114,6 +117,11 @@ class EventBuffer:
         self._events.clear()
         self.progress = b""
         self.room.set()
+
+    def _size(self) -> int:
+        while True:
+            with suppress(RuntimeError):  # Another thread has changed the buffer: count again.
+                return sum(map(len, self._events))
 
     def _pop(self) -> bytes | None:
         try:

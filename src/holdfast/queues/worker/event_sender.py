@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -191,11 +192,16 @@ class EventSender:
         buffer.drop_oldest()
 
     def _list(self, claim: Claim, buffer: EventBuffer) -> None:
-        if len(buffer) and not any(each.claim is claim for each in self._listed):
+        if len(buffer) and not self._is_listed(claim):
             buffer.is_listed = True
             attempt = AttemptEvents(claim, self)
             attempt.buffer = buffer
             self._listed.append(attempt)
+
+    def _is_listed(self, claim: Claim) -> bool:
+        while True:
+            with suppress(RuntimeError):  # A thread has listed an attempt meanwhile: look again.
+                return any(each.claim is claim for each in self._listed)
 
     def _wake(self) -> None:
         if not self._awake and not self._closed and self._failure is None:

@@ -80,9 +80,10 @@ class AsyncWorker:
                 gives them back at once, even if an earlier call gave them longer.
         """
         # `run` sees one of the two: it sets `_loop` first, and then reads `_grace_s`.
-        self._grace_s = self._options.grace_s if grace is None else to_seconds(grace, "grace")
-        if self._loop is not None:
-            self._loop.stop(self._grace_s)
+        grace_s = self._options.grace_s if grace is None else to_seconds(grace, "grace")
+        self._grace_s = grace_s
+        if (loop := self._loop) is not None:
+            loop.stop(grace_s)
 
     def _forget_stop(self) -> None:
         """Forget a stop that came too late for the last run, so that the next one serves."""

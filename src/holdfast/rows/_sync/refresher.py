@@ -90,8 +90,8 @@ class Refresher:
     def stop(self) -> None:
         """Let `run` finish its batch and return. Any thread or signal handler may call it."""
         self._stopped = True
-        if self._flag is not None:
-            self._flag.set_from_handler()
+        if (flag := self._flag) is not None:
+            flag.set_from_handler()
 
     def _refresh_until_failure(self, flag: Event) -> None:
         """Refresh rows until `stop` or a failure of the server. Pause after a failure."""

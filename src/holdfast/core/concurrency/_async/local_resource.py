@@ -43,7 +43,7 @@ class LocalResource(Generic[Item]):
         """
         items, self._items = self._items, {}
         called = False
-        for loop, item in items.items():
+        for loop, item in list(items.items()):  # A thread may still add one.
             with contextlib.suppress(RuntimeError):  # The loop is closed.
                 loop.call_soon_threadsafe(release, item)
                 called = True

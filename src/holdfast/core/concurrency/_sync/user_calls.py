@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-from ..detached_thread import detached
+from ..detached_thread import detached, start_thread
 
 Item = TypeVar("Item")
 Argument = TypeVar("Argument")
@@ -28,7 +27,7 @@ class CallbackRunner:
 
     def run(self, function: Callable[[], object]) -> None:
         """Call *function* soon. Any thread may call this."""
-        threading.Thread(target=function, name="holdfast callback", daemon=True).start()
+        start_thread(function, "holdfast callback")
 
 
 def in_thread(function: Callable[..., Item], *args: Any) -> Item:

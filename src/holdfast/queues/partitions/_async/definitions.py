@@ -41,7 +41,9 @@ class AsyncPartitionDefinitions:
         Raises:
             DefinitionConflict: another number is stored, and the program wants an error.
         """
-        given = self._partitions[queue]
+        given = self._partitions.get(queue)
+        if given is None:  # Another thread has compared it.
+            return
         layout = await self._layouts.read(queue)
         if layout.partitions != given.number:
             what = f"the number of partitions of queue {queue!r}"

@@ -42,7 +42,9 @@ class PartitionDefinitions:
         Raises:
             DefinitionConflict: another number is stored, and the program wants an error.
         """
-        given = self._partitions[queue]
+        given = self._partitions.get(queue)
+        if given is None:  # Another thread has compared it.
+            return
         layout = self._layouts.read(queue)
         if layout.partitions != given.number:
             what = f"the number of partitions of queue {queue!r}"
