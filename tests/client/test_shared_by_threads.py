@@ -61,7 +61,7 @@ def test_a_counter_counts_each_add_while_it_is_redefined(
 
     def redefine() -> None:
         with connect() as other:
-            while not stopped.is_set():
+            while not stopped.wait(0.002):
                 for precisions in ((60, 3600), (1, 3600)):
                     other.counter("hits").redefine(precisions=precisions)
 
