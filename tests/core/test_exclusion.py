@@ -13,13 +13,13 @@ from functools import partial
 
 import pytest
 
-from core.interpreter_lock import needs_gil
 from faults.clusters import Cluster
 from faults.interrupts import SOURCE, interrupted_at
 from faults.proxy import Proxy
 from faults.waiting import eventually
 from holdfast.core._sync.caller import Caller
 from holdfast.core.concurrency import semaphore as semaphore_module
+from holdfast.core.concurrency.finalized_exit import FinalizedExit
 from holdfast.core.concurrency.semaphore import LocalSemaphore, Mutex
 from holdfast.core.names import Namespace
 from holdfast.core.script import Script
@@ -58,11 +58,22 @@ def all_are_inside(semaphore: LocalSemaphore, count: int) -> bool:
     return not any(each.exception() for each in met)
 
 
-@needs_gil  # Between two bytecodes, but not in a call, its entry can stay.
+class WithFinalizer(LocalSemaphore):
+    """As on free-threaded Python."""
+
+    __exit__ = FinalizedExit(LocalSemaphore._leave)  # type: ignore[assignment]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("kind", [LocalSemaphore, WithFinalizer])
 @pytest.mark.parametrize("limit", [1, 2])
-def test_an_interrupted_thread_does_not_keep_others_out(limit: int) -> None:
+def test_an_interrupted_thread_does_not_keep_others_out(
+    limit: int, kind: type[LocalSemaphore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind is WithFinalizer:
+        monkeypatch.setattr(semaphore_module, "frame_of", lambda _thread: None)
     for step in range(1, 100):
-        semaphore = LocalSemaphore(limit)
+        semaphore = kind(limit)
         use = partial(enter, semaphore, [])
         for _ in range(limit):
             place = interrupted_at(step, use, files=ALL)

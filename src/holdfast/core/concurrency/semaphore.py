@@ -16,7 +16,8 @@ from threading import TIMEOUT_MAX, Lock, get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
-from .thread_frames import frame_of, is_alive
+from .finalized_exit import FinalizedExit
+from .thread_frames import FREE_THREADED, frame_of, is_alive
 
 _CHECK_S: Final = 0.05
 """Seconds after which a waiting thread looks for entries of functions that have ended."""
@@ -49,15 +50,14 @@ class _SemaphoreEntry:
         self.code: CodeType = frame.f_code
         self.called: Lock | None = None
 
-    def is_of(self, frame: FrameType) -> bool:
-        """Return whether *frame* of this thread made the entry."""
-        return self.frame == id(frame) and self.thread == get_ident()
+    def is_of(self, frame: int, thread: int) -> bool:
+        """Return whether the frame with this id has made the entry in *thread*."""
+        return self.frame == frame and self.thread == thread
 
     def has_ended(self) -> bool:
         """Return whether the frame is no longer on the stack of its thread.
 
-        Without the interpreter lock, a frame counts as ended when its thread has ended. Then an
-        entry can stay longer if a function is interrupted a second time while it leaves.
+        Without the interpreter lock, this returns only whether the thread has ended.
         """
         frame = frame_of(self.thread)
         if frame is None:
@@ -118,26 +118,24 @@ class LocalSemaphore:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        try:
-            frame = sys._getframe(1)  # noqa: SLF001 (documented, in spite of its name)
-            entries = list(self._entries)
-            if len(entries) == 1:  # This is the usual case.
-                entry = entries[0]
-                if entry.frame == id(frame) and entry.thread == get_ident():
-                    self._entries.pop(entry, None)
-                    if self._entries:
-                        self._call_next()
-                    return
-            self._leave(frame)
-        except BaseException:
-            self._leave(sys._getframe(1))  # noqa: SLF001
-            raise
+        self._leave(id(sys._getframe(1)), get_ident())  # noqa: SLF001
 
-    def _leave(self, frame: FrameType) -> None:
-        """Remove the entry of *frame*. After a nested `with` it may not be among the first."""
-        if not self._drop(frame, self._first()):
-            self._drop(frame, list(self._entries))
+    def _leave(self, frame: int, thread: int) -> None:
+        """Remove the entry that the frame with this id has made in *thread*."""
+        entries = list(self._entries)
+        if len(entries) == 1 and entries[0].is_of(frame, thread):  # This is the usual case.
+            self._entries.pop(entries[0], None)
+            if self._entries:
+                self._call_next()
+            return
+        # After a nested `with` the entry may be further behind.
+        made = [each for each in entries[: self._limit] if each.is_of(frame, thread)]
+        for each in made or [each for each in entries if each.is_of(frame, thread)]:
+            self._entries.pop(each, None)
         self._call_next()
+
+    if FREE_THREADED:  # `has_ended` cannot read the stacks of other threads there.
+        __exit__ = FinalizedExit(_leave)  # type: ignore[assignment]
 
     def _admits(self, entry: _SemaphoreEntry) -> bool:
         return entry in self._first()
@@ -174,13 +172,6 @@ class LocalSemaphore:
             for each in ended:
                 self._entries.pop(each, None)
         self._call_next()
-
-    def _drop(self, frame: FrameType, entries: list[_SemaphoreEntry]) -> bool:
-        """Remove the entries of *frame* from *entries*. Return whether there was one."""
-        made = [each for each in entries if each.is_of(frame)]
-        for each in made:
-            self._entries.pop(each, None)
-        return bool(made)
 
     def _call_next(self) -> None:
         """Wake the functions that may be inside and still wait to enter.
