@@ -120,7 +120,8 @@ class BareThreads:
     def ask(self, *command: str | int | bytes) -> Any:
         """Send *command*, and return the reply."""
         reply: list[Any] = []
-        self._waiting.append((hiredis.pack_command(command), reply))
+        waiting = hiredis.pack_command(command), reply
+        self._waiting.append(waiting)
         while not reply:
             with self._turn:
                 if not reply:
@@ -132,7 +133,8 @@ class BareThreads:
         self._socket.close()
 
     def _send(self) -> None:
-        sent, self._waiting = self._waiting, []
+        sent = self._waiting.copy()
+        del self._waiting[: len(sent)]
         replies = self._socket.ask_all([packed for packed, _ in sent])
         for (_, reply), found in zip(sent, replies, strict=True):
             reply.append(found)

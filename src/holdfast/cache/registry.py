@@ -92,7 +92,10 @@ class CacheRegistry:
 
     @contextmanager
     def using(self, *clients: Client) -> Iterator[None]:
-        """Use *clients* in this context only: in the current task, or in the current thread."""
+        """Use *clients* in this context only: in the current task, or in the current thread.
+
+        Free-threaded Python also uses them in threads that are started in this context.
+        """
         with ExitStack() as stack:
             for client in clients:
                 binding, shared = self._part(client)

@@ -1,10 +1,11 @@
 """Hold the counts of a buffer that are not yet added on the server.
 
-No lock guards the counts, because a signal handler could raise, or call `add`, while its thread
-holds the lock. Instead, each change is atomic, and after each change every count is in exactly one
-dict. The comment "atomic" marks statements that call no Python code, so that CPython neither
-switches threads nor runs a signal handler in them. Without the interpreter lock a signal handler
-still does not come, but other threads do: `GuardedPendingCounts` keeps them out.
+With the interpreter lock, no other lock guards the counts, because a signal handler could raise, or
+call `add`, while its thread holds the lock. Instead, each change is atomic, and after each change
+every count is in exactly one dict. The comment "atomic" marks statements that call no Python code,
+so that CPython neither switches threads nor runs a signal handler in them. Without the interpreter
+lock, other threads still run between the operations of such a statement. `GuardedPendingCounts`
+prevents that with a mutex.
 """
 
 from __future__ import annotations
@@ -49,10 +50,12 @@ class PendingCounts:
 
     Attributes:
         counts: name of a counter → its count since the last flush began.
+        is_closed: whether no count may begin any more. Set it before the last `take`.
     """
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
+        self.is_closed: bool = False
         # Counts that flushes have taken, and adds that were made of such counts. The pair is always
         # replaced as a whole.
         self._taken: tuple[tuple[dict[str, int], ...], dict[PendingAdd, None]] = ((), {})
@@ -75,8 +78,14 @@ class PendingCounts:
         return True
 
     def begin(self, name: str) -> int:
-        """Start the count of *name* at zero. Return the number of names that have a count."""
-        counts = self.counts
+        """Start the count of *name* at zero. Return the number of names that have a count.
+
+        Raises:
+            ValueError: The buffer is closed.
+        """
+        counts = self.counts  # Read before the check: then the last `take` takes these counts.
+        if self.is_closed:
+            raise ValueError("the counter buffer is closed")
         counts.setdefault(name, 0)
         return len(counts)
 
@@ -108,7 +117,8 @@ class PendingCounts:
 class GuardedPendingCounts(PendingCounts):
     """The counts of a buffer, where other threads run at the same time.
 
-    The mutex lets a signal handler in, and an exception cannot leave it acquired.
+    A signal handler of the thread that holds the mutex is admitted, and an exception of the handler
+    does not leave it acquired.
     """
 
     def __init__(self) -> None:
@@ -147,7 +157,7 @@ def _merged(
         else:
             logger.error("it is unknown whether %d were added to %r", one.amount, one.name)
     for counts in frozen:
-        for name, amount in counts.items():
+        for name, amount in list(counts.items()):  # `begin` may add one, with no count.
             sums[name] = sums.get(name, 0) + amount
     for name, amount in sums.items():
         for part in _parts(amount):

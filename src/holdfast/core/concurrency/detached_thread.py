@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -37,7 +38,10 @@ def start_thread(target: Callable[[], object], name: str) -> threading.Thread:
     If a signal handler raises meanwhile, `threading` may raise KeyError instead: raise the
     handler's exception in that case.
     """
-    thread = threading.Thread(target=Context().run, args=(target,), name=name, daemon=True)
+    if sys.version_info >= (3, 14):  # Otherwise the thread would keep a copy of the context.
+        thread = threading.Thread(target=target, name=name, daemon=True, context=Context())
+    else:
+        thread = threading.Thread(target=target, name=name, daemon=True)
     try:
         thread.start()
     except KeyError as error:

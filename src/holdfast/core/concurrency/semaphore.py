@@ -3,7 +3,8 @@
 A signal handler may raise between any two bytecodes: after a lock was acquired and before `with` or
 `try` protects it, or in place of its release. The lock would then stay acquired. So a semaphore
 holds no lock. It has a list of entries, and each entry names the frame of the function that
-entered. A waiting thread removes the entries of frames that are no longer on a stack.
+entered. A waiting thread removes the entries of frames that are no longer on a stack. On
+free-threaded Python it cannot read the stacks of other threads. There `FinalizedExit` removes them.
 """
 
 from __future__ import annotations

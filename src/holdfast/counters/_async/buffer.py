@@ -65,7 +65,6 @@ class AsyncCounterBuffer:
         self._flushing = Mutex()
         self._counters: dict[str, AsyncCounter] = {}  # Kept, because each caches its definition.
         self._pending = pending_counts()
-        self._closed = False
         self._ended = False
         self._flushes = PeriodicTask(self._flush_quietly, flush_every_s, "holdfast counters")
         register_after_fork(self)
@@ -138,7 +137,7 @@ class AsyncCounterBuffer:
         """
         if self._ended:
             return
-        self._closed = True
+        self._pending.is_closed = True
         await self._flushes.stop()
         try:
             await self._flush()
@@ -227,8 +226,6 @@ class AsyncCounterBuffer:
     def _begin(self, name: str) -> None:
         """Start a count for *name*, and make sure that it will be flushed."""
         self._caller.lifetime.check(f"adding to counter {name!r}")
-        if self._closed:
-            raise ValueError("the counter buffer is closed")
         self._counter_of(name)
         self._flushes.start()
         names = self._pending.begin(name)
@@ -236,13 +233,13 @@ class AsyncCounterBuffer:
         self._flushes.keep_alive(self)
         if names >= MAX_NAMES:
             self._flushes.run_now()
-        if self._closed:  # Another thread may have closed it before `begin`.
-            raise ValueError("the counter buffer is closed")
 
     def after_fork(self) -> None:
         """Start empty in a forked child, because the parent adds the counts."""
         self._flushing = Mutex()
+        is_closed = self._pending.is_closed
         self._counters, self._pending = {}, pending_counts()
+        self._pending.is_closed = is_closed
         self._flushes = self._flushes.copy_with(self._flush_quietly)
 
 

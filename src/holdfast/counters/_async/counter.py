@@ -98,13 +98,14 @@ class AsyncCounter:
 
         The call assumes a definition. If the assumption is wrong, the reply has the stored one.
         """
+        replaced = self._replaced  # Read before `_known`, because of other threads.
         definition = self._known or self._assumed
         prepared = self._prepared  # Another thread may replace it.
         if prepared is None or prepared[0] is not definition:
             names = ADD.keys(self.unit, *definition.chunks(self.unit))
             fixed: tuple[Argument, ...] = (
                 str(definition),
-                self._replaced,
+                replaced,
                 *map(str, (definition.keep, *definition.precisions)),
             )
             prepared = self._prepared = definition, names, fixed
@@ -124,7 +125,7 @@ class AsyncCounter:
             self._replaced = ""
             stored = self._remember(self._parsed(text))
             if self._options.on_conflict == "update" and self._options.conflict(stored):
-                # In this order, because another thread that saw only the second would replace the
+                # In this order, because another thread that read only the second would replace the
                 # stored definition by the assumed one.
                 self._known = self._options.applied_to(stored)
                 self._replaced = str(stored)

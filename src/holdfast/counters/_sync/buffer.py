@@ -66,7 +66,6 @@ class CounterBuffer:
         self._flushing = Mutex()
         self._counters: dict[str, Counter] = {}  # Kept, because each caches its definition.
         self._pending = pending_counts()
-        self._closed = False
         self._ended = False
         self._flushes = PeriodicTask(self._flush_quietly, flush_every_s, "holdfast counters")
         register_after_fork(self)
@@ -139,7 +138,7 @@ class CounterBuffer:
         """
         if self._ended:
             return
-        self._closed = True
+        self._pending.is_closed = True
         self._flushes.stop()
         try:
             self._flush()
@@ -228,8 +227,6 @@ class CounterBuffer:
     def _begin(self, name: str) -> None:
         """Start a count for *name*, and make sure that it will be flushed."""
         self._caller.lifetime.check(f"adding to counter {name!r}")
-        if self._closed:
-            raise ValueError("the counter buffer is closed")
         self._counter_of(name)
         self._flushes.start()
         names = self._pending.begin(name)
@@ -237,13 +234,13 @@ class CounterBuffer:
         self._flushes.keep_alive(self)
         if names >= MAX_NAMES:
             self._flushes.run_now()
-        if self._closed:  # Another thread may have closed it before `begin`.
-            raise ValueError("the counter buffer is closed")
 
     def after_fork(self) -> None:
         """Start empty in a forked child, because the parent adds the counts."""
         self._flushing = Mutex()
+        is_closed = self._pending.is_closed
         self._counters, self._pending = {}, pending_counts()
+        self._pending.is_closed = is_closed
         self._flushes = self._flushes.copy_with(self._flush_quietly)
 
 

@@ -19,7 +19,6 @@ class EventBuffer:
     Any thread may add events. Only the loop of the worker takes them.
 
     Attributes:
-        progress: the latest progress that the server does not have, as JSON; empty if none.
         in_flight: number of events that are being sent.
         was_sent: whether the server may have events of this attempt.
         is_refused: whether the server refuses the events, because the claim has ended.
@@ -31,24 +30,24 @@ class EventBuffer:
         "_added_bytes",
         "_dropped",
         "_events",
+        "_progress",
         "_reported",
         "_taken_bytes",
         "in_flight",
         "is_listed",
         "is_refused",
-        "progress",
         "room",
         "was_sent",
     )
 
     def __init__(self) -> None:
-        self.progress: bytes = b""
         self.in_flight: int = 0
         self.was_sent: bool = False
         self.is_refused: bool = False
         self.is_listed: bool = False
         self.room: Event = Event()
         self._events: deque[bytes] = deque()
+        self._progress: deque[bytes] = deque(maxlen=1)
         self._added_bytes = self._taken_bytes = 0
         self._dropped = self._reported = 0
 
@@ -60,7 +59,8 @@ class EventBuffer:
         """Return whether there are more events, or bytes, than the server would keep.
 
         If several threads change the buffer at one instant, its bytes may be counted wrong until it
-        was empty. So they are counted again before the buffer is called full.
+        was empty. They are counted again before the buffer is called full. If too few were counted,
+        it may exceed `MOST_BYTES`, but not `MOST_EVENTS`.
         """
         if len(self._events) > MOST_EVENTS:
             return True
@@ -76,6 +76,20 @@ class EventBuffer:
         """Add an event, from any thread."""
         self._events.append(event)
         self._added_bytes += len(event)
+
+    def set_progress(self, progress: bytes) -> None:
+        """Set the latest progress that the server does not have, as JSON, from any thread.
+
+        Add its event after that.
+        """
+        self._progress.append(progress)
+
+    def take_progress(self) -> bytes:
+        """Return the progress, and forget it; empty if none. Take its event before that."""
+        try:
+            return self._progress.pop()
+        except IndexError:
+            return b""
 
     def drop_oldest(self) -> None:
         """Drop the oldest events until the buffer is within its limits.
@@ -115,7 +129,7 @@ class EventBuffer:
     def clear(self) -> None:
         """Forget all events."""
         self._events.clear()
-        self.progress = b""
+        self._progress.clear()
         self.room.set()
 
     def _size(self) -> int:

@@ -128,7 +128,7 @@ class EventSender:
         if buffer.is_refused:
             return
         if kind == PROGRESS:
-            buffer.progress = data
+            buffer.set_progress(data)
         buffer.append(kind + data)
         if not buffer.is_listed:
             buffer.is_listed = True
@@ -237,11 +237,11 @@ class EventSender:
                 self._listed.appendleft(attempt)
                 break
             buffer.is_listed = False
-            progress, buffer.progress = buffer.progress, b""
             dropped, taken = buffer.take_dropped(), buffer.take(events, size)
             buffer.in_flight = len(taken)
             buffer.room.set()
             if taken:
+                progress = buffer.take_progress()
                 parcels.append(_Parcel(attempt, buffer, taken, dropped, progress))
                 events, size = events - len(taken), size - sum(map(len, taken))
             if len(buffer) and not buffer.is_listed:

@@ -43,7 +43,7 @@ class LocalResource(Generic[Item]):
         """
         items, self._items = self._items, {}
         called = False
-        for loop, item in list(items.items()):  # A thread may still add one.
+        for loop, item in list(items.items()):  # A thread may add one, which stays.
             with contextlib.suppress(RuntimeError):  # The loop is closed.
                 loop.call_soon_threadsafe(release, item)
                 called = True
