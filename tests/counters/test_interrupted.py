@@ -17,7 +17,7 @@ PATIENCE_S = 30.0
 
 @pytest.fixture(autouse=True, params=[PendingCounts, GuardedPendingCounts])
 def counts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the interpreter lock and without it."""
+    """Use the counts for Python with the interpreter lock, and those for Python without it."""
     monkeypatch.setattr("holdfast.counters._sync.buffer.pending_counts", request.param)
 
 
