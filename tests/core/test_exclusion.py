@@ -13,6 +13,7 @@ from functools import partial
 
 import pytest
 
+from core.interpreter_lock import needs_gil
 from faults.clusters import Cluster
 from faults.interrupts import SOURCE, interrupted_at
 from faults.proxy import Proxy
@@ -88,6 +89,7 @@ def test_an_interrupted_thread_does_not_keep_others_out(
     assert step > 20
 
 
+@needs_gil  # The steps have other numbers.
 def test_an_interrupted_waiter_is_skipped() -> None:
     """It waits in a thread that raises in its wait, and lives on."""
     mutex, free, waits, over = Mutex(), threading.Event(), threading.Event(), threading.Event()
@@ -240,6 +242,7 @@ def in_thread_for(seconds: float, function: Callable[[], object]) -> bool:
     return not thread.is_alive()
 
 
+@needs_gil  # Nothing is left behind.
 def test_what_was_left_behind_keeps_nothing_alive() -> None:
     """An entry does not hold the variables of its function."""
     mutex = Mutex()
