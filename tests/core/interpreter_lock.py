@@ -6,4 +6,4 @@ import pytest
 
 from holdfast.core.concurrency.thread_frames import has_gil
 
-needs_gil = pytest.mark.skipif(not has_gil(), reason="without the GIL it is different")
+needs_gil = pytest.mark.skipif(not has_gil(), reason="only Python with the GIL does this")
