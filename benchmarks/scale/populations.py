@@ -232,9 +232,10 @@ class Counters(Population):
         self._next = count()
 
     def fill(self) -> None:
-        with self._hf.counter_buffer() as buffer:
-            for n in range(self.size):
-                buffer.add(f"{self.size}-{n}")
+        for start in range(0, self.size, SENT_AT_ONCE):  # a buffer remembers its counters
+            with self._hf.counter_buffer() as buffer:
+                for n in range(start, min(start + SENT_AT_ONCE, self.size)):
+                    buffer.add(f"{self.size}-{n}")
 
     def _add(self, times: int) -> None:
         for _ in range(times):
