@@ -82,6 +82,7 @@ MAY_UNPACK: Final = {
     "queues/parts/append_events": "no more than 1,000 events, which is what a worker sends",
     "queues/parts/add_tasks": "no more than two for each task; a producer sends at most 500",
     "queues/parts/claims": "no more than two for each of `want`, which is at most 256",
+    "queues/parts/claim_all": "no more ids than CHUNK",
     "queues/parts/take": "no more ids than CHUNK",
     "queues/parts/give_back": "no more tasks than a step settles or takes back, 64 of each",
     "queues/parts/limit_key": "no more than one for each task that a step settles or examines",

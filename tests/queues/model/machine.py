@@ -56,6 +56,9 @@ SOON_MS = 2
 FAR_S = 3600.0
 FAR_MS = 3_600_000
 
+TASK = "note"
+"""The only task; its limit without a name has this one."""
+
 LIMIT_NAMES = ["one", "two", "seldom", "both", "turns", "all"]
 QUEUES = st.sampled_from([0, 0, 0, 0, 0, 0, 1])
 WORKERS = st.integers(0, 2)
@@ -104,20 +107,22 @@ MOST_CHOICES = 8
 def limited_task(limit: str) -> Task[..., Any]:
     """Return the task with this limit and key."""
     name, key = limit.split(" ")
-    concurrency = {"one": 1, "two": 2, "seldom": None, "both": 2, "turns": 9, "all": 2}[name]
-    rate = Limit(2, FAR_S) if name in ("seldom", "both", "all") else None
-    by_key = PerKey(lambda *_: key, concurrency=concurrency, rate=rate, name=name)
-    if name in ("turns", "all"):
-        by_key = by_key.taking_turns()
+    by_key = PerKey.turns(lambda *_: key)
+    if name != TASK:
+        concurrency = {"one": 1, "two": 2, "seldom": None, "both": 2, "turns": 9, "all": 2}[name]
+        rate = Limit(2, FAR_S) if name in ("seldom", "both", "all") else None
+        by_key = PerKey(lambda *_: key, concurrency=concurrency, rate=rate, name=name)
+        if name in ("turns", "all"):
+            by_key = by_key.taking_turns()
     registry = TaskRegistry()
 
-    @registry.task(name="note", limit=by_key)
+    @registry.task(name=TASK, limit=by_key)
     def note(value: int) -> None: ...
 
     return note
 
 
-TASKS = {limit: limited_task(limit) for limit in LIMITED}
+TASKS = {limit: limited_task(limit) for limit in (*LIMITED, f"{TASK} x", f"{TASK} y")}
 
 
 @st.composite
@@ -198,6 +203,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.ledger: dict[tuple[int, int], int] = {}
         self.touched: set[int] = set()
         self.perishable = ""  # ids of tasks that may expire
+        self.only_turns = False  # the limits of all tasks do nothing but make their keys take turns
         self.soon = False  # something is due, expires or ends within milliseconds
 
     def teardown(self) -> None:
@@ -211,10 +217,13 @@ class QueueMachine(RuleBasedStateMachine):
         queue=QUEUES,
         options=st.lists(tasks(), max_size=8),
         perishable=st.sampled_from(["", "a", "ab", "abcdefgh"]),
+        only_turns=st.sampled_from([False, False, True]),
     )
-    def begin(self, queue: int, options: list[dict[str, Any]], perishable: str) -> None:
+    def begin(
+        self, queue: int, options: list[dict[str, Any]], perishable: str, only_turns: bool = False
+    ) -> None:
         """Enqueue the first tasks; a queue in which all tasks expire is a case of its own."""
-        self.perishable = perishable
+        self.perishable, self.only_turns = perishable, only_turns
         self._enqueue_many([(queue, one) for one in options], 0, 0, again=False)
 
     @rule(
@@ -297,9 +306,11 @@ class QueueMachine(RuleBasedStateMachine):
             options = options | {"expires": None}
         self.soon |= SOON_S in (options.get("delay"), options["expires"])
         limit = options.get("limit")
+        if limit and self.only_turns:
+            limit = f"{TASK} {limit[-1]}"
         options = {name: value for name, value in options.items() if name != "limit"}
         call: Call[Any] = Call(
-            "note",
+            TASK,
             self.names[queue],
             "medium",
             (next(self.values),),
@@ -461,7 +472,7 @@ class QueueMachine(RuleBasedStateMachine):
         if capacity is not None:
             self.given_capacities[client, queue] = capacity, on_conflict or before
 
-    @rule(queue=QUEUES, name=st.sampled_from(LIMIT_NAMES), text=DEFINITIONS)
+    @rule(queue=QUEUES, name=st.sampled_from([*LIMIT_NAMES, TASK]), text=DEFINITIONS)
     def declare(self, queue: int, name: str, text: str) -> None:
         """Start a worker of another deploy: it declares another definition of a limit."""
         unit = self.units[queue]

@@ -13,6 +13,7 @@
 --                  of the sleep or wait that has begun, or ''; names of the signals that no wait has taken, with blanks
 --                  between; then the records, as many as fit into the reply
 -- include clock
+-- include holds
 -- include step_index
 
 local REPLY_BYTES = 1048576  -- the last record may exceed it

@@ -13,6 +13,7 @@
 -- returns  string  stored; lost: the worker does not hold the task any more; full: the task has no room for it;
 --                  other: another step has this number, or an earlier one is missing
 -- include clock
+-- include holds
 -- include step_index
 -- include step_record
 

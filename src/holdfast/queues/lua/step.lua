@@ -103,12 +103,13 @@
 -- include skip_tombstones
 -- include claims
 -- include start_limited
+-- include start_turns
 -- include claim_limited
 -- include may_start
 -- include claim_known
 -- include claim
+-- include claim_all
 -- include take
--- include take_next
 -- include throughput
 -- include repeat_step
 -- include without_end
@@ -163,9 +164,11 @@ end
 
 read_queue(step)
 local accepted, requeued = settle_all(step, ARGV, FIRST, KEYS, FIRST_RESULT)
-local reclaimed, own_expired = 0, {}
+local own_expired = {}
 if step.channel ~= '' then  -- otherwise this step only settles
+  local reclaimed
   reclaimed, own_expired = reclaim(step, step.channel)
+  requeued = requeued or reclaimed > 0
 end
 step.sweeps = step.sweep and step.limits and sweep(step.limits, step.sweep)
 apply_queue_limit(step)
@@ -180,7 +183,7 @@ write_ends(step)
 -- Written even if nothing was claimed: a late copy of this step must not claim for a worker that has gone on.
 ledger_write(ledger, ARGV[1], ARGV[2], cmsgpack.pack({accepted, claims.granted}))
 
-local plan = plan_next(step, claims, requeued or reclaimed > 0)
+local plan = plan_next(step, claims, requeued)
 return {
   plan.wait_ms, plan.left, accepted, plan.missing, claims.reply, own_expired, step.progress and 1 or 0, step.member_ends, now_ms,
   step.was_idle and 1 or 0, claims.stepped,

@@ -17,6 +17,7 @@
 -- ARGV[8]  string  attempt
 -- returns  array   ended and the record; or waits and until when (ms); or lost, full or other, as in queues/record_step
 -- include clock
+-- include holds
 -- include step_index
 -- include step_record
 -- include waiting_signal

@@ -24,7 +24,7 @@ end
 
 -- Gives a permit of *key* to a task, and puts it where it waits for a worker.
 local function admit(limits, key, id, priority)
-  set_admitted(limits, key, id, priority)
+  set_admitted(limits, key.slot, id, priority)
   if limits.tombstones and has_tombstone(limits.tombstones, id) then
     redis.call('ZADD', limits.due[priority], limits.now_ms, id)
   elseif key.definition.fair then

@@ -5,14 +5,16 @@
 -- Reads the definitions of limits, unless there are very many. Sets in *limits* what all of them have in common:
 --   least_concurrency  the lowest concurrency; 0 if it is not known, math.huge if no definition has one
 --   any_piled          whether several tasks of a key with a concurrency may be ready at once
+--   only_turns         whether they do nothing but make their keys take turns
 local function read_definitions(limits)
-  limits.least_concurrency, limits.any_piled = math.huge, false
+  limits.least_concurrency, limits.any_piled, limits.only_turns = math.huge, false, nil
   local found = redis.call('HRANDFIELD', limits.settings, 64, 'WITHVALUES')  -- all of them, if there are fewer
   for i = 1, #found, 2 do
     local name = found[i]:match('^limit:(.*)$')
     if name then
       local definition = parsed_definition(found[i + 1])
       limits.definitions[name] = definition
+      limits.only_turns = limits.only_turns ~= false and found[i + 1] == '0 0 0 1'
       if definition.concurrency > 0 then
         limits.least_concurrency = math.min(limits.least_concurrency, definition.concurrency)
         limits.any_piled = limits.any_piled or not definition.one_ready
@@ -20,7 +22,7 @@ local function read_definitions(limits)
     end
   end
   if #found >= 2 * 64 then
-    limits.least_concurrency = 0
+    limits.least_concurrency, limits.only_turns = 0, false
   end
 end
 
@@ -30,11 +32,6 @@ local function has_permits(limits)
     read_definitions(limits)
   end
   return limits.least_concurrency < math.huge or limits.is_changed
-end
-
--- Returns whether no task of the key with this slot is kept apart.
-local function none_apart(limits, slot)
-  return not apart_from(limits, LIMITED_KEY * slot, LIMITED_KEY * (slot + 1))
 end
 
 -- Returns whether the key with this slot surely had room before *freed* of its tasks ended. Then nothing waits for a
@@ -54,7 +51,8 @@ local function freed_slots(limits, slots, freed, ran)
   local found = {}
   limits.questions = #slots
   for _, slot in ipairs(slots) do
-    if not (ran[slot] and had_room(limits, slot, freed[slot])) and not none_apart(limits, slot) then
+    local had_room = ran[slot] and had_room(limits, slot, freed[slot])
+    if not had_room and apart_from(limits, LIMITED_KEY * slot, LIMITED_KEY * (slot + 1)) then
       found[#found + 1] = slot
     end
   end

@@ -1,16 +1,28 @@
 -- Applies limits to the tasks that a step examines.
--- Needs the parts: limit, limit_key, claim_limited.
+-- Needs the parts: limit, limit_key, freed_slots, claim_limited.
 
--- Reads the keys of the tasks in *ids*, which a step examines next. Returns their slots; false for a task without a
--- permit. The caller sets `limits.slot` to that of the task that it examines.
+-- Returns whether any task with a permit may start, whatever the record of its key says: the limits only make their
+-- keys take turns, and no key is paused.
+local function may_all_start(limits)
+  if not (limits.is_changed or limits.least_concurrency) then
+    read_definitions(limits)
+  end
+  if limits.is_paused == nil and limits.only_turns then
+    limits.is_paused = tonumber(redis.call('HGET', limits.limit_keys, 'until') or 0) > limits.now_ms
+  end
+  return limits.only_turns and not limits.is_changed and not limits.is_paused
+end
+
+-- Reads the keys of the tasks in *ids*, which a step examines next, unless all of them may start. Returns their slots;
+-- false for a task without a permit. The caller sets `limits.slot` to that of the task that it examines.
 local function read_slots(limits, ids)
   local slots, unread = redis.call('ZMSCORE', limits.admitted, unpack(ids)), {}
-  limits.questions, limits.others = #ids, {}
+  limits.questions, limits.others, limits.starting = #ids, {}, may_all_start(limits) and {}
   for n, score in ipairs(slots) do
     local at = score and score + 0
     local slot = at and (at - at % ADMITTED_KEY) / ADMITTED_KEY
     slots[n] = slot
-    if slot and not limits.by_slot[slot] then
+    if slot and not limits.starting and not limits.by_slot[slot] then
       unread[#unread + 1] = slot
     end
   end
@@ -26,7 +38,13 @@ local function may_start(step, claims, id, priority, body)
   if not limits or not (limit or limits.slot) then
     return true
   end
-  local verdict, at_ms = start_limited(limits, limit, id, priority)
+  local verdict, at_ms = 'starts', nil
+  local starting = limits.slot and limits.starting
+  if starting then
+    starting[#starting + 1], starting[#starting + 2] = limits.slot, id
+  else
+    verdict, at_ms = start_limited(limits, limit, id, priority)
+  end
   if verdict == 'starts' then
     if claims.placed[id] then claims.placed[id] = nil end  -- this step moved it to the due set; it leaves that now
     return true

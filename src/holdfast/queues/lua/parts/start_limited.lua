@@ -20,7 +20,7 @@ end
 -- Stores that a task of *key* starts now, and admits the next one if the key has one ready task at a time.
 local function start(limits, key, id, priority)
   local definition = key.definition
-  set_admitted(limits, key, id, 0)
+  set_admitted(limits, key.slot, id, 0)
   if limits.is_changed then
     limits.started_now[key.slot] = (limits.started_now[key.slot] or 0) + 1
   end
@@ -30,7 +30,7 @@ local function start(limits, key, id, priority)
   end
   limits.follows = true
   if definition.one_ready and not follow(limits, key, priority) and definition.fair then
-    end_turn(limits, key, priority)
+    end_turn(limits, key, priority, turn_now(limits, priority))
   end
   limits.follows = false
 end

@@ -36,12 +36,6 @@ local function has_steps(keys, id)
   return readable and (index.count > 0 or index.pending[1] ~= nil)
 end
 
--- Returns whether the worker with this *token* still holds the task.
-local function holds(keys, id, token)
-  local record = redis.call('HGET', keys.state, id) or ''
-  return record:sub(1, #token + 1) == token .. ':' and redis.call('ZSCORE', keys.leases, id) and true
-end
-
 -- Returns the name of the hash field for the step, or the signal, with this *number*.
 local function numbered(number, id)
   return string.format('%d:%s', number, id)

@@ -1,25 +1,8 @@
 -- Takes the next tasks from the due sets and the ready lists of a queue.
--- Needs the parts: skip_tombstones, record, claims, write_limits, may_start, claim.
+-- Needs the parts: skip_tombstones, record, claims, claim_all.
 
 local SKIP_LIMIT = 1024  -- poison tasks skipped in one set; tasks behind them are not examined
 local MOVE_LIMIT = 256   -- limited tasks that one step moves, so that it examines others too
-
--- Claims the tasks in *ids*. Returns the ids of the poison tasks that it left out, as a set.
-local function claim_all(step, claims, ids, priority)
-  local left_out = {}
-  if #ids > 0 then
-    claims.looked_at = claims.looked_at + #ids
-    local bodies = redis.call('HMGET', step.keys.bodies, unpack(ids))
-    local records = redis.call('HMGET', step.keys.state, unpack(ids))
-    local slots = step.limits and read_slots(step.limits, ids)
-    for i, id in ipairs(ids) do
-      if slots then step.limits.slot = slots[i] end
-      if not claim(step, claims, id, priority, bodies[i], records[i]) then left_out[id] = true end
-    end
-    if step.limits then write_limits(step.limits) end
-  end
-  return left_out
-end
 
 local function take_due(step, claims, priority)
   local due, skipped = step.keys.due[priority], 0
@@ -57,5 +40,13 @@ local function take_ready(step, claims, priority)
         add_due(step, id, priority, claims.later[id] or step.now_ms)
       end
     end
+  end
+end
+
+-- Claims tasks until the step has what it wants, those with a higher priority first.
+local function take_next(step, claims)
+  for priority = 1, 3 do
+    take_due(step, claims, priority)
+    take_ready(step, claims, priority)
   end
 end

@@ -31,12 +31,16 @@ local function take_turn(limits, key, id, priority)
   end
 end
 
--- Stores that the last task of *key* was claimed. No turn is stored if no other task is ready. `limits.others` has the
--- lengths of the ready lists while they do not change.
-local function end_turn(limits, key, priority)
+-- Returns the turn of a key with its last task claimed now; 0 if no other task is ready. `limits.others` has the lengths
+-- of the ready lists while they do not change.
+local function turn_now(limits, priority)
   local others = limits.others[priority] or redis.call('LLEN', limits.ready[priority])
   limits.others[priority] = others
-  local turn = others + #limits.ready_now[priority] > 0 and turns_of(limits, priority) + limits.turns_now[priority] or 0
+  return others + #limits.ready_now[priority] > 0 and turns_of(limits, priority) + limits.turns_now[priority] or 0
+end
+
+-- Stores the *turn* of a key: its last task was claimed then.
+local function end_turn(limits, key, priority, turn)
   if turn ~= key.turn then
     key.turn, key.priority = turn, priority
     write_key(limits, key)

@@ -19,11 +19,11 @@ local function with_writes(limits)
   return limits
 end
 
--- Stores that a task has a permit of *key*. *lane*: 0 if it runs, otherwise its priority.
-local function set_admitted(limits, key, id, lane)
+-- Stores that a task has a permit of the key with this slot. *lane*: 0 if it runs, otherwise its priority.
+local function set_admitted(limits, slot, id, lane)
   local now = limits.admitted_now
   local n = #now
-  now[n + 1], now[n + 2] = ADMITTED_KEY * key.slot + lane, id
+  now[n + 1], now[n + 2] = ADMITTED_KEY * slot + lane, id
 end
 
 -- Adds the admitted tasks to their ready lists.
