@@ -68,7 +68,7 @@ def test_keys_with_several_ready_tasks_after_a_change(steps: Steps) -> None:
     assert [steps.step(1, []) for _ in range(5)] == [1, 1, 1, 1, 0]
 
 
-def test_a_task_follows_whose_id_was_cancelled_in_the_ready_list(steps: Steps) -> None:
+def test_a_task_follows_with_an_id_that_was_cancelled_in_the_ready_list(steps: Steps) -> None:
     """The id is still in the list, and the next worker that finds it there drops it."""
     task, client = task_of(TURNS), steps.queue_server.clients[0]
     handles = client.enqueue_many([task.call(1), task.call(1)])
