@@ -190,6 +190,21 @@ def test_a_task_that_waits_is_woken_by_its_signal(machine: QueueMachine) -> None
     assert machine.models[0].tasks == {}
 
 
+def test_a_retried_task_takes_its_turn_behind_what_starts_before_it(machine: QueueMachine) -> None:
+    """The tasks of a step start together, if the limits only make keys take turns."""
+    x = [a_task(task_id, limit="turns x") for task_id in "abcef"]
+    y, plain = a_task("h", limit="turns y"), [a_task("d"), a_task("g")]
+    machine.begin(0, x[:3], perishable="", only_turns=True)
+    claims = {"poison_limit": 1, "lease_ms": 60_000, "max_crashes": 3, "again": False}
+    machine.claim(0, 0, want=3, **claims)
+    machine.enqueue_many([(0, one) for one in (*plain, y)], 0, 0, again=False)
+    machine.claim(0, 1, want=1, **claims)
+    machine.enqueue_many([(0, one) for one in x[3:]], 0, 0, again=False)
+    retried = [(3, ("retry", 0))]
+    machine.settle(0, 1, want=2, poison_limit=0, lease_ms=60_000, picks=retried, again=False)
+    machine.public_answers_are_true()
+
+
 @pytest.mark.timeout(600)  # a failing example is made small before it is reported
 def test_the_queue_does_as_the_model_does(standalone: Server) -> None:
     """The same examples each time: what fails here fails everywhere."""

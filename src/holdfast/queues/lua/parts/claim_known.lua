@@ -1,5 +1,5 @@
 -- Claims one task that was claimed before or may expire.
--- Needs the parts: task_name, unique, own_key, record, claims, give_back, may_start.
+-- Needs the parts: task_name, unique, own_key, record, claims, give_back, start_turns, may_start.
 
 -- Claims a task that was claimed before or may expire. Returns whether it leaves the queue.
 local function claim_known(step, claims, id, priority, body, task)
@@ -12,6 +12,7 @@ local function claim_known(step, claims, id, priority, body, task)
     task.facts, task.is_unique = facts_of(body), unique ~= nil
     move_to_dead(step, id, task, 'expired: it was not begun in time')
     if step.limits then
+      if step.limits.starting then start_turns(step.limits, priority) end
       give_back(step.limits, {id})
     end
     return true

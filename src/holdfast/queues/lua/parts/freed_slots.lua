@@ -51,8 +51,8 @@ local function freed_slots(limits, slots, freed, ran)
   local found = {}
   limits.questions = #slots
   for _, slot in ipairs(slots) do
-    local had_room = ran[slot] and had_room(limits, slot, freed[slot])
-    if not had_room and apart_from(limits, LIMITED_KEY * slot, LIMITED_KEY * (slot + 1)) then
+    local was_free = ran[slot] and had_room(limits, slot, freed[slot])
+    if not was_free and apart_from(limits, LIMITED_KEY * slot, LIMITED_KEY * (slot + 1)) then
       found[#found + 1] = slot
     end
   end

@@ -1,8 +1,8 @@
 -- Applies limits to the tasks that a step examines.
--- Needs the parts: limit, limit_key, freed_slots, claim_limited.
+-- Needs the parts: limit, limit_key, freed_slots, start_turns, claim_limited.
 
 -- Returns whether any task with a permit may start, whatever the record of its key says: the limits only make their
--- keys take turns, and no key is paused.
+-- keys take turns, and no key is paused. Reads the definitions and the end of the last pause, once in a step.
 local function may_all_start(limits)
   if not (limits.is_changed or limits.least_concurrency) then
     read_definitions(limits)
@@ -39,10 +39,11 @@ local function may_start(step, claims, id, priority, body)
     return true
   end
   local verdict, at_ms = 'starts', nil
-  local starting = limits.slot and limits.starting
-  if starting then
+  local starting = limits.starting
+  if limits.slot and starting then
     starting[#starting + 1], starting[#starting + 2] = limits.slot, id
   else
+    if starting then start_turns(limits, priority) end  -- what comes before this task has its turn before
     verdict, at_ms = start_limited(limits, limit, id, priority)
   end
   if verdict == 'starts' then

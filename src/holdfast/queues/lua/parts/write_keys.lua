@@ -1,7 +1,8 @@
 -- Writes the records of keys of limits.
 -- Needs the parts: limit_key.
 
--- Writes the records that have changed, and until when the last key must be remembered (ms).
+-- Writes the records that have changed, and until when the last key must be remembered (ms). Without that, a step
+-- takes it that no key is paused (see parts/may_start).
 local function write_keys(limits)
   local fields, until_ms = {}, tonumber(redis.call('HGET', limits.limit_keys, 'until') or 0)
   for _, key in ipairs(limits.changed_keys) do

@@ -6,6 +6,8 @@
 --   left          ids that are removed from `limited`
 --   ready_now     ids for the ready lists, by priority
 --   changed_keys  limit keys with a record to write
+--   starting      slot and id of each task that starts with the others of its chunk (see parts/start_turns); false if
+--                 each task starts by itself
 --   started_now   how many tasks of a key start, by the number of the key (its slot); only counted if `is_changed`
 -- A script writes all of this before it counts the tasks of a key with a command, because that count must include them.
 
