@@ -16,13 +16,13 @@ end
 -- Reads the keys of the tasks in *ids*, which a step examines next, unless all of them may start. Returns their slots;
 -- false for a task without a permit. The caller sets `limits.slot` to that of the task that it examines.
 local function read_slots(limits, ids)
-  local slots, unread = redis.call('ZMSCORE', limits.admitted, unpack(ids)), {}
-  limits.questions, limits.others, limits.starting = #ids, {}, may_all_start(limits) and {}
-  for n, score in ipairs(slots) do
-    local at = score and score + 0
+  local slots, unread, starting = redis.call('ZMSCORE', limits.admitted, unpack(ids)), {}, may_all_start(limits) and {}
+  limits.questions, limits.others, limits.starting = #ids, {}, starting
+  for n = 1, #ids do
+    local at = slots[n] and slots[n] + 0
     local slot = at and (at - at % ADMITTED_KEY) / ADMITTED_KEY
     slots[n] = slot
-    if slot and not limits.starting and not limits.by_slot[slot] then
+    if not starting and slot and not limits.by_slot[slot] then
       unread[#unread + 1] = slot
     end
   end
@@ -34,14 +34,15 @@ end
 -- queue; otherwise it stays there and is due later.
 local function may_start(step, claims, id, priority, body)
   local limits = step.limits
-  local limit = limits and not limits.slot and limit_of(body)
-  if not limits or not (limit or limits.slot) then
+  local slot = limits and limits.slot
+  local limit = limits and not slot and limit_of(body)
+  if not (slot or limit) then
     return true
   end
-  local verdict, at_ms = 'starts', nil
-  local starting = limits.starting
-  if limits.slot and starting then
-    starting[#starting + 1], starting[#starting + 2] = limits.slot, id
+  local verdict, at_ms, starting = 'starts', nil, limits.starting
+  if slot and starting then
+    local n = #starting
+    starting[n + 1], starting[n + 2] = slot, id
   else
     if starting then start_turns(limits, priority) end  -- what comes before this task has its turn before
     verdict, at_ms = start_limited(limits, limit, id, priority)

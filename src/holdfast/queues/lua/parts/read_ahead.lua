@@ -25,17 +25,18 @@ local function apart_from(limits, first, beyond)
   elseif first <= ahead.last then
     at = 2
   end
-  ahead.last, ahead.answers = first, ahead.answers + 1
+  ahead.answers = ahead.answers + 1
   for i = at, #found, 2 do
     local score = found[i] + 0
-    if score >= first and score < beyond then
-      ahead.at, ahead.last = i + 2, score
-      return found[i - 1]
-    elseif score >= first then
-      ahead.at = i
+    if score >= first then
+      if score < beyond then
+        ahead.at, ahead.last = i + 2, score
+        return found[i - 1]
+      end
+      found[i], ahead.at, ahead.last = score, i, first  -- a number: the next question compares it again
       return nil
     end
   end
-  ahead.at = #found + 2
+  ahead.at, ahead.last = #found + 2, first
   return nil
 end
