@@ -94,8 +94,8 @@ ALLOWED: dict[str, tuple[set[Kind], str]] = {
     "F5 idempotency": ({"doubled"}, f"{LOST}: a call with a forgotten answer is done again"),
     "F5 queue": ({"lost", "doubled", "stale"}, f"{LOST}, later claims among them"),
     "F5 partitions": (
-        {"lost", "doubled"},
-        f"{LOST}; a number of partitions that is lost is restored",
+        {"lost", "doubled", "stale"},
+        f"{LOST}, later claims among them; a number of partitions that is lost is restored",
     ),
     "F5 schedules": (
         {"lost", "doubled"},
