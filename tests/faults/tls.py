@@ -91,10 +91,12 @@ class Tls:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            # Nothing is awaited before both are closing: the end may cancel this very cleanup.
+            for each in (writer, to_server):
+                each.close()
             for task in tasks:
                 task.cancel()
             for each in (writer, to_server):
-                each.close()
                 with contextlib.suppress(OSError):
                     await each.wait_closed()
 
