@@ -5,6 +5,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +18,7 @@ from holdfast import Holdfast, Limit, OutcomeUnknown, TaskRegistry, current_task
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from holdfast.queues._async.task_sender import ENQUEUE_PLAIN
+from holdfast.queues.worker.claimer import Claimer
 from holdfast.queues.worker.direct_claims import DIRECT_S
 from holdfast.queues.worker.step import StepReply
 from holdfast.queues.worker.step_sender import StepSender
@@ -283,7 +285,7 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 @contextmanager
-def working(hf: Holdfast, **options: Any) -> Iterator[Any]:
+def working(hf: Holdfast, *, grace: float = 10.0, **options: Any) -> Iterator[Any]:
     """Run a worker in a thread until the end of the context, once it is idle."""
     worker = hf.worker(tasks, **options)
     thread = threading.Thread(target=worker.run)
@@ -292,7 +294,7 @@ def working(hf: Holdfast, **options: Any) -> Iterator[Any]:
         listed(hf, QUEUE)
         yield worker
     finally:
-        worker.stop(grace=10)
+        worker.stop(grace=grace)
         thread.join(30)
         assert not thread.is_alive()
 
@@ -379,7 +381,8 @@ def test_a_claim_without_a_free_slot_is_given_back(hf: Holdfast) -> None:
     assert sorted((value, attempt) for value, attempt, _ in ran) == [("beside", 1), ("open", 1)]
 
 
-def test_workers_that_end_lose_no_claim(hf: Holdfast) -> None:
+@pytest.mark.parametrize("grace", [10.0, 0.0])
+def test_workers_that_end_lose_no_claim(hf: Holdfast, grace: float) -> None:
     """Tasks arrive all the time while workers start and stop: none has to be taken back."""
     over, sent = threading.Event(), 0
 
@@ -395,7 +398,7 @@ def test_workers_that_end_lose_no_claim(hf: Holdfast) -> None:
     try:
         for _ in range(8):
             before = len(ran)
-            with working(hf):
+            with working(hf, grace=grace):
                 eventually(lambda before=before: len(ran) > before + 10)
     finally:
         over.set()
@@ -403,3 +406,57 @@ def test_workers_that_end_lose_no_claim(hf: Holdfast) -> None:
     hf.worker(tasks).run(until_idle=True)
     assert sorted(value for value, *_ in ran) == list(range(sent))
     assert {attempt for _, attempt, _ in ran} == {1}
+
+
+class Broken(Exception):
+    """What goes wrong in a worker."""
+
+
+def test_a_worker_that_fails_gives_back_a_claim_that_its_last_step_allows(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The failed step is completed at the end: then the worker is listed, and gets a claim."""
+    whole, steps = StepSender.answered, 0
+
+    async def answered(self: StepSender, step: Any) -> StepReply:
+        nonlocal steps
+        steps += bool(ran)
+        if steps == 1:
+            raise Broken
+        reply = await whole(self, step)
+        if steps == 2:
+            assert step.want
+            hf.enqueue(note.call(2))  # the loop reads the message only after the step has returned
+        return reply
+
+    monkeypatch.setattr(StepSender, "answered", answered)
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(hf.worker(tasks, queues={QUEUE: 1}, lease=3600.0).run)
+        listed(hf, QUEUE)
+        hf.enqueue(note.call(1))
+        with pytest.raises(Broken):
+            running.result(30)
+    stats = hf.queue(QUEUE).stats()
+    assert (stats.ready, stats.running) == (1, 0)
+
+
+def test_a_claim_that_comes_after_its_queue_was_left_ends_soon(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker still leaves another queue. It can give nothing back, so it renews nothing."""
+    receive, leave = Claimer._receive, Claimer.leave
+
+    def late(self: Claimer, message: bytes) -> None:
+        asyncio.get_running_loop().call_later(0.5, receive, self, message)
+
+    async def slow(self: Claimer) -> None:
+        await leave(self)
+        await asyncio.sleep(1)
+
+    monkeypatch.setattr(Claimer, "_receive", late)
+    monkeypatch.setattr(Claimer, "leave", slow)
+    with working(hf, lease=3600.0):
+        handle = hf.enqueue(note.call(1))
+    monkeypatch.setattr(Claimer, "_receive", receive)
+    with working(hf):
+        handle.result(timeout=20)

@@ -42,9 +42,6 @@ _BUSY_QUEUE_S: Final = 4.0
 _FOUND_BY_LOOKS: Final = (keys.leases, keys.limited, keys.member_ends)
 """More keys that an idle worker checks, because a worker that vanishes sends no notification."""
 
-_MESSAGE_S: Final = 0.1
-"""Seconds that an ending worker waits for a message: a producer may have claimed a task for it."""
-
 _MAX_PARKED_S: Final = 65.0
 """Seconds within which a worker claims a parked task again; it pauses for at most a minute."""
 
@@ -279,18 +276,11 @@ class Claimer:
         self._settled(settlement, accepted=reply.accepted == "1")
 
     async def retire(self) -> None:
-        """Leave the list of idle workers, and give back what producers have claimed for the worker.
-
-        The message of such a claim may arrive after the reply of the step, so wait for it briefly.
-        If it is missed, no other worker gets the task until the lease of the claim ends.
-        """
+        """Leave the list of idle workers. Give back what producers have claimed for this one."""
         if not self._sender.is_used:
             return
-        self.direct.received.clear()
         with contextlib.suppress(HoldfastError):  # if this fails, the claims end with their leases
-            self.release(await self.step(0))
-            if self._may_be_claimed_for:
-                await self.direct.received.wait(_MESSAGE_S)
+            await self._leave_idle_list()
         self._has_retired = self._pending is None or not self._pending.want
         self.direct.start_waiting()
 
@@ -299,15 +289,25 @@ class Claimer:
         try:
             # Otherwise the server has no claim of this worker, and does not list it as idle.
             if self._sender.is_used and not (self._has_retired and self._holds_nothing):
-                # First the claims of a step that was not answered in time, then all other claims.
-                self.release(await self.step(0))
-                self.direct.start_waiting()
+                await self._leave_idle_list()
                 ended = {settlement.claim for settlement in self._settlements}
                 self.release([claim for claim in self._held if claim not in ended])
             while self._settlements:
                 await self.step(0)
+                self.direct.start_waiting()
         finally:
+            self.direct.close()
             await self.events.close()
+
+    async def _leave_idle_list(self) -> None:
+        """Give back the claims of an unanswered step, and those that producers have just made."""
+        self.direct.received.clear()
+        self.release(await self.step(0))
+        if self._is_listed:  # by a step that was not answered in time, and was repeated now
+            await self.step(0)
+        if self._may_be_claimed_for:
+            await self.direct.wait_received()
+        self.direct.start_waiting()
 
     async def may_find_tasks(self) -> bool:
         """Return whether a step may find tasks. Ask the server if this worker cannot know it."""

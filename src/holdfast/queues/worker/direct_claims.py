@@ -19,6 +19,9 @@ DIRECT_S: Final = 2.0
 `lua/parts/direct_claim.lua`.
 """
 
+_MESSAGE_S: Final = 0.1
+"""Seconds that an ending worker waits for a message: a producer may have claimed a task for it."""
+
 _CLAIM_PREFIX: Final = b"+"
 
 
@@ -62,6 +65,7 @@ class DirectClaims:
         self._release = release
         self._waiting: deque[Claim] = deque()
         self._asked_at = self._server_ms = 0.0
+        self._closed = False
 
     def synchronize(self, asked_at: float, server_ms: int) -> None:
         """Note that the server's clock showed *server_ms* in the reply to a call at *asked_at*."""
@@ -81,8 +85,8 @@ class DirectClaims:
         claim = Claim(rest[:size], int(token), 1, 0, 0, rest[size:])
         now = since_boot()
         made_at = min(now, self._asked_at + (int(server_ms) - self._server_ms) / 1000)
-        if made_at + DIRECT_S <= now:
-            return True  # another worker may have it
+        if made_at + DIRECT_S <= now or self._closed:
+            return True  # another worker may have it, or gets it when the lease of the claim ends
         self._waiting.append(claim)
         # `keep` expects a whole lease. An earlier begin makes this shorter one end at the right
         # time, and the renewer renews it soon.
@@ -105,6 +109,17 @@ class DirectClaims:
             else:
                 self._release([claim])
             self._waiting.popleft()
+
+    async def wait_received(self) -> None:
+        """Wait briefly for the message of a claim, which may arrive after the reply of a step.
+
+        If it is missed, no other worker gets the task until the lease of the claim ends.
+        """
+        await self.received.wait(_MESSAGE_S)
+
+    def close(self) -> None:
+        """Ignore the claims that are received from now on: they must not be renewed any more."""
+        self._closed = True
 
     async def let_end(self) -> None:
         """Give a task that was just started one turn of the loop.

@@ -180,25 +180,24 @@ class WorkerLoop:
         await check_durability(self._caller)
         if not await self._cpu.start(self._claimers) or not await self._lifespan.start():
             return
-        with self._listening as listening:
-            claimers = list(self._claimers.values())
-            for claimer in claimers:
-                listening.enter_context(claimer.listening(self._notifier, self._guarded))
-            self._watchdog = watchdog = Watchdog(_BLOCKED_S, log_blockage)
-            listening.callback(watchdog.close)
-            ending = end_grace(self._grace, self._executions, self._worker)
-            grace = self._spawn(ending, "holdfast grace")
-            heartbeat = self._spawn(self._heartbeat.run(), "holdfast heartbeat")
-            try:
-                await run_concurrently(*map(self._serve, claimers))
-                await self._partitions.wait_ended()
-            except HoldfastError as error:
-                if self._failure is not None or not self._stopping:
-                    raise
-                logger.warning("worker %s ends without its server: %s", self._worker, error)
-            finally:
-                await self._partitions.end()
-                await cancel_and_wait(grace, heartbeat)
+        claimers = list(self._claimers.values())
+        for claimer in claimers:
+            self._listening.enter_context(claimer.listening(self._notifier, self._guarded))
+        self._watchdog = watchdog = Watchdog(_BLOCKED_S, log_blockage)
+        self._listening.callback(watchdog.close)
+        ending = end_grace(self._grace, self._executions, self._worker)
+        grace = self._spawn(ending, "holdfast grace")
+        heartbeat = self._spawn(self._heartbeat.run(), "holdfast heartbeat")
+        try:
+            await run_concurrently(*map(self._serve, claimers))
+            await self._partitions.wait_ended()
+        except HoldfastError as error:
+            if self._failure is not None or not self._stopping:
+                raise
+            logger.warning("worker %s ends without its server: %s", self._worker, error)
+        finally:
+            await self._partitions.end()
+            await cancel_and_wait(grace, heartbeat)
 
     async def end(self) -> None:
         """Give back what still runs, end the lifespan, and close everything."""
@@ -215,6 +214,7 @@ class WorkerLoop:
                     )
         finally:
             try:
+                self._listening.close()  # after the claimers: they also wait for messages
                 await self._lifespan.end()
             finally:
                 await self._close()
