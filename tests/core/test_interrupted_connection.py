@@ -145,28 +145,32 @@ def test_no_step_that_is_interrupted_mixes_up_replies_or_hangs(
 def test_signals_at_random_times_mix_up_no_replies(
     proxy: Proxy, loop: asyncio.AbstractEventLoop, raised: type[BaseException], seconds: float
 ) -> None:
-    """The loop itself may lose a callback by them, and with it the step of a caller."""
-    program = Program(loop, proxy.url)
+    """A signal may make the loop lose a callback, and with it the step of a caller."""
+    program, callers = Program(loop, proxy.url), list[asyncio.Task[bool]]()
     until = time.monotonic() + seconds
 
-    async def struck(callers: list[asyncio.Task[bool]]) -> None:
+    async def struck(calling: list[asyncio.Task[bool]]) -> None:
         try:
             signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0001, 0.02))
-            await asyncio.wait(callers, timeout=0.1)
+            await asyncio.wait(calling, timeout=0.1)
         finally:  # no signal comes while the loop begins or ends
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     with handler(raised):
         while time.monotonic() < until:
-            callers = [loop.create_task(program.call(50)) for _ in range(5)]
-            task = loop.create_task(struck(callers))
+            begun = [loop.create_task(program.call(50)) for _ in range(5)]
+            callers += begun
+            task = loop.create_task(struck(begun))
             with contextlib.suppress(*RAISED, asyncio.CancelledError):
                 # A signal may keep the loop from resuming the task at all.
                 loop.run_until_complete(asyncio.wait([task], timeout=1))
             signal.setitimer(signal.ITIMER_REAL, 0)
-            for each in random.choice([callers, []]):
-                each.cancel()
+            for caller in random.choice([begun, []]):
+                caller.cancel()
             program.check_answered()
+    for caller in callers:
+        caller.cancel()
+    program.check_answered()
     program.check_works()
     program.close()
 

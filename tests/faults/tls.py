@@ -85,13 +85,17 @@ class Tls:
         assert visit is not None
         self._visits[visit] = writer
         visit.add_done_callback(self._visits.pop)
-        from_server, to_server = await asyncio.open_connection(*self._target)
+        try:
+            from_server, to_server = await asyncio.open_connection(*self._target)
+        except BaseException:
+            writer.close()
+            raise
         ways = [(reader, to_server), (from_server, writer)]
         tasks = [asyncio.create_task(_forward(*way)) for way in ways]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            # Nothing is awaited before both are closing: the end may cancel this very cleanup.
+            # Close both before the first await, because `_live` may cancel this task again.
             for each in (writer, to_server):
                 each.close()
             for task in tasks:

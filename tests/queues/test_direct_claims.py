@@ -1,12 +1,12 @@
 """A producer claims a single task for the idle worker that it wakes."""
 
 import asyncio
+import contextlib
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,7 +14,14 @@ import pytest
 from faults.proxy import Proxy
 from faults.servers import Server
 from faults.waiting import eventually
-from holdfast import Holdfast, Limit, OutcomeUnknown, TaskRegistry, current_task
+from holdfast import (
+    Holdfast,
+    Limit,
+    OutcomeUnknown,
+    ServerUnavailable,
+    TaskRegistry,
+    current_task,
+)
 from holdfast.core.names import Namespace
 from holdfast.queues import keys
 from holdfast.queues._async.task_sender import ENQUEUE_PLAIN
@@ -284,7 +291,7 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return found
 
 
-@contextmanager
+@contextlib.contextmanager
 def working(hf: Holdfast, *, grace: float = 10.0, **options: Any) -> Iterator[Any]:
     """Run a worker in a thread until the end of the context, once it is idle."""
     worker = hf.worker(tasks, **options)
@@ -409,54 +416,110 @@ def test_workers_that_end_lose_no_claim(hf: Holdfast, grace: float) -> None:
 
 
 class Broken(Exception):
-    """What goes wrong in a worker."""
+    """An error in a worker."""
 
 
+@pytest.mark.parametrize("sent", [False, True])
 def test_a_worker_that_fails_gives_back_a_claim_that_its_last_step_allows(
-    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch, sent: bool
 ) -> None:
     """The failed step is completed at the end: then the worker is listed, and gets a claim."""
-    whole, steps = StepSender.answered, 0
+    whole, steps, running = StepSender.answered, 0, list[int]()
 
     async def answered(self: StepSender, step: Any) -> StepReply:
         nonlocal steps
         steps += bool(ran)
         if steps == 1:
+            if sent:
+                await whole(self, step)
             raise Broken
         reply = await whole(self, step)
         if steps == 2:
-            assert step.want
             hf.enqueue(note.call(2))  # the loop reads the message only after the step has returned
+            running.append(hf.queue(QUEUE).stats().running)
         return reply
 
     monkeypatch.setattr(StepSender, "answered", answered)
-    with ThreadPoolExecutor() as pool:
-        running = pool.submit(hf.worker(tasks, queues={QUEUE: 1}, lease=3600.0).run)
+    worker = hf.worker(tasks, queues={QUEUE: 1}, lease=3600.0)
+    with ThreadPoolExecutor() as pool, contextlib.ExitStack() as ending:
+        ending.callback(worker.stop, grace=0)
+        run = pool.submit(worker.run)
         listed(hf, QUEUE)
         hf.enqueue(note.call(1))
         with pytest.raises(Broken):
-            running.result(30)
+            run.result(30)
+    assert running == [1]
     stats = hf.queue(QUEUE).stats()
     assert (stats.ready, stats.running) == (1, 0)
+
+
+def receive_later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> list[float]:
+    """Delay the messages of workers. Return a list that gets the time of each."""
+    receive, received = Claimer._receive, list[float]()
+
+    def late(self: Claimer, message: bytes) -> None:
+        received.append(time.monotonic())
+        receive(self, message)
+
+    def delayed(self: Claimer, message: bytes) -> None:
+        asyncio.get_running_loop().call_later(seconds, late, self, message)
+
+    monkeypatch.setattr(Claimer, "_receive", delayed)
+    return received
+
+
+def test_a_claim_of_a_queue_that_ends_first_is_given_back_at_once(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker still runs a task of another queue, in its grace."""
+    gates["open"] = threading.Event()
+    receive_later(monkeypatch, 0.05)
+    with working(hf, lease=3600.0, queues={QUEUE: 1, "beside": 1}) as worker:
+        hf.enqueue(wait.call("open").options(queue="beside"))
+        eventually(lambda: ran)
+        listed(hf, QUEUE)
+        hf.enqueue(note.call(1))
+        assert hf.queue(QUEUE).stats().running == 1
+        worker.stop(grace=60)
+        eventually(lambda: hf.queue(QUEUE).stats().ready == 1)
+        assert hf.queue("beside").stats().running == 1
+        gates["open"].set()
 
 
 def test_a_claim_that_comes_after_its_queue_was_left_ends_soon(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker still leaves another queue. It can give nothing back, so it renews nothing."""
-    receive, leave = Claimer._receive, Claimer.leave
+    leave, left = Claimer.leave, list[float]()
+    with monkeypatch.context() as patched:
+        received = receive_later(patched, 0.5)
 
-    def late(self: Claimer, message: bytes) -> None:
-        asyncio.get_running_loop().call_later(0.5, receive, self, message)
+        async def slow(self: Claimer) -> None:
+            await leave(self)
+            left.append(time.monotonic())
+            await asyncio.sleep(1)
 
-    async def slow(self: Claimer) -> None:
-        await leave(self)
-        await asyncio.sleep(1)
-
-    monkeypatch.setattr(Claimer, "_receive", late)
-    monkeypatch.setattr(Claimer, "leave", slow)
-    with working(hf, lease=3600.0):
-        handle = hf.enqueue(note.call(1))
-    monkeypatch.setattr(Claimer, "_receive", receive)
+        patched.setattr(Claimer, "leave", slow)
+        with working(hf, lease=3600.0):
+            handle = hf.enqueue(note.call(1))
+        assert left[0] < received[0]
     with working(hf):
         handle.result(timeout=20)
+
+
+def test_a_worker_is_not_listed_after_its_end_though_a_call_failed(
+    hf: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, failed = StepSender.answered, list[bool]()
+
+    async def answered(self: StepSender, step: Any) -> StepReply:
+        if not step.want and not failed:
+            failed.append(True)
+            raise ServerUnavailable("a step", "the connection broke")
+        return await whole(self, step)
+
+    monkeypatch.setattr(StepSender, "answered", answered)
+    with working(hf):
+        pass
+    assert failed
+    assert hf.queue(QUEUE).stats().waiting_workers == 0

@@ -109,7 +109,7 @@ def limit_keys(unit: Unit) -> str:
     - `starts`: the last starts, if the limit has a rate (see `lua/parts/starts.lua`).
 
     `next` is the last slot that was given, `turns:1` to `turns:3` count the turns of each priority,
-    and `until` is when the last key may be forgotten (ms).
+    and `until` is when the last key may be forgotten (ms). No key is paused after it.
     """
     return unit.key("limit:keys")
 

@@ -54,8 +54,8 @@
 --                  any_events: 1 if a task of the queue has events, or readers that wait for them; otherwise 0
 --                  member_ends: how many ends of members are to be relayed to their groups (see queues/relay_ends)
 --                  now_ms: the time of the server
---                  was_idle: 1 if this step took the worker from the list of idle workers; 0 if it was not listed,
---                  or another script had taken it from the list to notify it
+--                  was_idle: 1 if the worker was in the list of idle workers before this step; 0 if not, or if another
+--                  script had taken it from the list to notify it
 --                  stepped: ids of the claimed tasks that have stored steps
 -- include clock
 -- include notify

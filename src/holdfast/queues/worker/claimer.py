@@ -26,6 +26,7 @@ from .damage import QueueDamage
 from .direct_claims import DirectClaims
 from .event_sender import EventSender
 from .held_claims import HeldClaims
+from .idle_listing import IdleListing
 from .idle_pace import UNDIVIDED, IdlePace
 from .outages import Outages
 from .server_contact import ServerContact
@@ -94,8 +95,7 @@ class Claimer:
         self.damage: QueueDamage = QueueDamage(unit, on_damaged)
         self.was_used: bool = False
         self.settling: set[Claim] = set()
-        self._caller, self._gathered = caller, Event()
-        self._worker = worker
+        self._caller, self._worker, self._gathered = caller, worker, Event()
         self._held = HeldClaims(renewer, unit, lease_ms, on_lost)
         self._running = self._enough = 0
         # Tasks that this worker has parked, and until when no other worker can have claimed them.
@@ -112,7 +112,7 @@ class Claimer:
         self.direct: DirectClaims = DirectClaims(
             caller, self._held, self.events, lease_ms, self.release
         )
-        self._is_listed = self._may_be_claimed_for = self._has_retired = False
+        self._listing, self._has_retired = IdleListing(), False
 
     @property
     def has_member_ends(self) -> Event:
@@ -244,9 +244,7 @@ class Claimer:
             self._parked.pop(claim.key, None)
         self._pending = None
         self.direct.synchronize(reply.asked_at, reply.server_ms)
-        # Then a script took this worker from the idle list, to notify it or claim a task for it.
-        self._may_be_claimed_for = self._is_listed and not (step.want or reply.was_idle)
-        self._is_listed = step.want > 0 and reply.left != -1
+        self._listing.answered(step, reply)
         for _ in step.settlements:
             self._settlements.popleft()
         for settlement, digit in zip(step.settlements, reply.accepted, strict=True):
@@ -277,12 +275,12 @@ class Claimer:
 
     async def retire(self) -> None:
         """Leave the list of idle workers. Give back what producers have claimed for this one."""
-        if not self._sender.is_used:
-            return
-        with contextlib.suppress(HoldfastError):  # if this fails, the claims end with their leases
-            await self._leave_idle_list()
-        self._has_retired = self._pending is None or not self._pending.want
-        self.direct.start_waiting()
+        with contextlib.suppress(HoldfastError):  # if this fails, `leave` tries it again
+            if self._sender.is_used:
+                await self._leave_idle_list()
+            await self._settle_all()
+            self.direct.close()
+            self._has_retired = True
 
     async def leave(self) -> None:
         """Settle what is left, release claims that do not run, and leave the list of idle ones."""
@@ -292,35 +290,36 @@ class Claimer:
                 await self._leave_idle_list()
                 ended = {settlement.claim for settlement in self._settlements}
                 self.release([claim for claim in self._held if claim not in ended])
-            while self._settlements:
-                await self.step(0)
-                self.direct.start_waiting()
+            await self._settle_all()
         finally:
             self.direct.close()
             await self.events.close()
 
     async def _leave_idle_list(self) -> None:
-        """Give back the claims of an unanswered step, and those that producers have just made."""
-        self.direct.received.clear()
+        """Leave the list of idle workers, and receive what producers have just claimed."""
         self.release(await self.step(0))
-        if self._is_listed:  # by a step that was not answered in time, and was repeated now
+        if self._listing.is_listed:  # by an earlier step that was completed now
             await self.step(0)
-        if self._may_be_claimed_for:
+        if self._listing.claim_may_come:
             await self.direct.wait_received()
         self.direct.start_waiting()
+
+    async def _settle_all(self) -> None:
+        while self._settlements:
+            await self.step(0)
+            self.direct.start_waiting()
 
     async def may_find_tasks(self) -> bool:
         """Return whether a step may find tasks. Ask the server if this worker cannot know it."""
         if self._next_step.passed:
             return True
-        unit = self.unit
         try:
             if self._left == 0:
-                found = await self._caller.read(unit, "EXISTS", *self._look_keys)
+                found = await self._caller.read(self.unit, "EXISTS", *self._look_keys)
                 self.contact.answered()
                 return bool(found)
             # A notification may have been lost, or have reached a worker without a free slot.
-            wait_ms = await self._caller.call(NEXT_DUE, unit, self._next_due_keys, [])
+            wait_ms = await self._caller.call(NEXT_DUE, self.unit, self._next_due_keys, [])
             self.contact.answered()
         except HoldfastError:
             return True  # the step meets the same error, and logs it
@@ -344,7 +343,8 @@ class Claimer:
 
     def _receive(self, message: bytes) -> None:
         if self.direct.receive(message, in_step=self._pending is not None):
-            self.was_used, self._is_listed = True, False
+            self.was_used = True
+            self._listing.claimed()
         else:
             self._held.receive(message)
 

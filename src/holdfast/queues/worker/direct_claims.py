@@ -44,7 +44,6 @@ class DirectClaims:
 
     Attributes:
         start: starts a claim in the worker's loop. It returns False if no slot is free.
-        received: set when a claim was received.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class DirectClaims:
     ) -> None:
         self.start: Callable[[Claim], bool] = lambda _claim: False
         self._has_started = False
-        self.received: Event = Event()
+        self._received = Event()
         self._caller, self._held = caller, held
         self._renewals: set[RunningTask[None]] = set()
         self._events = events
@@ -79,7 +78,7 @@ class DirectClaims:
         """
         if not message.startswith(_CLAIM_PREFIX):
             return False
-        self.received.set()
+        self._received.set()
         token, server_ms, has_events, length, rest = message[len(_CLAIM_PREFIX) :].split(b" ", 4)
         size = int(length)
         claim = Claim(rest[:size], int(token), 1, 0, 0, rest[size:])
@@ -115,7 +114,8 @@ class DirectClaims:
 
         If it is missed, no other worker gets the task until the lease of the claim ends.
         """
-        await self.received.wait(_MESSAGE_S)
+        self._received.clear()
+        await self._received.wait(_MESSAGE_S)
 
     def close(self) -> None:
         """Ignore the claims that are received from now on: they must not be renewed any more."""

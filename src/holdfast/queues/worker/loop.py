@@ -203,7 +203,11 @@ class WorkerLoop:
         """Give back what still runs, end the lifespan, and close everything."""
         self.stop(0)
         self._executions.cancel_new()
-        try:
+        async with contextlib.AsyncExitStack() as ending:  # each part ends, even if another fails
+            ending.push_async_callback(self._close)
+            ending.push_async_callback(self._lifespan.end)
+            ending.push_async_callback(yield_to_loop)  # A lifespan may block the loop.
+            ending.callback(self._listening.close)  # The claimers wait for messages until then.
             with contextlib.suppress(TimeoutError, HoldfastError):
                 async with time_limit(END_S):
                     await yield_to_loop()  # tasks that are scheduled to start now do so
@@ -212,12 +216,6 @@ class WorkerLoop:
                         *(leave(each, self._worker) for each in self._claimers.values()),
                         self._heartbeat.end(),
                     )
-        finally:
-            try:
-                self._listening.close()  # after the claimers: they also wait for messages
-                await self._lifespan.end()
-            finally:
-                await self._close()
 
     def _add_partition(self, unit: Unit, name: str) -> Claimer:
         """Add a claimer for a partition."""

@@ -125,8 +125,8 @@ class StepReply:
         ended: id and token of each claim of this worker with an ended lease, one after the other.
         any_events: whether a task of the queue has events, or readers that wait for events.
         server_ms: the time of the server.
-        was_idle: whether this step took the worker from the list of idle workers. Otherwise the
-            worker was not listed, or another script had taken it from the list to notify it.
+        was_idle: whether the worker was in the list of idle workers before this step. If not,
+            another script may have taken it from the list to notify it.
     """
 
     asked_at: float
@@ -139,6 +139,14 @@ class StepReply:
     any_events: bool
     server_ms: int
     was_idle: bool
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the step claimed all it may: it does not list the worker as idle then.
+
+        The reply to a repeated step does not contain this.
+        """
+        return self.left == -1 and self.wait_ms == 0
 
     @classmethod
     def parsed(cls, asked_at: float, reply: Sequence[Any], has_member_ends: Event) -> StepReply:

@@ -16,12 +16,12 @@ local function wait_of(step, claims, left)
   return next_ms(step, claims.poison_left)
 end
 
--- Returns wait_ms, left and missing of the reply, as a table. Sets `step.was_idle`: whether this step took the worker
--- from the list of idle workers. *returned*: whether the step may have queued tasks again.
+-- Returns wait_ms, left and missing of the reply, as a table. Sets `step.was_idle`: whether the worker was in
+-- the list of idle workers. *returned*: whether the step may have queued tasks again.
 local function plan_next(step, claims, returned)
   local idle, is_full = step.keys.idle, claims.count >= step.want and not step.is_held
   if not is_full and claims.bytes < CLAIM_BYTES then  -- the queue had no more
-    redis.call('ZADD', idle, step.now_ms + step.idle_ms, step.channel)
+    step.was_idle = redis.call('ZADD', idle, step.now_ms + step.idle_ms, step.channel) == 0
     redis.call('PEXPIRE', idle, IDLE_KEY_MS)
     local left, missing = count_tasks(step)
     return {wait_ms = wait_of(step, claims, left), left = left, missing = missing}

@@ -1,0 +1,38 @@
+"""Whether the server lists a worker as idle in one queue, so that producers may claim for it."""
+
+from __future__ import annotations
+
+from ...core.clock import Deadline
+from .direct_claims import DIRECT_S
+from .step import Step, StepReply
+
+
+class IdleListing:
+    """Follows the list of idle workers of a queue by the replies to the worker's steps.
+
+    Attributes:
+        is_listed: whether the server may list the worker.
+    """
+
+    def __init__(self) -> None:
+        self.is_listed: bool = False
+        self._message_until = Deadline(0)
+
+    @property
+    def claim_may_come(self) -> bool:
+        """Return whether the message of a claim for the worker may still arrive.
+
+        Another script has taken the worker from the list: to claim a task for it, or only to notify
+        it.
+        """
+        return not self._message_until.passed
+
+    def answered(self, step: Step, reply: StepReply) -> None:
+        """Note the *reply* to *step*."""
+        if self.is_listed and not reply.was_idle:
+            self._message_until = Deadline(DIRECT_S)
+        self.is_listed = step.want > 0 and not reply.is_full
+
+    def claimed(self) -> None:
+        """Note that a claim for the worker has arrived."""
+        self.is_listed, self._message_until = False, Deadline(0)
