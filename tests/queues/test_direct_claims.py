@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -453,27 +454,27 @@ def test_a_worker_that_fails_gives_back_a_claim_that_its_last_step_allows(
     assert (stats.ready, stats.running) == (1, 0)
 
 
-def receive_later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> list[float]:
-    """Delay the messages of workers. Return a list that gets the time of each."""
-    receive, received = Claimer._receive, list[float]()
-
-    def late(self: Claimer, message: bytes) -> None:
-        received.append(time.monotonic())
-        receive(self, message)
-
-    def delayed(self: Claimer, message: bytes) -> None:
-        asyncio.get_running_loop().call_later(seconds, late, self, message)
-
-    monkeypatch.setattr(Claimer, "_receive", delayed)
-    return received
-
-
 def test_a_claim_of_a_queue_that_ends_first_is_given_back_at_once(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker still runs a task of another queue, in its grace."""
     gates["open"] = threading.Event()
-    receive_later(monkeypatch, 0.05)
+    receive, answer, held = Claimer._receive, StepSender.answered, list[Callable[[], None]]()
+
+    def hold(self: Claimer, message: bytes) -> None:
+        if self.name == QUEUE:
+            held.append(partial(receive, self, message))
+        else:
+            receive(self, message)
+
+    async def answered(self: StepSender, step: Any) -> StepReply:
+        reply = await answer(self, step)
+        while held and not step.want:
+            asyncio.get_running_loop().call_later(0.02, held.pop())
+        return reply
+
+    monkeypatch.setattr(Claimer, "_receive", hold)
+    monkeypatch.setattr(StepSender, "answered", answered)
     with working(hf, lease=3600.0, queues={QUEUE: 1, "beside": 1}) as worker:
         hf.enqueue(wait.call("open").options(queue="beside"))
         eventually(lambda: ran)
@@ -490,21 +491,22 @@ def test_a_claim_that_comes_after_its_queue_was_left_ends_soon(
     hf: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker still leaves another queue. It can give nothing back, so it renews nothing."""
-    leave, left = Claimer.leave, list[float]()
+    receive, leave, held = Claimer._receive, Claimer.leave, list[bytes]()
+
+    async def slow(self: Claimer) -> None:
+        await leave(self)
+        if self.name == QUEUE:
+            receive(self, held[0])
+        await asyncio.sleep(1)
+
     with monkeypatch.context() as patched:
-        received = receive_later(patched, 0.5)
-
-        async def slow(self: Claimer) -> None:
-            await leave(self)
-            left.append(time.monotonic())
-            await asyncio.sleep(1)
-
+        patched.setattr(Claimer, "_receive", lambda _, message: held.append(message))
         patched.setattr(Claimer, "leave", slow)
         with working(hf, lease=3600.0):
             handle = hf.enqueue(note.call(1))
-        assert left[0] < received[0]
     with working(hf):
         handle.result(timeout=20)
+    assert len(held) == 1
 
 
 def test_a_worker_is_not_listed_after_its_end_though_a_call_failed(

@@ -55,7 +55,7 @@
 --                  member_ends: how many ends of members are to be relayed to their groups (see queues/relay_ends)
 --                  now_ms: the time of the server
 --                  was_idle: 1 if the worker was in the list of idle workers before this step; 0 if not, or if another
---                  script had taken it from the list to notify it
+--                  script had taken it from the list to notify it, and in the reply to a repeated step
 --                  stepped: ids of the claimed tasks that have stored steps
 -- include clock
 -- include notify

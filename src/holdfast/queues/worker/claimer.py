@@ -301,7 +301,7 @@ class Claimer:
         if self._listing.is_listed:  # by an earlier step that was completed now
             await self.step(0)
         if self._listing.claim_may_come:
-            await self.direct.wait_received()
+            await self.direct.receive_last()
         self.direct.start_waiting()
 
     async def _settle_all(self) -> None:
@@ -344,7 +344,6 @@ class Claimer:
     def _receive(self, message: bytes) -> None:
         if self.direct.receive(message, in_step=self._pending is not None):
             self.was_used = True
-            self._listing.claimed()
         else:
             self._held.receive(message)
 

@@ -9,7 +9,7 @@ from typing import Final
 from ...core._async.caller import AsyncCaller
 from ...core.clock import since_boot
 from ...core.concurrency._async.background_task import RunningTask, spawn, yield_to_loop
-from ...core.concurrency._async.primitives import Event
+from ...core.concurrency._async.primitives import sleep
 from .claim import Claim
 from .event_sender import EventSender
 from .held_claims import HeldClaims
@@ -20,7 +20,7 @@ DIRECT_S: Final = 2.0
 """
 
 _MESSAGE_S: Final = 0.1
-"""Seconds that an ending worker waits for a message: a producer may have claimed a task for it."""
+"""Seconds that an ending worker waits for messages: producers may have claimed tasks for it."""
 
 _CLAIM_PREFIX: Final = b"+"
 
@@ -56,7 +56,6 @@ class DirectClaims:
     ) -> None:
         self.start: Callable[[Claim], bool] = lambda _claim: False
         self._has_started = False
-        self._received = Event()
         self._caller, self._held = caller, held
         self._renewals: set[RunningTask[None]] = set()
         self._events = events
@@ -78,7 +77,6 @@ class DirectClaims:
         """
         if not message.startswith(_CLAIM_PREFIX):
             return False
-        self._received.set()
         token, server_ms, has_events, length, rest = message[len(_CLAIM_PREFIX) :].split(b" ", 4)
         size = int(length)
         claim = Claim(rest[:size], int(token), 1, 0, 0, rest[size:])
@@ -109,17 +107,18 @@ class DirectClaims:
                 self._release([claim])
             self._waiting.popleft()
 
-    async def wait_received(self) -> None:
-        """Wait briefly for the message of a claim, which may arrive after the reply of a step.
+    async def receive_last(self) -> None:
+        """Wait briefly for messages, which may arrive after the reply of a step.
 
-        If it is missed, no other worker gets the task until the lease of the claim ends.
+        If one is missed, no other worker gets its task until the lease of the claim ends.
         """
-        self._received.clear()
-        await self._received.wait(_MESSAGE_S)
+        await sleep(_MESSAGE_S)
 
     def close(self) -> None:
-        """Ignore the claims that are received from now on: they must not be renewed any more."""
+        """Renew no claim that was not started. Ignore those that are received from now on."""
         self._closed = True
+        while self._waiting:
+            self._held.drop(self._waiting.popleft())
 
     async def let_end(self) -> None:
         """Give a task that was just started one turn of the loop.

@@ -16,23 +16,19 @@ class IdleListing:
 
     def __init__(self) -> None:
         self.is_listed: bool = False
-        self._message_until = Deadline(0)
+        self._taken = Deadline(0)
 
     @property
     def claim_may_come(self) -> bool:
         """Return whether the message of a claim for the worker may still arrive.
 
-        Another script has taken the worker from the list: to claim a task for it, or only to notify
-        it.
+        Another script took the worker from the list shortly before: to claim a task for it, or only
+        to notify it.
         """
-        return not self._message_until.passed
+        return not self._taken.passed
 
     def answered(self, step: Step, reply: StepReply) -> None:
         """Note the *reply* to *step*."""
         if self.is_listed and not reply.was_idle:
-            self._message_until = Deadline(DIRECT_S)
+            self._taken = Deadline(DIRECT_S)
         self.is_listed = step.want > 0 and not reply.is_full
-
-    def claimed(self) -> None:
-        """Note that a claim for the worker has arrived."""
-        self.is_listed, self._message_until = False, Deadline(0)

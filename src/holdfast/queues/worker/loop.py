@@ -206,8 +206,8 @@ class WorkerLoop:
         async with contextlib.AsyncExitStack() as ending:  # each part ends, even if another fails
             ending.push_async_callback(self._close)
             ending.push_async_callback(self._lifespan.end)
-            ending.push_async_callback(yield_to_loop)  # A lifespan may block the loop.
-            ending.callback(self._listening.close)  # The claimers wait for messages until then.
+            ending.push_async_callback(yield_to_loop)  # Unsubscribe now: a lifespan may block.
+            ending.callback(self._listening.close)  # Claimers that leave still wait for messages.
             with contextlib.suppress(TimeoutError, HoldfastError):
                 async with time_limit(END_S):
                     await yield_to_loop()  # tasks that are scheduled to start now do so

@@ -126,7 +126,8 @@ class StepReply:
         any_events: whether a task of the queue has events, or readers that wait for events.
         server_ms: the time of the server.
         was_idle: whether the worker was in the list of idle workers before this step. If not,
-            another script may have taken it from the list to notify it.
+            another script may have taken it from the list to notify it. False in the reply to a
+            repeated step.
     """
 
     asked_at: float
