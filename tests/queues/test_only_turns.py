@@ -53,6 +53,23 @@ def test_a_paused_key_starts_no_task(steps: Steps) -> None:
     assert number_apart(steps) == 1
 
 
+@pytest.mark.parametrize(("turns", "is_new"), [(1, False), (2, True)])
+def test_a_key_without_tasks_is_new_again_when_each_ready_key_had_its_turn(
+    steps: Steps, turns: int, is_new: bool
+) -> None:
+    """A new key overtakes the others: its task is due at once."""
+    task, client = task_of(TURNS), steps.queue_server.clients[0]
+    enqueue(steps, task, 1, 1, 1, 1, 2, 2, 2, 2)
+    assert steps.step(2, []) == 2
+    enqueue(steps, task, 3)
+    assert steps.step(1, []) == 1  # the only task of the third key
+    for _ in range(turns):
+        assert steps.step(1, []) == 1
+    task_id = client.enqueue(task.call(3)).task_id
+    due = steps.queue_server.plain.zscore(keys.due(steps.unit)[1], task_id)
+    assert (due is not None) == is_new
+
+
 def test_keys_with_several_ready_tasks_after_a_change(steps: Steps) -> None:
     """A definition that allowed them became one that does not: no further one becomes ready."""
     task = task_of(TURNS)
