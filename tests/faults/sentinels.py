@@ -17,6 +17,9 @@ from faults.waiting import eventually
 SERVICE = "main"
 SOON = ("--repl-diskless-sync-delay", "0")
 READY_S = 60.0
+PATIENT_MS = 60_000
+"""Silence that is no death: a slow machine must not cause a second failover, to a replica that does
+not have the data yet."""
 
 
 class Watched:
@@ -51,9 +54,9 @@ class Watched:
             for port in self._ports:
                 stack.enter_context(port)
                 stack.enter_context(self._sentinel(port.number, first))
-            asked = [redis.Redis(port=port.number) for port in self._ports]
-            self._asked = asked[0]
-            for sentinel in asked:
+            self._sentinels = [redis.Redis(port=port.number) for port in self._ports]
+            self._asked = self._sentinels[0]
+            for sentinel in self._sentinels:
                 stack.callback(sentinel.close)
                 eventually(partial(self._is_ready, sentinel), READY_S)
             for other in others:
@@ -155,6 +158,7 @@ class Watched:
         What was acknowledged and not replicated yet is lost.
         """
         old = self.primary
+        self._be_patient(self._down_after_ms)
         old.kill()
         self._succeed(old)
 
@@ -186,6 +190,7 @@ class Watched:
 
     def _succeed(self, old: Server) -> None:
         eventually(lambda: self._primary() != old.address, READY_S, reason="a failover")
+        self._be_patient(max(PATIENT_MS, self._down_after_ms))
         new = self.primary
         eventually(lambda: _role(new) == "master", READY_S)
         self.elected_ns = time.monotonic_ns()
@@ -193,6 +198,12 @@ class Watched:
         host, port = new.address
         old.start("--replicaof", f"{host} {port}")  # else it would be an empty primary at first
         old.execute("REPLICAOF", host, port)  # the sentinel says so only after some eight seconds
+
+    def _be_patient(self, down_after_ms: int) -> None:
+        """Let a server be down for the sentinels only after a silence of *down_after_ms*."""
+        for sentinel in self._sentinels:
+            option = ("down-after-milliseconds", down_after_ms)
+            sentinel.execute_command("SENTINEL", "SET", SERVICE, *option)
 
     def _primary(self) -> tuple[str, int]:
         """Return the address of the primary that the sentinel reports."""

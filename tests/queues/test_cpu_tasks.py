@@ -72,7 +72,7 @@ def has_ended(process: int) -> bool:
     """Return whether there is no such process, or only its exit code is left."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
     return state == "Z"
 

@@ -44,8 +44,14 @@ class Submitted(Generic[Result]):
         self._task.add_done_callback(lambda _: self._end(in_progress))
 
     def cancel(self) -> None:
-        """Cancel the work soon. Any thread may call this."""
-        self._loop.call_soon_threadsafe(lambda: self._task is not None and self._task.cancel())
+        """Cancel the work soon, and ignore its outcome. Any thread may call this."""
+        self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            # asyncio logs an exception that nothing retrieves. The work may have ended with one.
+            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     def done(self) -> bool:
         """Return whether the work has ended."""

@@ -83,10 +83,10 @@ class StepStore:
         try:
             while not submitted.wait(_SLICE_S):
                 pass
+            return submitted.result()
         except BaseException:
             submitted.cancel()
             raise
-        return submitted.result()
 
     async def history(self, claim: Claimed, task: str) -> StepHistory:
         """Return the stored steps of a claimed task.
