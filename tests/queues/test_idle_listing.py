@@ -1,4 +1,4 @@
-"""What a worker knows of the list of idle workers: `IdleListing`, and the replies to its steps."""
+"""Tests of `IdleListing`, and of the field of the replies to steps that it reads."""
 
 import secrets
 from typing import Any

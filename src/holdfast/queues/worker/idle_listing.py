@@ -1,4 +1,4 @@
-"""Whether the server lists a worker as idle in one queue, so that producers may claim for it."""
+"""Follow whether the server lists a worker as idle in a queue: then producers claim for it."""
 
 from __future__ import annotations
 
