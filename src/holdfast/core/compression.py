@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from contextlib import suppress
 from typing import Any, Final, Literal, get_args
@@ -11,6 +12,13 @@ Compression = Literal["zlib", "zstd"]
 LEVEL: Final = 1
 """Compression level: a fast one, because every large cached result and every chunk is
 compressed."""
+
+_MISSING: Final = (
+    "this Python was built without Zstandard: use one that has the module `compression.zstd`"
+    if sys.version_info >= (3, 14)
+    else "Zstandard needs Python 3.14 or the extra: "
+    "install `holdfast[zstd]` from where you got Holdfast"
+)
 
 
 def checked_compression(compress: Any) -> None:
@@ -63,8 +71,5 @@ def zstd() -> Any:
     try:
         from backports import zstd as module
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "Zstandard needs Python 3.14 or the extra: "
-            "install `holdfast[zstd]` from where you got Holdfast"
-        ) from None
+        raise ModuleNotFoundError(_MISSING) from None
     return module

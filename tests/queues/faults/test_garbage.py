@@ -90,6 +90,10 @@ class Bomb:
 
 HUGE = b"9" * 10_000
 
+UNKNOWN_FIELD_TOO_DEEP = "undecodable" if sys.version_info < (3, 14) else "bad-arguments"
+"""From Python 3.14 on only the size of the stack limits the depth, so that such a field is skipped,
+and the arguments are missing."""
+
 GARBAGE = {
     "empty": (b"", "undecodable"),
     "no JSON": (b"\x00\xff\xfe junk", "undecodable"),
@@ -102,7 +106,7 @@ GARBAGE = {
     ),
     "objects nested deep": (
         envelope(args=None)[:-1] + b', "x": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001,
-        "undecodable",
+        UNKNOWN_FIELD_TOO_DEEP,
     ),
     "2 MiB": (envelope(args=["x" * 2**21]), "undecodable"),
     "another id": (envelope(id="good-1"), "undecodable"),
