@@ -69,6 +69,7 @@ BENCHMARKS: Final[dict[str, Callable[[BenchmarkRun], Iterator[Table]]]] = {
 ALL: Final = (
     "calls",
     "calls:parts",
+    "calls:telemetry",
     "durable",
     "idle",
     "imports",
