@@ -26,7 +26,7 @@ def test_findings_are_listed(run: Run) -> None:
     assert " layout version" in listed.stdout.splitlines()[-1]
     found = rows(run("doctor", "--json"))
     assert {"level", "title", "why", "command", "server"} == set(found[0])
-    assert found[0]["level"] == "warning"
+    assert "warning" in {each["level"] for each in found}
 
 
 def test_the_exit_code_says_how_bad_it_is(fresh_server: Server) -> None:
@@ -36,10 +36,11 @@ def test_the_exit_code_says_how_bad_it_is(fresh_server: Server) -> None:
         return CliRunner().invoke(app, ["doctor", "--url", url]).exit_code
 
     with fresh_server.client() as client, Holdfast.from_url(fresh_server.url) as hf:
-        known = {each.level for each in hf.diagnose()}  # of an old release there are warnings
-        assert code(fresh_server.url) == (5 if "warning" in known else 0)
+        known = {each.level for each in hf.diagnose()}  # of an old release there may be all
+        old = 6 if "error" in known else 5 if "warning" in known else 0
+        assert code(fresh_server.url) == old
         client.config_set("appendonly", "no")
-        assert code(fresh_server.url) == 5
+        assert code(fresh_server.url) == max(old, 5)
         client.config_set("maxmemory", 1)
         assert code(fresh_server.url) == 6
     assert code("redis://127.0.0.1:1") == 1

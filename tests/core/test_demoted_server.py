@@ -35,6 +35,8 @@ class Pair:
     def fail_over(self) -> None:
         """Let the servers change their parts, and the name follow. No connection is closed."""
         with Redis(port=self.primary.port) as old, Redis(port=self.replica.port) as new:
+            old.set("last", "write")
+            assert old.wait(1, 10_000) == 1  # Redis 7.0 sends a new replica nothing for a second
             new.replicaof("NO", "ONE")
             old.replicaof(LOOPBACK, self.replica.port)
             eventually(lambda: old.info("replication")["master_link_status"] == "up")

@@ -102,7 +102,8 @@ def test_a_missing_password_ends_it() -> None:
     with Server() as server:
         server.execute("CONFIG", "SET", "requirepass", SECRET)
         error = start_of(server.url)
-        assert (error.rejection, error.reason) == ("credentials", "Authentication required")
+        assert error.rejection == "credentials"
+        assert "Authentication required" in error.reason
 
 
 def test_what_a_user_may_not_run_is_named(user: Callable[..., str], standalone: Server) -> None:
