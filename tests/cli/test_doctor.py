@@ -26,7 +26,9 @@ def test_findings_are_listed(run: Run) -> None:
     assert " layout version" in listed.stdout.splitlines()[-1]
     found = rows(run("doctor", "--json"))
     assert {"level", "title", "why", "command", "server"} == set(found[0])
-    assert "warning" in {each["level"] for each in found}
+    levels = [each["level"] for each in found]
+    assert "warning" in levels
+    assert levels == sorted(levels, key=["error", "warning", "note"].index)
 
 
 def test_the_exit_code_says_how_bad_it_is(fresh_server: Server) -> None:

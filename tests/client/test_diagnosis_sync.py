@@ -1,6 +1,7 @@
 # Generated from test_diagnosis_async.py by tools/unasync.py: edit that, then run `make sync`.
 """What `diagnose` finds on real servers."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -34,7 +35,9 @@ def titles(findings: list[Finding], *levels: str) -> list[str]:
 def test_a_test_server_has_no_errors(site: Site) -> None:
     findings = found(site.url, site.namespace)
     errors = titles(findings, "error")
-    assert all("CVE-" in title for title in errors)  # of an old release
+    if "HOLDFAST_TEST_SERVER" in os.environ:  # which may be an old release
+        errors = [title for title in errors if "CVE-" not in title]
+    assert errors == []
     assert "it does not append writes to a file" in titles(findings, "warning")
     assert all(each.why and each.command for each in findings)
     levels = [each.level for each in findings]
