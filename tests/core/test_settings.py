@@ -419,3 +419,9 @@ def test_an_ipv6_address_is_shown_as_in_a_url() -> None:
     assert "[::1]:26379, host:26380" in settings.nowhere
     assert settings.explained(("::1", 6379), "gone") == "[::1]:6379: gone"
     assert settings.where(("/run/a:b.sock", 0)) == "/run/a:b.sock"
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_a_url_may_name_the_protocol(protocol: int) -> None:
+    """Also with redis-py 6, which does not convert it."""
+    assert Settings.from_url(f"redis://a?protocol={protocol}").protocol == protocol

@@ -338,7 +338,7 @@ def _of_url(url: str) -> Settings:
     unknown = unknown or given.keys() - _parameters(kind) - _OF_POOLS
     if unknown:
         raise ValueError(f"unknown options in the URL: {', '.join(sorted(unknown))}")
-    if given.get("protocol", 3) not in (2, 3):
+    if str(given.get("protocol", 3)) not in {"2", "3"}:  # redis-py 6 leaves it as text
         raise ValueError("the protocol of a URL is 2 or 3")
     address = (given["path"], 0) if "path" in given else _address(given)
     found = Settings("standalone", (address,), **_common(kind, given))
